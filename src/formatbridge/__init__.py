@@ -1,0 +1,92 @@
+"""One conversation, four wire formats: typed models and exact conversion, with a report of whatever the target cannot hold.
+
+Everything public is here and loads on first use; ``import formatbridge`` alone loads neither an HTTP library nor the wire models.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from formatbridge.convert import (
+        Converted,
+        ConvertedError,
+        ConvertedRequest,
+        convert_error,
+        convert_models,
+        convert_request,
+        convert_response,
+    )
+    from formatbridge.detect import Detection, detect_format
+    from formatbridge.errors import (
+        ConfigurationError,
+        FormatBridgeError,
+        InvalidPayloadError,
+        LossyConversionError,
+        UnknownFormatError,
+    )
+    from formatbridge.formats import FORMATS
+    from formatbridge.ir import Format
+    from formatbridge.losses import Addition, Loss
+    from formatbridge.options import Options
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FORMATS",
+    "Addition",
+    "ConfigurationError",
+    "Converted",
+    "ConvertedError",
+    "ConvertedRequest",
+    "Detection",
+    "Format",
+    "FormatBridgeError",
+    "InvalidPayloadError",
+    "Loss",
+    "LossyConversionError",
+    "Options",
+    "UnknownFormatError",
+    "convert_error",
+    "convert_models",
+    "convert_request",
+    "convert_response",
+    "detect_format",
+]
+
+_HOMES = {
+    "FORMATS": "formats",
+    "Addition": "losses",
+    "ConfigurationError": "errors",
+    "Converted": "convert",
+    "ConvertedError": "convert",
+    "ConvertedRequest": "convert",
+    "Detection": "detect",
+    "Format": "ir",
+    "FormatBridgeError": "errors",
+    "InvalidPayloadError": "errors",
+    "Loss": "losses",
+    "LossyConversionError": "errors",
+    "Options": "options",
+    "UnknownFormatError": "errors",
+    "convert_error": "convert",
+    "convert_models": "convert",
+    "convert_request": "convert",
+    "convert_response": "convert",
+    "detect_format": "detect",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from the module that defines it (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'formatbridge' has no attribute {name!r}")
+    value = getattr(import_module(f"formatbridge.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

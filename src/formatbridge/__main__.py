@@ -1,0 +1,8 @@
+"""``python -m formatbridge``."""
+
+import sys
+
+from formatbridge.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

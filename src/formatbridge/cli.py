@@ -1,0 +1,138 @@
+"""The command line: JSON in, JSON out, the report beside it.
+
+Exit status: 0 done, 1 more was lost than ``--raise-on`` allows, 2 bad input or bad arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import formatbridge as fb
+from formatbridge.convert import Converted, wire_model
+from formatbridge.formats import _codec
+from formatbridge.losses import Addition, Loss
+
+_KINDS = ("request", "response", "error", "models")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    given = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = given.command
+    try:
+        return command(given)
+    except fb.LossyConversionError as error:
+        _report(error.losses, (), given.report)
+        print(f"formatbridge: {error}", file=sys.stderr)
+        return 1
+    except (fb.FormatBridgeError, OSError) as error:
+        print(f"formatbridge: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="formatbridge", description="Convert payloads between four wire formats.")
+    parser.add_argument("--version", action="version", version=f"formatbridge {fb.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    convert = commands.add_parser("convert", help="convert one body and report what was lost")
+    convert.add_argument("file", nargs="?", help="a JSON file; standard input without it")
+    convert.add_argument("--from", dest="source", choices=fb.FORMATS, help="detected where it is not given")
+    convert.add_argument("--to", dest="target", choices=fb.FORMATS, required=True)
+    convert.add_argument("--kind", choices=_KINDS, help="detected where it is not given")
+    convert.add_argument("--model", help="the model, which generate_content keeps in its URL")
+    convert.add_argument("--stream", action="store_true", default=None, help="the request asks for a stream")
+    convert.add_argument("--status", type=int, default=400, help="HTTP status of an error body (default 400)")
+    convert.add_argument("--raise-on", choices=("info", "lossy", "impossible"), help="fail from this severity up")
+    convert.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
+    convert.set_defaults(command=_convert)
+
+    detect = commands.add_parser("detect", help="tell which format a body is of, and why")
+    detect.add_argument("file", nargs="?", help="a JSON file; standard input without it")
+    detect.set_defaults(command=_detect)
+
+    schema = commands.add_parser("schema", help="print the JSON Schema of a typed model, such as messages.request")
+    schema.add_argument("name", metavar="FORMAT.KIND")
+    schema.set_defaults(command=_schema)
+
+    matrix = commands.add_parser("matrix", help="print what each format can hold of the others")
+    matrix.add_argument("--source", choices=fb.FORMATS, help="only what this format can say")
+    matrix.set_defaults(command=_matrix)
+    return parser
+
+
+def _convert(given: argparse.Namespace) -> int:
+    body = _read(given.file)
+    source, kind = given.source, given.kind
+    if source is None or kind is None:
+        found = fb.detect_format(body)
+        source, kind = source or found.format, kind or found.kind
+        if source is None or kind is None:
+            raise fb.ConfigurationError("the body's format cannot be told; say --from and --kind")
+        if given.source is None:
+            print(f"formatbridge: read as {source} {kind}, confidence {found.confidence}", file=sys.stderr)
+    made = _converted(body, source, kind, given)
+    sys.stdout.buffer.write(made.json() + b"\n")
+    _report(made.losses, made.additions, given.report)
+    return 0
+
+
+def _converted(body: bytes, source: str, kind: str, given: argparse.Namespace) -> Converted:
+    options = fb.Options(raise_on=given.raise_on)
+    if kind == "request":
+        return fb.convert_request(body, source=source, target=given.target, model=given.model, stream=given.stream, options=options)
+    if kind == "response":
+        return fb.convert_response(body, source=source, target=given.target, options=options)
+    if kind == "models":
+        return fb.convert_models(body, source=source, target=given.target, options=options)
+    return fb.convert_error(body, source=source, target=given.target, status=given.status, options=options)
+
+
+def _detect(given: argparse.Namespace) -> int:
+    print(json.dumps(asdict(fb.detect_format(_read(given.file)))))
+    return 0
+
+
+def _schema(given: argparse.Namespace) -> int:
+    format, _, kind = given.name.partition(".")
+    if format not in fb.FORMATS or kind not in _KINDS:
+        raise fb.ConfigurationError(
+            f"unknown schema {given.name!r}, expected FORMAT.KIND of {', '.join(fb.FORMATS)} and {', '.join(_KINDS)}"
+        )
+    print(json.dumps(wire_model(format, kind).model_json_schema(), indent=2, ensure_ascii=False))
+    return 0
+
+
+def _matrix(given: argparse.Namespace) -> int:
+    from formatbridge.matrix import matrix_table
+
+    print(matrix_table(given.source))
+    return 0
+
+
+def _read(file: str | None) -> bytes:
+    return Path(file).read_bytes() if file else sys.stdin.buffer.read()
+
+
+def _report(losses: Sequence[Loss], additions: Sequence[Addition], form: str) -> None:
+    """Write the report to standard error, as a table or as JSON."""
+    if form == "json":
+        report: dict[str, Any] = {"losses": [asdict(loss) for loss in losses], "additions": [asdict(item) for item in additions]}
+        print(_codec.dumps(report).decode(), file=sys.stderr)
+    elif form == "table":
+        rows: list[tuple[str, str, str, str]] = [(loss.severity, loss.kind, loss.path or "(body)", loss.why) for loss in losses]
+        rows += [("", "added", item.path, f"{_short(item.value)}: {item.why}") for item in additions]
+        widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+        for row in rows:
+            print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]), file=sys.stderr)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 40 else f"{text[:39]}…"

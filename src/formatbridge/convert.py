@@ -1,0 +1,308 @@
+"""A whole body from one format to another: parse, check, decode, encode, and the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import SchemaValidator
+
+from formatbridge import formats, ir
+from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
+from formatbridge.formats import _codec
+from formatbridge.formats._problems import problems_of
+from formatbridge.formats._protocol import Context, Format, JsonObject, Kind
+from formatbridge.formats._tools import adapt_tools, bring_home
+from formatbridge.losses import REASONS, Addition, Ledger, Loss
+from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
+
+
+_MODELS: dict[Kind, str] = {"request": "Request", "response": "Response", "error": "Error", "models": "ModelList"}
+
+KINDS: dict[str, Kind] = {name: kind for kind, name in _MODELS.items()}
+"""Name of a typed model to the kind of document it reads."""
+
+
+class Converted:
+    """A body in the target format, and what it cost to get it there.
+
+    ``body`` is ready for JSON. Equal keys in JSON text, of which only the last counts, are looked for when the report is first read
+    (or at once where ``Options(raise_on=...)`` is set): whoever does not ask does not pay.
+    """
+
+    __slots__ = ("_losses", "_unread", "additions", "body", "kind", "source", "target")
+
+    def __init__(self, body: JsonObject, report: Report, source: ir.Format, target: ir.Format, kind: Kind) -> None:
+        #: The payload in the target format.
+        self.body = body
+        #: Values that the target demanded and the source lacked.
+        self.additions: tuple[Addition, ...] = report.additions
+        #: The format that the body came in.
+        self.source = source
+        #: The format that it is in now.
+        self.target = target
+        #: ``request``, ``response``, ``error`` or ``models``.
+        self.kind: Kind = kind
+        self._losses = report.losses
+        self._unread = report.unread
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the target could not hold as it was."""
+        if self._unread is not None:
+            self._losses += tuple(repeated_key_losses(self._unread))
+            self._unread = None
+        return self._losses
+
+    def json(self) -> bytes:
+        """Write the body as JSON in UTF-8, without spaces."""
+        return _codec.dumps(self.body)
+
+    def parse(self) -> BaseModel:
+        """Read the body as the target's typed model; raise ``InvalidPayloadError`` where it is not one."""
+        try:
+            return wire_model(self.target, self.kind).model_validate(self.body)
+        except ValidationError as error:
+            raise InvalidPayloadError(self.target, self.kind, problems_of(error, self.body)) from None
+
+    def __repr__(self) -> str:
+        """Show the direction and the size of the report, not the payload."""
+        counts = f"{len(self.losses)} losses, {len(self.additions)} additions"
+        return f"<{type(self).__name__} {self.kind} {self.source} -> {self.target}, {counts}>"
+
+
+class ConvertedRequest(Converted):
+    """A request in the target format, and where on the relay it goes."""
+
+    __slots__ = ("context", "model", "path", "stream")
+
+    def __init__(self, body: JsonObject, report: Report, far: Format, model: str, stream: bool, context: Context) -> None:
+        super().__init__(body, report, context.source, far.NAME, "request")
+        #: The model; empty where nothing names one.
+        self.model = model
+        #: Whether the answer is to be a stream.
+        self.stream = stream
+        #: URL path and query on the relay, such as ``/v1beta/models/m:streamGenerateContent?alt=sse``.
+        self.path = far.request_path(model, stream=stream)
+        #: What ``convert_response`` needs to bring the answer home.
+        self.context = context
+
+
+class ConvertedError(Converted):
+    """An error body in the target format, and the HTTP status that belongs to it."""
+
+    __slots__ = ("status",)
+
+    def __init__(self, body: JsonObject, report: Report, source: ir.Format, target: ir.Format, status: int) -> None:
+        super().__init__(body, report, source, target, "error")
+        #: The HTTP status.
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The books of one conversion; ``unread`` is JSON text that may still hold equal keys."""
+
+    losses: tuple[Loss, ...]
+    additions: tuple[Addition, ...]
+    unread: bytes | bytearray | str | None = None
+
+
+def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
+    """Return a loss for each key that stands again in its object."""
+    code = "duplicate_keys"
+    return [Loss(path, "dropped", "lossy", code, REASONS[code], before) for path, before in _codec.repeated_keys(text)]
+
+
+@cache
+def wire_model(name: str, kind: Kind) -> type[BaseModel]:
+    """Return the typed model of one kind of document."""
+    from importlib import import_module
+
+    wire = import_module(f"{formats.load(name).__name__}.wire")  # type: ignore[attr-defined]  # a format is a module
+    return cast("type[BaseModel]", getattr(wire, _MODELS[kind]))
+
+
+@cache
+def _checker(name: str, kind: Kind) -> SchemaValidator:
+    from formatbridge.formats._wire import checker
+
+    return checker(wire_model(name, kind))
+
+
+def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
+    """Turn what a caller hands in into a JSON object of its own; raise ``InvalidPayloadError`` where it is none."""
+    try:
+        if isinstance(body, bytes | bytearray | str):
+            value = _codec.loads(body)
+        elif isinstance(body, BaseModel):
+            value = body.model_dump(mode="json", exclude_unset=True, by_alias=True)
+        else:
+            value = _codec.checked(body)
+    except _codec.NotJsonError as error:
+        raise InvalidPayloadError(source, kind, [(error.pointer, error.message)]) from None
+    if not isinstance(value, dict):
+        raise InvalidPayloadError(source, kind, [("", f"is {_codec.describe(value)}, expected an object")])
+    return value
+
+
+def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
+    """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
+    try:
+        return cast(JsonObject, _checker(source, kind).validate_python(raw))
+    except ValidationError as error:
+        raise InvalidPayloadError(source, kind, problems_of(error, raw)) from None
+
+
+def source_of(body: Any, source: str | None) -> ir.Format:
+    """Return the source's name: as given, or that of a typed model."""
+    if source is not None:
+        return formats.load(source).NAME
+    if isinstance(body, BaseModel):
+        for name in formats.FORMATS:
+            if type(body).__module__.startswith(f"formatbridge.formats.{name}."):
+                return name
+    raise ConfigurationError("source is missing; it may be left out for a typed model only")
+
+
+def finished(losses: Ledger, options: Options, body: Any) -> Report:
+    """Close the books; raise ``LossyConversionError`` where the options forbid what was lost."""
+    found = losses.losses
+    text = body if isinstance(body, bytes | bytearray | str) else None
+    if options.raise_on is None:
+        return Report(found, losses.additions, text)
+    if text is not None:
+        found += tuple(repeated_key_losses(text))
+    floor = SEVERITIES.index(options.raise_on)
+    grave = [loss for loss in found if SEVERITIES.index(loss.severity) >= floor]
+    if grave:
+        raise LossyConversionError(grave)
+    return Report(found, losses.additions)
+
+
+def convert_request(
+    body: Any,
+    *,
+    source: str | None = None,
+    target: str,
+    model: str | None = None,
+    stream: bool | None = None,
+    options: Options | None = None,
+) -> ConvertedRequest:
+    """Convert a request.
+
+    ``body``: a dict, JSON text or a typed model; never changed. ``model`` and ``stream`` say what generate_content keeps in its URL; for
+    other sources they override the body. Raises ``InvalidPayloadError`` for a body that is not of its format,
+    ``LossyConversionError`` as ``options.raise_on`` says.
+    """
+    options = options or DEFAULT_OPTIONS
+    near, far = formats.load(source_of(body, source)), formats.load(target)
+    raw = read_body(body, near.NAME, "request")
+    checked = check(raw, near.NAME, "request")
+    model = model or raw.get("model") or ""
+    stream = bool(raw.get("stream")) if stream is None else stream
+    losses = Ledger(raw, near.SPELLING)
+    context = Context(source=near.NAME, body=raw)
+    if near is far:
+        made = _same_request(raw, near, model, stream)
+    else:
+        request = near.decode_request(checked, model=model or None, stream=stream)
+        request, context.tools = adapt_tools(request, far.TOOL_RULES, losses)
+        made = far.encode_request(request, losses, options)
+    return ConvertedRequest(made, finished(losses, options, body), far, model, stream, context)
+
+
+def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> JsonObject:
+    """Hand a request back as it is; a model or stream flag that the caller overrides is the only change."""
+    if format.NAME == "generate_content":
+        return raw
+    overrides = {"model": model, "stream": stream}
+    return raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
+
+
+def convert_response(
+    body: Any,
+    *,
+    source: str | None = None,
+    target: str,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
+) -> Converted:
+    """Convert a whole answer.
+
+    ``request`` is the converted request that this answers; with it custom and renamed tools, echoed fields and stop sequences come
+    home. A responses body that failed becomes the target's error: a ``ConvertedError``.
+    """
+    options = options or DEFAULT_OPTIONS
+    near, far = formats.load(source_of(body, source)), formats.load(target)
+    raw = read_body(body, near.NAME, "response")
+    checked = check(raw, near.NAME, "response")
+    losses = Ledger(raw, near.SPELLING)
+    context = request.context if request else None
+    made = raw
+    if near is not far:
+        response = near.decode_response(checked)
+        if context:
+            response = bring_home(response, context)
+        if response.error and far.NAME != "responses":
+            status, made = _failed(response, far, losses)
+            return ConvertedError(made, finished(losses, options, body), near.NAME, far.NAME, status)
+        made = far.encode_response(response, losses, options, context)
+    return Converted(made, finished(losses, options, body), near.NAME, far.NAME, "response")
+
+
+def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, JsonObject]:
+    """Turn an answer that failed on the way into the target's error; what came before the failure is lost."""
+    assert response.error is not None
+    for choice in response.choices:
+        for part in choice.parts:
+            losses.dropped(part, severity="impossible")
+    if response.extra:
+        losses.extras(response)
+    if response.usage:
+        losses.dropped(response.usage, code="accounting", severity="info")
+    return far.encode_error(response.error, losses)
+
+
+def convert_error(
+    body: Any, *, source: str | None = None, target: str, status: int, options: Options | None = None
+) -> ConvertedError:
+    """Convert an error body and its HTTP status. A body that is no JSON object becomes the message."""
+    options = options or DEFAULT_OPTIONS
+    near, far = formats.load(source_of(body, source)), formats.load(target)
+    raw = _read_error_body(body, near.NAME)
+    checked = check(raw, near.NAME, "error")
+    losses = Ledger(raw, near.SPELLING)
+    made_status, made = status, raw
+    if near is not far:
+        made_status, made = far.encode_error(near.decode_error(checked, status=status), losses)
+    return ConvertedError(made, finished(losses, options, body), near.NAME, far.NAME, made_status)
+
+
+def _read_error_body(body: Any, source: ir.Format) -> JsonObject:
+    """Read an error body by its shape: an object, a list of one, or any other text, which is then the message."""
+    if isinstance(body, bytes | bytearray):
+        body = bytes(body).decode(errors="replace")
+    if isinstance(body, str):
+        try:
+            body = _codec.loads(body)
+        except _codec.NotJsonError:
+            body = {"message": _codec.without_surrogates(body)}
+    if isinstance(body, list) and len(body) == 1:
+        body = body[0]
+    if isinstance(body, dict | BaseModel):
+        return read_body(body, source, "error")
+    return {"message": _codec.dumps(body).decode()}
+
+
+def convert_models(body: Any, *, source: str | None = None, target: str, options: Options | None = None) -> Converted:
+    """Convert a list of models."""
+    options = options or DEFAULT_OPTIONS
+    near, far = formats.load(source_of(body, source)), formats.load(target)
+    raw = read_body(body, near.NAME, "models")
+    checked = check(raw, near.NAME, "models")
+    losses = Ledger(raw, near.SPELLING)
+    made = raw if near is far else far.encode_models(near.decode_models(checked), losses)
+    return Converted(made, finished(losses, options, body), near.NAME, far.NAME, "models")

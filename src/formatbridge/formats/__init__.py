@@ -1,0 +1,22 @@
+"""The four formats as one table; each module offers what ``_protocol.Format`` says and loads on first use."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import cast, get_args
+
+from formatbridge import ir
+from formatbridge.errors import UnknownFormatError
+from formatbridge.formats._protocol import Format
+
+FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
+"""The names of the formats, in the order of every table."""
+
+
+@cache
+def load(name: str) -> Format:
+    """Return a format by its name; raise ``UnknownFormatError`` on any other."""
+    if name not in FORMATS:
+        raise UnknownFormatError(name, FORMATS)
+    return cast(Format, import_module(f"formatbridge.formats.{name}"))

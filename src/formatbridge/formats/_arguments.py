@@ -1,0 +1,67 @@
+"""Tool arguments: text stays text, objects stay objects, and only what must cross over is parsed or written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from formatbridge import ir
+from formatbridge.formats._codec import NotJsonError, dumps, loads
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+
+def encode_arguments_text(call: ir.ToolCall) -> str:
+    """Write arguments as text: as it was, or the object as JSON without spaces."""
+    arguments = call.arguments
+    return arguments if isinstance(arguments, str) else dumps(arguments).decode()
+
+
+def encode_arguments_object(call: ir.ToolCall, losses: Ledger) -> JsonObject:
+    """Write arguments as an object. Text that is none is passed on under ``raw_arguments`` and noted, never repaired."""
+    arguments = call.arguments
+    if not isinstance(arguments, str):
+        return arguments
+    if not arguments.strip():
+        return {}
+    parsed, repeated = parse_object(arguments)
+    if parsed is None:
+        wrapped: JsonObject = losses.changed(call, "arguments", {"raw_arguments": arguments}, "invalid_arguments")
+        return wrapped
+    if repeated:
+        losses.changed(call, "arguments", parsed, "duplicate_keys")
+    return parsed
+
+
+def parse_object(text: str) -> tuple[JsonObject | None, bool]:
+    """Parse text as a JSON object; None where it is no object. The flag says that a key stood twice."""
+    try:
+        value = from_json(text, allow_inf_nan=False)
+        if not isinstance(value, dict):
+            return None, False
+        written = to_json(value)
+        if written.count(b'"') == text.count('"') and b"Infinity" not in written:
+            return value, False
+        return _parse_carefully(text)
+    except (ValueError, TypeError):
+        return _parse_carefully(text)
+
+
+def _parse_carefully(text: str) -> tuple[JsonObject | None, bool]:
+    repeated = False
+
+    def collect(pairs: list[tuple[str, Any]]) -> JsonObject:
+        nonlocal repeated
+        made = dict(pairs)
+        repeated = repeated or len(made) < len(pairs)
+        return made
+
+    try:
+        value = loads(text)
+        json.loads(text, object_pairs_hook=collect)
+    except (NotJsonError, ValueError, RecursionError):
+        return None, False
+    return (value, repeated) if isinstance(value, dict) else (None, False)

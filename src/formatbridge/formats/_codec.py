@@ -1,0 +1,192 @@
+"""JSON text to values and back, and the check that values are JSON at all.
+
+The quick way is one call of the parser in Rust. Whatever it refuses (a byte order mark, a lone surrogate, NaN, deep nesting, no JSON at
+all) is read a second time, slowly, to say exactly where the fault is.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import marshal
+import math
+import struct
+from typing import Any, NoReturn
+
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from formatbridge.losses import escape
+
+MAX_DEPTH = 512
+"""Levels of nesting that a body may have."""
+
+JsonValue = Any
+
+_LONG = 4 * 1024 * 1024
+_PLAIN_DUMP = 2  # the last version of the format without references
+_INFINITY, _MINUS_INFINITY = struct.pack("<d", math.inf), struct.pack("<d", -math.inf)
+
+
+class NotJsonError(ValueError):
+    """A value that JSON cannot hold, or text that is no JSON. ``pointer`` says where, ``message`` what was expected."""
+
+    def __init__(self, pointer: str, message: str) -> None:
+        super().__init__(f"{pointer} {message}")
+        self.pointer = pointer
+        self.message = message
+
+
+def loads(text: bytes | bytearray | str) -> JsonValue:
+    """Parse JSON text; raise ``NotJsonError`` on anything that is not strict JSON in valid Unicode."""
+    try:
+        value = from_json(text, allow_inf_nan=False)
+    except (ValueError, TypeError):
+        return checked(_loads_slowly(text))
+    return checked(value) if _may_overflow(value, len(text)) else value
+
+
+def _may_overflow(value: JsonValue, size: int) -> bool:
+    """Say whether a parsed value may hold an infinity, which ``1e400`` becomes without a word.
+
+    A dump whose floats are raw bytes shows an infinity to one search, at a twentieth of the cost of looking at each value in turn;
+    of something very long it would be one copy too many, and there a look at each value costs little.
+    """
+    if size > _LONG:
+        return True
+    raw = marshal.dumps(value, _PLAIN_DUMP)
+    return _INFINITY in raw or _MINUS_INFINITY in raw
+
+
+def dumps(value: JsonValue) -> bytes:
+    """Write a JSON value as UTF-8 bytes without spaces."""
+    try:
+        return to_json(value, inf_nan_mode="constants")
+    except (PydanticSerializationError, ValueError):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def checked(value: JsonValue) -> JsonValue:
+    """Return a copy of a value that shares its strings; raise ``NotJsonError`` where JSON cannot hold it."""
+    copy, nested = _checked_leaf(value, "")
+    pending = [(value, copy, "")] if nested else []
+    while pending:
+        node, made, pointer = pending.pop()
+        if pointer.count("/") > MAX_DEPTH:
+            raise NotJsonError(pointer[:200], f"is nested more than {MAX_DEPTH} levels deep")
+        for key, item in node.items() if isinstance(node, dict) else enumerate(node):
+            kind = type(item)
+            if (kind is str and item.isascii()) or item is None or kind is bool or kind is int:
+                leaf, nested = item, False
+            else:
+                place = f"{pointer}/{escape(key) if isinstance(key, str) else key}"
+                leaf, nested = _checked_leaf(item, place)
+                if nested:
+                    pending.append((item, leaf, place))
+            if isinstance(made, list):
+                made.append(leaf)
+            elif isinstance(key, str) and (key.isascii() or not _has_surrogate(key)):
+                made[key] = leaf
+            else:
+                raise NotJsonError(pointer, f"has the key {key!r}, expected a string of valid Unicode")
+    return copy
+
+
+def _checked_leaf(item: JsonValue, pointer: str) -> tuple[JsonValue, bool]:
+    """Copy one value without its members; say whether it has members."""
+    if isinstance(item, str):
+        if _has_surrogate(item):
+            raise NotJsonError(pointer, "holds a lone surrogate, expected valid Unicode")
+        return item, False
+    if isinstance(item, float) and not math.isfinite(item):
+        raise NotJsonError(pointer, f"is {item}, expected a finite number")
+    if item is None or isinstance(item, bool | int | float):
+        return item, False
+    if isinstance(item, dict):
+        return {}, True
+    if isinstance(item, list | tuple):
+        return [], True
+    raise NotJsonError(pointer, f"is a {type(item).__name__}, expected a JSON value")
+
+
+def _has_surrogate(text: str) -> bool:
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def without_surrogates(text: str) -> str:
+    """Return text with each lone surrogate replaced, so that it can be written as UTF-8."""
+    return text.encode(errors="replace").decode() if _has_surrogate(text) else text
+
+
+def _loads_slowly(text: bytes | bytearray | str) -> JsonValue:
+    try:
+        decoded = text if isinstance(text, str) else bytes(text).decode()
+    except UnicodeDecodeError as error:
+        raise NotJsonError("", f"is not UTF-8 at byte {error.start}") from None
+    try:
+        return json.loads(decoded.removeprefix(codecs.BOM_UTF8.decode()), parse_constant=_refuse_constant)
+    except RecursionError:
+        raise NotJsonError("", f"is nested more than {MAX_DEPTH} levels deep") from None
+    except json.JSONDecodeError as error:
+        raise NotJsonError("", f"is not JSON: {error.msg} at character {error.pos}") from None
+    except NotJsonError:
+        raise
+    except ValueError:
+        raise NotJsonError("", "holds a number of too many digits") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise NotJsonError("", f"holds {name}, expected a finite number")
+
+
+def describe(value: JsonValue) -> str:
+    """Name a JSON value for an error message, without showing long text."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return f"the string {value!r}" if len(value) <= 40 else f"a string of {len(value)} characters"
+    if isinstance(value, list):
+        return "an array"
+    if isinstance(value, dict):
+        return "an object"
+    return json.dumps(value) if isinstance(value, bool | int | float) else f"a {type(value).__name__}"
+
+
+class _Pairs(list[tuple[str, JsonValue]]):
+    """An object as its pairs of key and value, in order, equal keys included."""
+
+
+def repeated_keys(text: bytes | bytearray | str) -> list[tuple[str, JsonValue]]:
+    """Return the pointer of every key that stands more than once in its object, with the value that does not count."""
+    try:
+        value = json.loads(text, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):  # what strict JSON does not allow was refused before
+        return []
+    found: list[tuple[str, JsonValue]] = []
+    pending: list[tuple[str, JsonValue]] = [("", value)]
+    while pending:
+        pointer, node = pending.pop()
+        if isinstance(node, _Pairs):
+            last = {key: index for index, (key, _) in enumerate(node)}
+            for index, (key, item) in enumerate(node):
+                place = f"{pointer}/{escape(key)}"
+                if last[key] != index:
+                    found.append((place, _plain(item)))
+                elif isinstance(item, list):
+                    pending.append((place, item))
+        else:
+            items = enumerate(node) if isinstance(node, list) else ()
+            pending += [(f"{pointer}/{index}", item) for index, item in items if isinstance(item, list)]
+    return found
+
+
+def _plain(value: JsonValue) -> JsonValue:
+    """Turn pairs back into the object that the parser would have made of them."""
+    if isinstance(value, _Pairs):
+        return {key: _plain(item) for key, item in value}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

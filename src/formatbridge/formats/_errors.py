@@ -1,0 +1,128 @@
+"""Errors across formats: one kind for each class of failure, and the word, code and status that each format gives it.
+
+A stable code decides first, then the HTTP status, then the words: a vendor says ``invalid_request_error`` for three statuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+BY_CODE: Mapping[str, ir.ErrorKind] = {
+    "model_not_found": "not_found",
+    "invalid_api_key": "authentication",
+    "API_KEY_INVALID": "authentication",
+    "rate_limit_exceeded": "rate_limit",
+    "request_too_large": "too_large",
+    "context_length_exceeded": "invalid_request",
+    "overloaded_error": "overloaded",
+}
+"""Codes that mean the same whatever the status beside them."""
+
+BY_STATUS: Mapping[int, ir.ErrorKind] = {
+    400: "invalid_request", 401: "authentication", 402: "billing", 403: "permission", 404: "not_found", 408: "timeout", 409: "conflict",
+    413: "too_large", 422: "invalid_request", 429: "rate_limit", 499: "cancelled", 500: "server", 503: "overloaded", 504: "timeout",
+    529: "overloaded",
+}  # fmt: skip
+
+BY_WORD: Mapping[str, ir.ErrorKind] = {
+    "invalid_request_error": "invalid_request", "authentication_error": "authentication", "billing_error": "billing",
+    "insufficient_quota": "billing", "permission_error": "permission", "not_found_error": "not_found", "conflict_error": "conflict",
+    "request_too_large": "too_large", "rate_limit_error": "rate_limit", "timeout_error": "timeout", "api_error": "server",
+    "server_error": "server", "overloaded_error": "overloaded", "timeout": "timeout", "INVALID_ARGUMENT": "invalid_request",
+    "FAILED_PRECONDITION": "invalid_request", "OUT_OF_RANGE": "invalid_request", "UNAUTHENTICATED": "authentication",
+    "PERMISSION_DENIED": "permission", "NOT_FOUND": "not_found", "ABORTED": "conflict", "ALREADY_EXISTS": "conflict",
+    "RESOURCE_EXHAUSTED": "rate_limit", "CANCELLED": "cancelled", "INTERNAL": "server", "UNKNOWN": "server", "UNAVAILABLE": "overloaded",
+    "DEADLINE_EXCEEDED": "timeout",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """How chat_completions and responses put a kind: HTTP status, type, and code where there is a fixed one."""
+
+    status: int
+    type: str
+    code: str | None = None
+
+
+WORDINGS: Mapping[ir.ErrorKind, _Wording] = {
+    "invalid_request": _Wording(400, "invalid_request_error"),
+    "authentication": _Wording(401, "authentication_error", "invalid_api_key"),
+    "billing": _Wording(402, "insufficient_quota", "insufficient_quota"),
+    "permission": _Wording(403, "permission_error"),
+    "not_found": _Wording(404, "invalid_request_error", "model_not_found"),
+    "conflict": _Wording(409, "conflict_error"),
+    "too_large": _Wording(413, "invalid_request_error", "request_too_large"),
+    "rate_limit": _Wording(429, "rate_limit_error", "rate_limit_exceeded"),
+    "cancelled": _Wording(499, "server_error", "cancelled"),
+    "server": _Wording(500, "server_error"),
+    "overloaded": _Wording(503, "server_error", "overloaded_error"),
+    "timeout": _Wording(504, "server_error", "timeout"),
+}
+
+_DETAIL = frozenset({"message", "type", "param", "code"})
+
+
+def classify(status: int | None, *, code: object = None, word: object = None) -> ir.ErrorKind:
+    """Name the kind of an error. A 429 stays a rate limit whatever its words, for clients retry by status."""
+    if isinstance(code, str) and code in BY_CODE and status != 429:
+        return BY_CODE[code]
+    if status is not None and status in BY_STATUS:
+        return BY_STATUS[status]
+    if status is not None and 500 <= status < 600:
+        return "server"
+    found = BY_WORD.get(word) if isinstance(word, str) else None
+    return found or ("invalid_request" if status is not None and 400 <= status < 500 else "server")
+
+
+def decode_error_object(body: JsonObject, *, status: int | None) -> ir.Error:
+    """Read the error body that chat_completions and responses share, and what relays and other servers send in its place."""
+    detail = body.get("error")
+    outer = rest(body, frozenset({"error"} if isinstance(detail, dict | str) else {"message", "detail"}))
+    if not isinstance(detail, dict):
+        text = detail if isinstance(detail, str) else body.get("message") or body.get("detail")
+        message = text if isinstance(text, str) else str(text) if text is not None else ""
+        return ir.Error(kind=classify(status), message=message, status=status, src="", extra=outer)
+    code, word = detail.get("code"), detail.get("type")
+    return ir.Error(
+        kind=classify(status, code=code, word=word),
+        message=detail.get("message") or "",
+        family="detail",
+        status=status,
+        code=None if code == status else code,
+        type=word,
+        param=detail.get("param"),
+        src="",
+        extra=joined(outer, rest(detail, _DETAIL, "error/")),
+    )
+
+
+def encode_error_object(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
+    """Write the error body that chat_completions and responses share; words of the same family are kept."""
+    keep = error.family == "detail"
+    if error.extra:
+        losses.extras(error)
+    if error.request_id is not None:
+        losses.dropped(error, "request_id", "diagnostic", severity="info")
+    if error.retry_after is not None:
+        losses.dropped(error, "retry_after", "diagnostic", severity="info")
+    wording = WORDINGS[error.kind]
+    code: object = error.code if keep else wording.code
+    if not keep and error.code is not None:
+        losses.dropped(error, "code", "diagnostic", severity="info")
+    detail = {
+        "message": error.message,
+        "type": (error.type if keep else None) or wording.type,
+        "param": error.param,
+        "code": code,
+    }
+    status = error.status if keep and error.status is not None else wording.status
+    return status, {"error": detail}

@@ -1,0 +1,16 @@
+"""Ids of answers: made from the source's by a prefix, and taken back on the way home."""
+
+from __future__ import annotations
+
+_PREFIXES = ("chatcmpl-", "msg_", "resp_")
+
+
+def encode_id(given: str | None, prefix: str) -> str | None:
+    """Return an id with the target's prefix that still holds the source's; None where there is none."""
+    if not given:
+        return None
+    for known in _PREFIXES:
+        inner = given[len(known) :] if given.startswith(known) else ""
+        if inner.startswith(_PREFIXES) and inner.startswith(prefix):
+            return inner
+    return given if given.startswith(prefix) else f"{prefix}{given}"

@@ -1,0 +1,79 @@
+"""The list of models that chat_completions and responses share, and the times of the others."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import rest
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_MODEL = frozenset({"id", "object", "created", "owned_by", "shutdown_date", "name", "description", "context_length"})
+
+
+def decode_data_list(body: JsonObject, format: ir.Format) -> ir.ModelList:
+    """Read ``{"object": "list", "data": [...]}``."""
+    models = [_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"])]
+    return ir.ModelList(format=format, models=models, extra=rest(body, frozenset({"object", "data"})))
+
+
+def _decode_model(raw: JsonObject, src: str) -> ir.Model:
+    return ir.Model(
+        id=raw["id"],
+        display_name=raw.get("name"),
+        description=raw.get("description"),
+        created=raw.get("created"),
+        owner=raw.get("owned_by"),
+        input_limit=raw.get("context_length"),
+        retires=raw.get("shutdown_date"),
+        src=src,
+        extra=rest(raw, _MODEL),
+    )
+
+
+def encode_data_list(models: ir.ModelList, losses: Ledger) -> JsonObject:
+    """Write ``{"object": "list", "data": [...]}``; ids, times and owners are all it has."""
+    if models.extra:
+        losses.extras(models)
+    note_pages(models, losses)
+    return {
+        "object": "list",
+        "data": [_encode_model(model, f"/data/{index}", losses) for index, model in enumerate(models.models)],
+    }
+
+
+def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
+    if model.extra:
+        losses.extras(model)
+    for name in ("display_name", "description", "version", "input_limit", "output_limit", "methods", "lifecycle"):
+        if getattr(model, name) not in (None, []):
+            losses.dropped(model, name, severity="info")
+    created = model.created if model.created is not None else losses.added(f"{at}/created", 0, "required, and the source has none")
+    owner = model.owner if model.owner is not None else losses.added(f"{at}/owned_by", "", "required, and the source has none")
+    made: JsonObject = {"id": model.id, "object": "model", "created": int(created), "owned_by": owner}
+    if model.retires is not None:
+        made["shutdown_date"] = model.retires
+    return made
+
+
+def note_pages(models: ir.ModelList, losses: Ledger) -> None:
+    """Note what says that a list has more pages, for formats that have one page only."""
+    for name in ("more", "first_id", "last_id", "next_page"):
+        if getattr(models, name):
+            losses.dropped(models, name, severity="info")
+
+
+def time_of(text: str) -> float | None:
+    """Read an RFC 3339 time as seconds since the epoch; None where it is none."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None
+
+
+def text_of(seconds: float) -> str:
+    """Write seconds since the epoch as an RFC 3339 time in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,37 @@
+"""What encoders of all formats do with parts that have no home in the target."""
+
+from __future__ import annotations
+
+from formatbridge import ir
+from formatbridge.losses import Ledger
+
+
+def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None:
+    """Put a foreign part in words where it has any, else note that it is gone."""
+    if isinstance(part, ir.Opaque) and part.text is not None:
+        losses.changed(part, "", part.text, "flattened")
+        return ir.Text(text=part.text, src=part.src)
+    if isinstance(part, ir.Hosted):
+        losses.dropped(part, code="server_history")
+    else:
+        losses.dropped(part, severity=part.severity)
+    return None
+
+
+def is_plain(part: ir.Text) -> bool:
+    """Say whether a text is nothing but its text, so that nothing can be lost with it."""
+    return not (part.extra or part.cache or part.citations or part.signature or part.logprobs)
+
+
+def leading_instructions(messages: list[ir.Message]) -> int:
+    """Count the messages of the system prompt: the run of instructions before the first turn."""
+    for count, message in enumerate(messages):
+        if message.role not in ("system", "developer") or message.tools or message.effort:
+            return count
+    return len(messages)
+
+
+def drop_citations(part: ir.Text, losses: Ledger) -> None:
+    """Note that the citations of a text stay behind; in a request the model hardly sees them."""
+    if part.citations:
+        losses.dropped(part, "citations", severity="info")

@@ -1,0 +1,94 @@
+"""What a validator says, in words that tell where the fault is, what was found there and what was expected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from formatbridge.formats._codec import describe
+from formatbridge.losses import escape
+
+_EXPECTED = {
+    "string_type": "a string",
+    "int_type": "an integer",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "an array",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "dataclass_type": "an object",
+    "finite_number": "a finite number",
+    "none_required": "null",
+}
+_BOUNDS = {
+    "greater_than_equal": ("ge", "or more"),
+    "less_than_equal": ("le", "or less"),
+    "greater_than": ("gt", "exclusive, or more"),
+    "less_than": ("lt", "exclusive, or less"),
+}
+_MOST = 20
+
+
+def problems_of(error: ValidationError, body: Any) -> list[tuple[str, str]]:
+    """Return pairs of JSON pointer and message, one per pointer, at most twenty."""
+    found: dict[str, tuple[Any, list[str]]] = {}
+    for item in error.errors(include_url=False):
+        pointer, value = _place(item, body)
+        found.setdefault(pointer, (value, []))[1].append(_expected(item))
+    deepest = [pointer for pointer in found if not any(other.startswith(f"{pointer}/") for other in found)]
+    return [(pointer, _told(*found[pointer])) for pointer in deepest[:_MOST]]
+
+
+_MISSING = object()
+
+
+def _told(value: Any, wanted: list[str]) -> str:
+    was = "is missing" if value is _MISSING else f"is {describe(value)}"
+    return f"{was}, expected {' or '.join(dict.fromkeys(wanted))}"
+
+
+def _place(item: Any, body: Any) -> tuple[str, Any]:
+    """Say where a fault is and what stands there: for a missing key and an unknown tag, the key itself."""
+    location, key = item["loc"], None
+    if item["type"] == "missing":
+        location, key = location[:-1], location[-1]
+    elif item["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        key = item["ctx"]["discriminator"].strip("'()")
+    pointer, value = _pointer(location, body)
+    if key is None:
+        return pointer, value
+    return f"{pointer}/{escape(str(key))}", value.get(key, _MISSING) if isinstance(value, dict) else _MISSING
+
+
+def _expected(item: Any) -> str:
+    kind = item["type"]
+    context = item.get("ctx", {})
+    if kind in _EXPECTED:
+        return _EXPECTED[kind]
+    if kind in _BOUNDS:
+        name, words = _BOUNDS[kind]
+        return f"{context[name]} {words}"
+    if kind == "literal_error":
+        return f"one of {context['expected']}"
+    if kind == "union_tag_invalid":
+        return f"one of {context['expected_tags']}"
+    if kind in ("missing", "union_tag_not_found"):
+        return "a value"
+    return str(item["msg"]).removeprefix("Input should be ")
+
+
+def _pointer(location: tuple[int | str, ...], body: Any) -> tuple[str, Any]:
+    """Follow a validator's location through the body, leaving out the steps that name a union member."""
+    pointer, value = "", body
+    step: Any
+    for step in location:
+        if (isinstance(value, dict) and isinstance(step, str) and step in value) or (
+            isinstance(value, list) and isinstance(step, int) and step < len(value)
+        ):
+            value = value[step]
+        else:
+            continue
+        pointer += f"/{escape(str(step))}"
+    return pointer, value

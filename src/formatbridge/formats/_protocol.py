@@ -1,0 +1,88 @@
+"""What a format offers. A module that has these names is a format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from formatbridge import ir
+from formatbridge.losses import Ledger, Spelling
+from formatbridge.options import Options
+
+Kind = Literal["request", "response", "error", "models"]
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRules:
+    """What a format demands of tools: the pattern of their names and call ids, and whether it has free-form tools and namespaces."""
+
+    name: re.Pattern[str]
+    longest_name: int
+    call_id: re.Pattern[str] | None = None
+    longest_call_id: int | None = None
+    custom: bool = False
+    namespaces: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """What a tool was called before its request crossed over."""
+
+    name: str
+    namespace: str | None = None
+    kind: Literal["function", "custom"] = "function"
+
+
+@dataclass(slots=True, kw_only=True)
+class Context:
+    """What an answer needs to know of the request it answers.
+
+    ``source`` and ``body``: the caller's format and request. ``tools``: the name on the wire to the caller's own.
+    """
+
+    source: ir.Format
+    body: JsonObject
+    tools: Mapping[str, Home] = field(default_factory=dict)
+
+
+class Format(Protocol):
+    """One wire format: its spelling and rules, and both verbs for each kind of document.
+
+    Decoders take bodies that the format's own wire model has accepted, with keys in the vendor's spelling. Encoders return a body and
+    write what it cannot hold into the ledger.
+    """
+
+    NAME: ir.Format
+    SPELLING: Spelling
+    TOOL_RULES: ToolRules
+    LIST_PATH: str
+
+    def request_path(self, model: str, *, stream: bool) -> str:
+        """Return the URL path and query on the relay."""
+
+    def decode_request(self, body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
+        """Read a request; ``model`` and ``stream`` stand in for what the URL says."""
+
+    def encode_request(self, request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+        """Write a request."""
+
+    def decode_response(self, body: JsonObject) -> ir.Response:
+        """Read a whole answer."""
+
+    def encode_response(self, response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
+        """Write a whole answer; ``context`` is the request that it answers, in the caller's own words."""
+
+    def decode_error(self, body: JsonObject, *, status: int | None) -> ir.Error:
+        """Read an error body."""
+
+    def encode_error(self, error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
+        """Write an error: the HTTP status and the body."""
+
+    def decode_models(self, body: JsonObject) -> ir.ModelList:
+        """Read a list of models."""
+
+    def encode_models(self, models: ir.ModelList, losses: Ledger) -> JsonObject:
+        """Write a list of models."""

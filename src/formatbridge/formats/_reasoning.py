@@ -1,0 +1,37 @@
+"""How much to think, across formats that count it in words and formats that count it in tokens."""
+
+from __future__ import annotations
+
+from formatbridge import ir
+from formatbridge.losses import Ledger
+
+ANCHORS: tuple[tuple[int, ir.Effort], ...] = (
+    (512, "minimal"), (1024, "low"), (8192, "medium"), (24576, "high"), (32768, "xhigh"), (65536, "max"),
+)  # fmt: skip
+"""Budget in tokens up to which an effort reaches; the last one has no upper end."""
+
+
+def effort_of(budget: int) -> ir.Effort:
+    """Name the effort that a budget in tokens stands for."""
+    return next((effort for limit, effort in ANCHORS if budget <= limit), "max")
+
+
+def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | None:
+    """Write the configuration as one word of effort, for formats that have no budget; None: nothing was asked."""
+    if config.effort is not None:
+        if config.budget is not None:
+            losses.dropped(config, "budget", "excluded")
+        return config.effort
+    made: ir.Effort | None = None
+    if config.mode == "off":
+        made = "none"
+    elif config.mode == "between_tools":
+        made = "none"
+        losses.changed(config, "mode", made)
+    elif config.budget is not None:
+        made = effort_of(config.budget)
+        losses.changed(config, "budget", made)
+    elif config.mode == "adaptive":
+        made = "high"
+        losses.changed(config, "mode", made)
+    return made

@@ -1,0 +1,59 @@
+"""Flat settings: one loop for every format, and what it means to lose each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._tables import FieldTable
+from formatbridge.losses import Ledger, Own
+
+LOST: Mapping[str, Own] = {
+    "seed": Own(),
+    "presence_penalty": Own(neutral=(0, 0.0)),
+    "frequency_penalty": Own(neutral=(0, 0.0)),
+    "logprobs": Own(neutral=(False,)),
+    "n": Own("impossible", "single_answer", (1,)),
+    "parallel_tool_calls": Own(neutral=(True,)),
+    "modalities": Own("impossible", neutral=(["text"],)),
+    "tier": Own(neutral=("auto",)),
+    "user": Own("info"),
+    "safety_identifier": Own("info"),
+    "metadata": Own("info"),
+    "store": Own("info", neutral=(False,)),
+    "prompt_cache_key": Own("info"),
+    "prompt_cache_options": Own("info", neutral=({"mode": "implicit"},)),
+    "prompt_cache_retention": Own("info"),
+    "automatic_cache": Own("info", "weaker_carrier", kind="changed"),
+    "stream_options": Own("info"),
+    "usage_in_stream": Own("info", neutral=(True,)),
+}
+"""Canonical setting to what its loss means; one without a row is lossy and never neutral."""
+
+_PLAIN = Own()
+
+
+def encode_settings(request: ir.Request, table: FieldTable, losses: Ledger, done: frozenset[str]) -> dict[str, Any]:
+    """Write the flat settings that the target has under its names, and note the others. ``done`` are written elsewhere."""
+    body: dict[str, Any] = {}
+    for name, value in request.settings.items():
+        if name in done:
+            continue
+        wire = table.wire.get(name)
+        if wire is not None:
+            body[wire] = value
+        else:
+            drop_setting(request, name, value, losses)
+    return body
+
+
+def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> None:
+    """Note that a setting is lost, unless its value says what the target does anyway."""
+    own = LOST.get(name, _PLAIN)
+    if own.is_neutral(value):
+        return
+    if own.kind == "changed":
+        losses.changed(request, name, None, own.code, severity=own.severity)
+    else:
+        losses.dropped(request, name, own.code, severity=own.severity)

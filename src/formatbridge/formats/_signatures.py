@@ -1,0 +1,51 @@
+"""Opaque reasoning tokens: where they are at home, and the tag that carries one through another format's slot.
+
+A tagged token is ``fb1|<home>|<kind>|<token>``; in generate_content, whose slot is bytes, the base64 of that text. Untagged means native.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import cast
+
+from formatbridge import ir
+from formatbridge.losses import Ledger
+
+_TAG = "fb1|"
+_TAG_IN_BYTES = base64.b64encode(_TAG.encode()).decode()[:4]
+_KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
+_HOMES = ("chat_completions", "messages", "responses", "generate_content")
+
+
+def decode_token(token: str, home: ir.Format, kind: ir.SignatureKind, src: str) -> ir.Signature:
+    """Read a token out of a slot of ``home``: a tagged one gets its own home and kind back."""
+    text = token
+    if home == "generate_content" and token.startswith(_TAG_IN_BYTES):
+        try:
+            text = base64.b64decode(token, validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            text = token
+    if text.startswith(_TAG):
+        pieces = text.split("|", 3)
+        if len(pieces) == 4 and pieces[1] in _HOMES and pieces[2] in _KINDS:
+            return ir.Signature(home=cast(ir.Format, pieces[1]), kind=cast(ir.SignatureKind, pieces[2]), token=pieces[3], src=src)
+    return ir.Signature(home=home, kind=kind, token=token, src=src)
+
+
+def encode_token(signature: ir.Signature, slot: ir.Format, *, kind: ir.SignatureKind | None = None) -> str:
+    """Write a token into a slot of ``slot``: as it is where it is at home, else tagged. ``kind`` replaces its own in the tag."""
+    if signature.home == slot and kind is None:
+        return signature.token
+    text = f"{_TAG}{signature.home}|{kind or signature.kind}|{signature.token}"
+    return base64.b64encode(text.encode()).decode() if slot == "generate_content" else text
+
+
+def native_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger) -> str | None:
+    """Return a token for a request, which takes only its own; a foreign one is noted."""
+    if signature is None:
+        return None
+    if signature.home == slot:
+        return signature.token
+    losses.dropped(signature, code="foreign_signature")
+    return None

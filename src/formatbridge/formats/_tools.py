@@ -1,0 +1,260 @@
+"""Tools under another format's rules: names it allows, free text wrapped as an argument, namespaces flattened, and the way home.
+
+This rewrites the canonical request before the target encodes it, so that no encoder needs to know of it; definitions, choice, calls and
+results all go through one map, and the loss is noted once, at the definition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+
+from formatbridge import ir
+from formatbridge.formats._codec import dumps
+from formatbridge.formats._protocol import Context, Home, ToolRules
+from formatbridge.losses import Ledger
+
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+_SCHEMA_OF_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+@dataclass(slots=True)
+class _Names:
+    """One map for a whole request: (namespace, name) to the target's name, and back."""
+
+    rules: ToolRules
+    there: dict[tuple[str | None, str], str] = field(default_factory=dict)
+    home: dict[str, Home] = field(default_factory=dict)
+    custom: set[tuple[str | None, str]] = field(default_factory=set)
+    call_ids: dict[str, str] = field(default_factory=dict)
+
+    def give(self, namespace: str | None, name: str, kind: str = "function") -> str:
+        """Return the target's name of a tool, the same for the same tool and never one that is taken."""
+        known = self.there.get((namespace, name))
+        if known is not None:
+            return known
+        flat = f"{namespace}__{name}" if namespace and not self.rules.namespaces else name
+        given = _unique(_legal(flat, self.rules), self.home, self.rules.longest_name)
+        self.there[namespace, name] = given
+        self.home[given] = Home(name=name, namespace=namespace, kind="custom" if kind == "custom" else "function")
+        return given
+
+    def give_call_id(self, call_id: str) -> str:
+        """Return the target's id of a call, the same for the same call and never one that is taken."""
+        longest = self.rules.longest_call_id
+        if call_id in self.call_ids:
+            return self.call_ids[call_id]
+        given = call_id
+        if not _is_legal_id(call_id, self.rules):
+            given = _ILLEGAL.sub("_", call_id) or "call"
+            if longest and len(given) > longest:
+                given = f"{given[: longest - 9]}_{sha256(call_id.encode()).hexdigest()[:8]}"
+            given = _unique(given, set(self.call_ids.values()), longest or len(given) + 9)
+        self.call_ids[call_id] = given
+        return given
+
+
+def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[ir.Request, dict[str, Home]]:
+    """Rewrite the tools, calls and results of a request to what the target allows.
+
+    Returns the request (the same object where nothing had to change) and the target's tool names to the caller's, where they differ.
+    """
+    if _fits(request, rules):
+        return request, {}
+    names = _Names(rules)
+    tools = [tool for given in request.tools for tool in _adapt_tool(given, names, losses)]
+    messages = [_adapt_message(message, names, losses) for message in request.messages]
+    if _is_same(tools, request.tools) and _is_same(messages, request.messages):
+        return request, names.home
+    choice = request.tool_choice
+    if choice and choice.names and choice.mode != "hosted":
+        choice = replace(choice, names=[_choice_name(name, names) for name in choice.names])
+    return replace(request, tools=tools, messages=messages, tool_choice=choice), names.home
+
+
+def _fits(request: ir.Request, rules: ToolRules) -> bool:
+    """Say whether every tool, call and result is what the target allows already; the usual case, so it must be quick."""
+    seen: set[str] = set()
+    for tool in request.tools:
+        kind = type(tool)
+        if kind is ir.FunctionTool or (kind is ir.CustomTool and rules.custom):
+            name: str = tool.name  # type: ignore[assignment, union-attr]  # both kinds have one
+            if name in seen or not _is_legal(name, rules):
+                return False
+            seen.add(name)
+        elif kind is ir.Namespace or kind is ir.CustomTool:
+            return False
+    return all(
+        _part_fits(part, rules, seen)
+        for message in request.messages
+        if message.role != "system"
+        for part in message.parts
+        if type(part) is ir.ToolCall or type(part) is ir.ToolResult
+    )
+
+
+def _part_fits(part: ir.ToolCall | ir.ToolResult, rules: ToolRules, declared: set[str]) -> bool:
+    if part.kind == "custom" and not rules.custom:
+        return False
+    if type(part) is ir.ToolCall:
+        if part.namespace and not rules.namespaces:
+            return False
+        return (part.name in declared or _is_legal(part.name, rules)) and _is_legal_id(part.id, rules)
+    return _is_legal_id(part.call_id, rules)  # type: ignore[union-attr]  # a result
+
+
+def _is_legal(name: str, rules: ToolRules) -> bool:
+    if len(name) > rules.longest_name:
+        return False
+    return (name.isascii() and name.isidentifier()) or rules.name.fullmatch(name) is not None
+
+
+def _is_legal_id(call_id: str, rules: ToolRules) -> bool:
+    if rules.call_id is None:
+        return rules.longest_call_id is None or len(call_id) <= rules.longest_call_id
+    if rules.longest_call_id is not None and len(call_id) > rules.longest_call_id:
+        return False
+    return (call_id.isascii() and call_id.isidentifier()) or rules.call_id.fullmatch(call_id) is not None
+
+
+def bring_home(response: ir.Response, context: Context) -> ir.Response:
+    """Give the tool calls of an answer the names and kinds that the caller's request used."""
+    if not any(home.name != name or home.namespace or home.kind == "custom" for name, home in context.tools.items()):
+        return response
+    choices = [replace(choice, parts=[_home_part(part, context) for part in choice.parts]) for choice in response.choices]
+    return replace(response, choices=choices)
+
+
+def _home_part(part: ir.Part, context: Context) -> ir.Part:
+    home = context.tools.get(part.name) if isinstance(part, ir.ToolCall) else None
+    if home is None or not isinstance(part, ir.ToolCall):
+        return part
+    arguments = part.arguments
+    kind = part.kind
+    if home.kind == "custom" and part.kind == "function":
+        text = read_wrapped_text(arguments)
+        kind, arguments = ("custom", text) if text is not None else (kind, arguments)
+    return replace(part, name=home.name, namespace=home.namespace or part.namespace, kind=kind, arguments=arguments)
+
+
+def wrap_text(text: str) -> dict[str, str]:
+    """Write free text as the one argument of a function."""
+    return {"input": text}
+
+
+def read_wrapped_text(arguments: str | ir.JsonObject) -> str | None:
+    """Read free text back from the arguments that ``wrap_text`` made; None where they are something else."""
+    from formatbridge.formats._arguments import parse_object
+
+    value = parse_object(arguments)[0] if isinstance(arguments, str) else arguments
+    if value is not None and set(value) == {"input"} and isinstance(value["input"], str):
+        return value["input"]
+    return None
+
+
+def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | None = None) -> list[ir.Tool]:
+    if isinstance(tool, ir.Namespace) and not names.rules.namespaces:
+        losses.changed(tool, "", [f"{tool.name}__{inner.name}" for inner in tool.tools], "renamed")
+        return [made for inner in tool.tools for made in _adapt_tool(inner, names, losses, tool.name)]
+    if not isinstance(tool, ir.FunctionTool | ir.CustomTool):
+        return [tool]
+    kind = "custom" if isinstance(tool, ir.CustomTool) else "function"
+    given = names.give(namespace, tool.name, kind)
+    if given != tool.name:
+        tool = replace(tool, name=given)
+        if given != (f"{namespace}__{names.home[given].name}" if namespace else None):
+            losses.changed(tool, "name", given, "renamed")
+    if isinstance(tool, ir.CustomTool) and not names.rules.custom:
+        names.custom.add((namespace, names.home[given].name))
+        return [_wrapped_tool(tool, losses)]
+    return [tool]
+
+
+def _wrapped_tool(tool: ir.CustomTool, losses: Ledger) -> ir.FunctionTool:
+    losses.changed(tool, "", {"type": "function", "name": tool.name}, "wrapped")
+    if tool.definition is not None:
+        losses.dropped(tool, "format")
+    return ir.FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        parameters=_SCHEMA_OF_TEXT,
+        defer_loading=tool.defer_loading,
+        callers=tool.callers,
+        cache=tool.cache,
+        src=tool.src,
+        extra=tool.extra,
+    )
+
+
+def _adapt_message(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
+    parts = [
+        _adapt_call(part, names, losses) if type(part) is ir.ToolCall
+        else _adapt_result(part, names, losses) if type(part) is ir.ToolResult
+        else part
+        for part in message.parts
+    ]  # fmt: skip
+    return message if _is_same(parts, message.parts) else replace(message, parts=parts)
+
+
+def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall:
+    known = (call.namespace, call.name) in names.there
+    name = names.give(call.namespace, call.name, call.kind)
+    given = names.give_call_id(call.id)
+    wraps = call.kind == "custom" and not names.rules.custom
+    if name == call.name and given == call.id and not wraps:
+        return call
+    if name != call.name and not known:
+        losses.changed(call, "name", name, "renamed")
+    if given != call.id:
+        losses.changed(call, "", given, "renamed", severity="info")
+    if wraps and (call.namespace, call.name) not in names.custom:
+        losses.changed(call, "", {"type": "function", "name": name}, "wrapped")
+    return replace(
+        call,
+        id=given,
+        name=name,
+        namespace=call.namespace if names.rules.namespaces else None,
+        kind="function" if wraps else call.kind,
+        arguments=wrap_text(call.arguments if isinstance(call.arguments, str) else dumps(call.arguments).decode())
+        if wraps
+        else call.arguments,
+    )
+
+
+def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.ToolResult:
+    given = names.give_call_id(result.call_id)
+    name = names.there.get((None, result.name), result.name) if result.name else None
+    kind = result.kind if names.rules.custom else "function"
+    if given == result.call_id and name == result.name and kind == result.kind:
+        return result
+    if given != result.call_id:
+        losses.changed(result, "", given, "renamed", severity="info")
+    return replace(result, call_id=given, name=name, kind=kind)
+
+
+def _choice_name(name: str, names: _Names) -> str:
+    return next((given for (_, known), given in names.there.items() if known == name), name)
+
+
+def _legal(name: str, rules: ToolRules) -> str:
+    if _is_legal(name, rules):
+        return name
+    legal = _ILLEGAL.sub("_", name)
+    if len(legal) > rules.longest_name:
+        legal = f"{legal[: rules.longest_name - 9]}_{sha256(name.encode()).hexdigest()[:8]}"
+    return legal if rules.name.fullmatch(legal) else f"_{legal}"[: rules.longest_name]
+
+
+def _unique(name: str, taken: Iterable[str], longest: int) -> str:
+    made, count = name, 1
+    while made in taken:
+        count += 1
+        tail = f"_{count}"
+        made = f"{name[: longest - len(tail)]}{tail}"
+    return made
+
+
+def _is_same(new: list[object] | list[ir.Tool] | list[ir.Message] | list[ir.Part], old: object) -> bool:
+    return isinstance(old, list) and len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))

@@ -1,0 +1,114 @@
+"""What all wire models share: the base class, the open union, and the checker that validates without building models.
+
+Wire models say what a format's JSON looks like, in the format's own spelling. They are open: a field nobody has heard of stays
+on the model, and a union member nobody has heard of becomes ``Unknown``. They are strict: ``"5"`` is no integer and ``1`` no flag.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
+
+JsonObject = dict[str, Any]
+
+Int = Annotated[int, Ge(-(2**63)), Le(2**63 - 1)]
+"""A JSON integer that fits 64 bits, signed; what every vendor's server can read."""
+
+Count = Annotated[int, Ge(0), Le(2**63 - 1)]
+"""A JSON integer of 0 or more that fits 64 bits."""
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+"""A finite JSON number; integers are taken as they are."""
+
+
+class Wire(BaseModel):
+    """One JSON object of a format: the vendor's field names, unknown fields kept, no coercion."""
+
+    model_config = ConfigDict(extra="allow", strict=True, defer_build=True, protected_namespaces=())
+
+
+class Unknown(Wire):
+    """A union member that this version does not know; kept whole."""
+
+
+class Open:
+    """Marks a union of models as told apart by one key, with ``Unknown`` for every other value of it.
+
+    ``Part = Annotated[TextPart | ImagePart | Unknown, Open("type")]``. The key's values are read from the members' ``Literal``
+    annotations. ``absent`` names the value that an object without the key counts as. Without ``Unknown`` the union is closed: an
+    unknown value is refused by its name.
+    """
+
+    def __init__(self, key: str, *, absent: str | None = None) -> None:
+        self.key = key
+        self.absent = absent
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        choices: dict[str, CoreSchema] = {}
+        for member in typing.get_args(source):
+            schema = handler.generate_schema(member)
+            for value in ("?",) if member is Unknown else _literals(member, self.key):
+                choices[value] = schema
+        return core_schema.tagged_union_schema(choices, _discriminator(self.key, choices, self.absent))
+
+
+def _literals(member: type[BaseModel], key: str) -> list[str]:
+    annotation = member.model_fields[key].annotation
+    arms = typing.get_args(annotation) if typing.get_origin(annotation) is not Literal else (annotation,)
+    return [value for arm in arms if typing.get_origin(arm) is Literal for value in typing.get_args(arm)]
+
+
+def _discriminator(key: str, choices: Mapping[str, object], absent: str | None) -> Callable[[Any], str]:
+    """Name the member that reads a value; one that is no known string goes to ``Unknown``, where there is one."""
+    is_open = "?" in choices
+
+    def tag(value: Any) -> str:
+        found = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
+        if found is None:
+            found = absent
+        return found if isinstance(found, str) and (found in choices or not is_open) else "?"
+
+    tag.__name__ = key  # the validator's errors name the function: this makes them name the key
+    return tag
+
+
+def checker(model: type[BaseModel]) -> SchemaValidator:
+    """Compile a model to a validator that returns plain dicts in the vendor's spelling and builds no model objects.
+
+    It refuses what the model refuses and costs half as much. Unknown keys are kept; absent fields stay absent.
+    """
+    model.model_rebuild()
+    return SchemaValidator(_as_dicts(model.__pydantic_core_schema__))
+
+
+def _as_dicts(schema: Any) -> Any:
+    """Turn each model in a core schema into a typed dict of the same fields; iteration order is the schema's own."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "model":
+            return _typed_dict(schema)
+        return {key: value if key == "metadata" else _as_dicts(value) for key, value in schema.items()}
+    if isinstance(schema, list | tuple):
+        return type(schema)(_as_dicts(item) for item in schema)
+    return schema
+
+
+def _typed_dict(schema: Mapping[str, Any]) -> JsonObject:
+    given = schema["schema"]["fields"]
+    fields = {field.get("serialization_alias", name): _typed_dict_field(field) for name, field in given.items()}
+    made = {"type": "typed-dict", "fields": fields, "extra_behavior": "allow", "config": {"strict": True}}
+    return made | ({"ref": schema["ref"]} if "ref" in schema else {})
+
+
+def _typed_dict_field(field: Mapping[str, Any]) -> JsonObject:
+    has_default = field["schema"]["type"] == "default"
+    made: JsonObject = {
+        "type": "typed-dict-field",
+        "schema": _as_dicts(field["schema"]["schema"] if has_default else field["schema"]),
+        "required": not has_default,
+    }
+    return made | ({"validation_alias": field["validation_alias"]} if "validation_alias" in field else {})

@@ -1,0 +1,123 @@
+"""chat_completions: messages with roles, one endpoint, the convention most servers follow.
+
+Sources: the relay's specification, "POST /v1/chat/completions"; the official SDK's types of 2026-11; recorded traffic for what servers
+add. Reasoning text, reasoning details and images in answers are in no official type and are read and written all the same.
+"""
+
+from __future__ import annotations
+
+import re
+
+from formatbridge import ir
+from formatbridge.formats._protocol import ToolRules
+from formatbridge.formats.chat_completions.models import decode_models, encode_models
+from formatbridge.formats.chat_completions.request import SETTINGS, decode_request, encode_request
+from formatbridge.formats.chat_completions.response import (
+    FINISH,
+    decode_error,
+    decode_response,
+    encode_error,
+    encode_response,
+)
+from formatbridge.losses import Own, Spelling
+
+NAME: ir.Format = "chat_completions"
+LIST_PATH = "/v1/models"
+TOOL_RULES = ToolRules(name=re.compile(r"[A-Za-z0-9_-]+"), longest_name=64, custom=True)
+
+SPELLING = Spelling(
+    places={
+        **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
+        "Request.max_tokens": ("max_completion_tokens", "max_tokens"),
+        "Request.tier": ("service_tier",),
+        "Request.usage_in_stream": ("stream_options/include_usage",),
+        "ReasoningConfig.effort": ("reasoning_effort",),
+        "OutputFormat.name": ("json_schema/name",),
+        "OutputFormat.description": ("json_schema/description",),
+        "OutputFormat.schema": ("json_schema/schema",),
+        "OutputFormat.strict": ("json_schema/strict",),
+        "OutputFormat.type": ("type",),
+        "FunctionTool.name": ("function/name", "name"),
+        "FunctionTool.description": ("function/description", "description"),
+        "FunctionTool.parameters": ("function/parameters", "parameters"),
+        "FunctionTool.strict": ("function/strict", "strict"),
+        "CustomTool.name": ("custom/name",),
+        "CustomTool.description": ("custom/description",),
+        "CustomTool.format": ("custom/format",),
+        "HostedTool.context_size": ("search_context_size",),
+        "HostedTool.user_location": ("user_location",),
+        "ToolCall.name": ("function/name", "custom/name", "name"),
+        "ToolCall.arguments": ("function/arguments", "custom/input", "arguments"),
+        "ToolResult.call_id": ("tool_call_id",),
+        "Media.detail": ("image_url/detail",),
+        "Media.url": ("image_url/url", "video_url/url", "file/file_data"),
+        "Media.data": ("image_url/url", "input_audio/data", "file/file_data", "video_url/url"),
+        "Media.mime": ("image_url/url", "input_audio/format", "file/file_data", "video_url/url"),
+        "Media.file_id": ("file/file_id",),
+        "Media.filename": ("file/filename",),
+        "Media.transcript": ("transcript",),
+        "Citation.url": ("url_citation/url",),
+        "Citation.title": ("url_citation/title",),
+        "Citation.start": ("url_citation/start_index",),
+        "Citation.end": ("url_citation/end_index",),
+        "TokenLogprob.top": ("top_logprobs",),
+        "Choice.logprobs": ("logprobs",),
+        "Choice.refusal_logprobs": ("logprobs",),
+        "Finish.reason": ("finish_reason",),
+        "Finish.stop_sequence": ("stop_reason",),
+        "Usage.input": ("prompt_tokens",),
+        "Usage.output": ("completion_tokens",),
+        "Usage.total": ("total_tokens",),
+        "Usage.cache_read": ("prompt_tokens_details/cached_tokens", "cached_tokens", "prompt_cache_hit_tokens"),
+        "Usage.cache_write": ("prompt_tokens_details/cache_write_tokens", "cache_creation_input_tokens"),
+        "Usage.reasoning": ("completion_tokens_details/reasoning_tokens",),
+        "Usage.accepted_prediction": ("completion_tokens_details/accepted_prediction_tokens",),
+        "Usage.rejected_prediction": ("completion_tokens_details/rejected_prediction_tokens",),
+        **{
+            f"Usage.input_modality.{word}": (f"prompt_tokens_details/{word}_tokens",)
+            for word in ("text", "audio", "image", "video")
+        },
+        **{f"Usage.output_modality.{word}": (f"completion_tokens_details/{word}_tokens",) for word in ("text", "audio", "image")},
+        "Error.code": ("error/code",),
+        "Error.type": ("error/type",),
+        "Error.param": ("error/param",),
+        "Error.message": ("error/message", "message", "detail", "error"),
+        "Model.display_name": ("name",),
+        "Model.owner": ("owned_by",),
+        "Model.input_limit": ("context_length",),
+        "Model.retires": ("shutdown_date",),
+    },
+    own={
+        "Message.name": Own("info"),
+        "Reasoning.closed": Own("info", "diagnostic", neutral=(True,)),
+        "Reasoning.format": Own("info", "diagnostic"),
+        "Reasoning.id": Own("info", "diagnostic"),
+        "Request.logit_bias": Own(code="no_counterpart", neutral=()),
+        "Request.prediction": Own(),
+        "ToolChoice.": Own(code="unknown_field"),
+    },
+)
+
+
+def request_path(model: str, *, stream: bool) -> str:  # noqa: ARG001
+    """Return the path of the endpoint, the same for every model."""
+    return "/v1/chat/completions"
+
+
+__all__ = [
+    "FINISH",
+    "LIST_PATH",
+    "NAME",
+    "SETTINGS",
+    "SPELLING",
+    "TOOL_RULES",
+    "decode_error",
+    "decode_models",
+    "decode_request",
+    "decode_response",
+    "encode_error",
+    "encode_models",
+    "encode_request",
+    "encode_response",
+    "request_path",
+]

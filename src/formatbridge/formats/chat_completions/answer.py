@@ -1,0 +1,190 @@
+"""The message of an answer: what a turn in a request's history has, and citations, images, sound and carried tokens besides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._arguments import encode_arguments_text
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._media import read_data_url, write_data_url
+from formatbridge.formats._parts import encode_opaque
+from formatbridge.formats.chat_completions.content import MESSAGE, decode_answer, note_order
+from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+_KNOWN = MESSAGE | {"annotations", "audio", "images"}
+_AUDIO = frozenset({"id", "data", "transcript"})
+
+
+def decode_message(raw: JsonObject, src: str, position: int) -> tuple[list[ir.Part], JsonObject | None]:
+    """Read the message of a choice; the second value is what no part can hold, by pointer relative to the message."""
+    parts, leftover = decode_answer(raw, src, {}, f"call_{position}")
+    uncited = _decode_annotations(raw.get("annotations") or [], parts, f"{src}/annotations")
+    parts += [_decode_image(image, f"{src}/images/{index}") for index, image in enumerate(raw.get("images") or ())]
+    audio = raw.get("audio")
+    if audio:
+        parts.append(_decode_audio(audio, f"{src}/audio"))
+    return parts, joined(rest(raw, _KNOWN), leftover, uncited)
+
+
+def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
+    """Write the message of a choice. ``at`` is its pointer in the target, for what is added to it."""
+    note_order(parts, losses)
+    texts = [text for part in parts if (text := _encode_words(part, losses)) is not None]
+    refusals = [part.text for part in parts if isinstance(part, ir.Refusal)]
+    message: JsonObject = {
+        "role": "assistant",
+        "content": "".join(texts) if texts else None,
+        "refusal": "".join(refusals) if refusals else None,
+    }
+    message |= encode_reasoning(parts, losses, options)
+    calls = [_encode_call(part, losses, options) for part in parts if isinstance(part, ir.ToolCall)]
+    if calls:
+        message["tool_calls"] = calls
+    annotations = _encode_annotations(parts, losses)
+    if annotations:
+        message["annotations"] = annotations
+    for part in parts:
+        if isinstance(part, ir.Media):
+            _encode_media(part, message, at, answer_id, losses)
+    return message
+
+
+def _encode_words(part: ir.Part, losses: Ledger) -> str | None:
+    """Return what a part puts into the text of the message."""
+    if isinstance(part, ir.Text):
+        if part.extra:
+            losses.extras(part)
+        if part.cache:
+            losses.dropped(part.cache, severity="info")
+        return part.text
+    if isinstance(part, ir.Opaque | ir.Hosted):
+        text = encode_opaque(part, losses)
+        return text.text if text else None
+    if isinstance(part, ir.ToolResult):
+        losses.dropped(part, code="orphan")
+    if isinstance(part, ir.Refusal) and part.extra:
+        losses.extras(part)
+    return None
+
+
+def _encode_call(call: ir.ToolCall, losses: Ledger, options: Options) -> JsonObject:
+    if call.extra:
+        losses.extras(call)
+    if call.cache:
+        losses.dropped(call.cache, severity="info")
+    text = encode_arguments_text(call)
+    if call.kind == "custom":
+        made: JsonObject = {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
+    else:
+        made = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
+    return made | encode_call_token(call.signature, losses, options)
+
+
+# Citations.
+
+
+def _decode_annotations(raw: list[JsonObject], parts: list[ir.Part], src: str) -> JsonObject | None:
+    """Hang URL citations on the text that they annotate; other kinds are left over."""
+    text = next((part for part in parts if isinstance(part, ir.Text)), None)
+    leftover: JsonObject = {}
+    for index, item in enumerate(raw):
+        url = item.get("url_citation")
+        if item.get("type") != "url_citation" or not isinstance(url, dict) or text is None:
+            leftover[f"annotations/{index}"] = item
+            continue
+        text.citations = text.citations or []
+        text.citations.append(_decode_citation(item, url, f"{src}/{index}"))
+    return leftover or None
+
+
+def _decode_citation(raw: JsonObject, url: JsonObject, src: str) -> ir.Citation:
+    return ir.Citation(
+        kind="web",
+        url=url.get("url"),
+        title=url.get("title"),
+        start=url.get("start_index"),
+        end=url.get("end_index"),
+        src=src,
+        extra=joined(
+            rest(raw, frozenset({"type", "url_citation"})),
+            rest(url, frozenset({"url", "title", "start_index", "end_index"}), "url_citation/"),
+        ),
+    )
+
+
+def _encode_annotations(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
+    made = []
+    for part in parts:
+        for citation in (part.citations or ()) if isinstance(part, ir.Text) else ():
+            if citation.url is None:
+                losses.dropped(citation, severity="info")
+                continue
+            made.append({"type": "url_citation", "url_citation": _encode_citation(citation, losses)})
+    return made
+
+
+def _encode_citation(citation: ir.Citation, losses: Ledger) -> JsonObject:
+    if citation.extra:
+        losses.extras(citation)
+    for name in ("cited_text", "file_id"):
+        if getattr(citation, name) is not None:
+            losses.dropped(citation, name, severity="info")
+    return {
+        "url": citation.url,
+        "title": citation.title or "",
+        "start_index": citation.start or 0,
+        "end_index": citation.end or 0,
+    }
+
+
+# Images and sound.
+
+
+def _decode_image(raw: JsonObject, src: str) -> ir.Media:
+    image = raw.get("image_url") or {}
+    url = image.get("url") or ""
+    mime, data = read_data_url(url) or (None, None)
+    return ir.Media(
+        kind="image",
+        mime=mime,
+        data=data,
+        url=None if data is not None else url,
+        src=src,
+        extra=joined(rest(raw, frozenset({"type", "image_url"})), rest(image, frozenset({"url"}), "image_url/")),
+    )
+
+
+def _decode_audio(raw: JsonObject, src: str) -> ir.Media:
+    return ir.Media(
+        kind="audio",
+        data=raw.get("data"),
+        transcript=raw.get("transcript"),
+        id=raw.get("id"),
+        src=src,
+        extra=rest(raw, _AUDIO),
+    )
+
+
+def _encode_media(part: ir.Media, message: JsonObject, at: str, answer_id: str, losses: Ledger) -> None:
+    """Put an image or a sound where the message has room for it."""
+    if part.extra:
+        losses.extras(part)
+    if part.kind == "image" and part.file_id is None:
+        url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
+        message.setdefault("images", []).append({"type": "image_url", "image_url": {"url": url}})
+    elif part.kind == "audio" and part.data is not None and "audio" not in message:
+        if part.mime is not None:
+            losses.dropped(part, "mime", severity="info")
+        message["audio"] = {
+            "id": part.id or losses.added(f"{at}/audio/id", f"audio_{answer_id}", "required, and the source has none"),
+            "data": part.data,
+            "expires_at": losses.added(f"{at}/audio/expires_at", 0, "required, and the source has none"),
+            "transcript": part.transcript or losses.added(f"{at}/audio/transcript", "", "required, and the source has none"),
+        }
+    else:
+        losses.dropped(part, code="unsupported_media", severity="impossible")

@@ -1,0 +1,263 @@
+"""Roles, answers, tool calls and results of chat_completions: decode and encode side by side.
+
+A message has one content (text or parts), one text of reasoning and its tool calls last; order among the three is not kept. Results are
+messages of their own and hold text only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._arguments import encode_arguments_text
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._signatures import decode_token, native_token
+from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
+from formatbridge.formats.chat_completions.reasoning import decode_reasoning, encode_history
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+MESSAGE = frozenset({
+    "role", "content", "refusal", "tool_calls", "tool_call_id", "function_call", "reasoning_content", "reasoning", "reasoning_details",
+})  # fmt: skip
+_FUNCTION = frozenset({"name", "arguments"})
+_CALL = frozenset({"id", "type", "function", "custom", "extra_content", "index"})
+
+
+def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Message:
+    """Read one message. ``calls`` remembers the id of the last call of each legacy function, by name."""
+    role = raw["role"]
+    extra = None if len(raw) == 2 else rest(raw, MESSAGE)
+    if role == "assistant":
+        parts, leftover = decode_answer(raw, src, calls, f"call_{_position(src)}")
+        return ir.Message(role="assistant", parts=parts, src=src, extra=joined(extra, leftover))
+    if role in ("tool", "function"):
+        if role == "function" and extra:
+            extra.pop("name", None)
+        return ir.Message(role="tool", parts=[decode_result(raw, src, calls)], src=src, extra=extra)
+    return ir.Message(role=role, parts=decode_content(raw.get("content"), f"{src}/content"), src=src, extra=extra)
+
+
+def encode_message(message: ir.Message, losses: Ledger) -> list[JsonObject]:
+    """Write one turn: its results first, each a message, then the rest; media of results follow in a user message of their own."""
+    if message.extra:
+        losses.extras(message)
+    role, parts = message.role, message.parts
+    if role == "assistant":
+        made = encode_answer(parts, losses)
+        return [made] if made else []
+    results = [part for part in parts if type(part) is ir.ToolResult]
+    if not results:
+        return [{"role": "user" if role == "tool" else role, "content": encode_content(parts, losses)}]
+    others = [part for part in parts if type(part) is not ir.ToolResult]
+    messages = [encode_result(result, losses) for result in results]
+    messages += [made for result in results if (made := _encode_result_media(result, losses))]
+    if others:
+        messages.append({"role": "user" if role == "tool" else role, "content": encode_content(others, losses)})
+    return messages
+
+
+# An answer, in a request's history or in a response.
+
+
+def decode_answer(raw: JsonObject, src: str, calls: dict[str, str], made_id: str) -> tuple[list[ir.Part], JsonObject | None]:
+    """Read what a model said: reasoning, content, refusal, calls, in that order; and what is left of the reasoning's aliases.
+
+    ``made_id`` begins the ids of calls that have none.
+    """
+    parts: list[ir.Part] = []
+    leftover: JsonObject | None = None
+    if len(raw) > 2:
+        parts, leftover = decode_reasoning(raw, src)
+    content = raw.get("content")
+    if content:
+        parts += decode_content(content, f"{src}/content")
+    if raw.get("refusal"):
+        parts.append(ir.Refusal(text=raw["refusal"], src=f"{src}/refusal"))
+    for index, call in enumerate(raw.get("tool_calls") or ()):
+        parts.append(decode_call(call, f"{src}/tool_calls/{index}", f"{made_id}_{index}"))
+    legacy = raw.get("function_call") or {}
+    if legacy and not legacy.get("name"):  # some servers send an empty one to say that there is none
+        leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
+    elif legacy:
+        call_id = calls[legacy["name"]] = f"{made_id}_0"
+        parts.append(_decode_legacy_call(legacy, f"{src}/function_call", call_id))
+    if not parts and content == "":
+        parts = [ir.Text(text="", src=f"{src}/content")]
+    return parts, leftover
+
+
+def encode_answer(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
+    """Write a turn of the model's for a request's history; None where nothing is left of it."""
+    visible: list[ir.Part] = []
+    calls: list[JsonObject] = []
+    thoughts: list[ir.Reasoning] = []
+    for part in parts:
+        kind = type(part)
+        if kind is ir.ToolCall:
+            calls.append(encode_call(part, losses))  # type: ignore[arg-type]  # the test says so
+        elif kind is ir.Reasoning:
+            thoughts.append(part)  # type: ignore[arg-type]
+        else:
+            visible.append(part)
+    if len(parts) > 1:
+        note_order(parts, losses)
+    message: JsonObject = {"role": "assistant", "content": _encode_visible(visible, losses) if visible else ""}
+    reasoning = encode_history(thoughts, losses) if thoughts else None
+    if reasoning:
+        message |= reasoning
+    if calls:
+        message["tool_calls"] = calls
+    if message["content"] == "" and visible and not (calls or reasoning):
+        return message if any(isinstance(part, ir.Text) for part in visible) else None
+    if message["content"] == "":
+        message["content"] = None if calls or not visible else ""
+    return message if calls or reasoning or message["content"] is not None else None
+
+
+def note_order(parts: list[ir.Part], losses: Ledger) -> None:
+    """Note what stands behind a tool call, or thought behind anything visible: the message has one place for each."""
+    seen_call = seen_visible = False
+    for part in parts:
+        if isinstance(part, ir.ToolCall):
+            seen_call = True
+        elif isinstance(part, ir.Reasoning):
+            if (seen_call or seen_visible) and part.text:
+                losses.changed(part, "text", part.text, "position_lost")
+        elif isinstance(part, ir.Text | ir.Refusal | ir.Media):
+            seen_visible = True
+            if seen_call and isinstance(part, ir.Text):
+                losses.changed(part, "text", part.text, "position_lost")
+
+
+def _encode_visible(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject] | None:
+    made = [encoded for part in parts if (encoded := _encode_visible_part(part, losses)) is not None]
+    if len(made) == 1 and made[0].keys() == {"type", "text"}:
+        text: str = made[0]["text"]
+        return text
+    return made or ""
+
+
+def _encode_visible_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
+    if isinstance(part, ir.Refusal):
+        if part.extra:
+            losses.extras(part)
+        return {"type": "refusal", "refusal": part.text}
+    if isinstance(part, ir.Media):
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return None
+    return encode_part(part, losses)
+
+
+# Calls and their results.
+
+
+def decode_call(raw: JsonObject, src: str, made_id: str) -> ir.ToolCall:
+    """Read one tool call, a function's or a custom tool's."""
+    function = raw.get("function")
+    if function is None:
+        return _decode_custom_call(raw, src, made_id)
+    signature = extra = None
+    if len(raw) > 3:
+        signature, extra = _decode_call_extra(raw, src)
+    if len(function) > 2:
+        extra = joined(extra, rest(function, _FUNCTION, "function/"))
+    return ir.ToolCall(
+        id=raw.get("id") or made_id,
+        id_made=not raw.get("id"),
+        name=function.get("name") or "",
+        arguments=function.get("arguments") or "",
+        signature=signature,
+        src=src,
+        extra=extra,
+    )
+
+
+def _decode_custom_call(raw: JsonObject, src: str, made_id: str) -> ir.ToolCall:
+    custom = raw.get("custom") or {}
+    signature, extra = _decode_call_extra(raw, src)
+    return ir.ToolCall(
+        id=raw.get("id") or made_id,
+        id_made=not raw.get("id"),
+        name=custom.get("name") or "",
+        arguments=custom.get("input") or "",
+        kind="custom" if custom else "function",
+        signature=signature,
+        src=src,
+        extra=joined(extra, rest(custom, frozenset({"name", "input"}), "custom/")),
+    )
+
+
+def _decode_call_extra(raw: JsonObject, src: str) -> tuple[ir.Signature | None, JsonObject | None]:
+    """Read the token of a call, which compatible servers put under their own name, and what else nobody models."""
+    outer = raw.get("extra_content") or {}
+    google = outer.get("google") or {}
+    token = google.get("thought_signature")
+    place = f"{src}/extra_content/google/thought_signature"
+    extra = joined(
+        rest(raw, _CALL),
+        rest(outer, frozenset({"google"}), "extra_content/"),
+        rest(google, frozenset({"thought_signature"}), "extra_content/google/"),
+    )
+    return (decode_token(token, "generate_content", "thought", place) if token else None), extra
+
+
+def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
+    """Write one tool call; a token on it is only its own vendor's to read, which this format names."""
+    if call.extra:
+        losses.extras(call)
+    if call.cache:
+        losses.dropped(call.cache, severity="info")
+    native_token(call.signature, "chat_completions", losses)
+    if call.kind == "custom":
+        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": encode_arguments_text(call)}}
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": encode_arguments_text(call)},
+    }
+
+
+def _decode_legacy_call(raw: JsonObject, src: str, call_id: str) -> ir.ToolCall:
+    extra = rest(raw, frozenset({"name", "arguments"}))
+    return ir.ToolCall(id=call_id, id_made=True, name=raw["name"], arguments=raw.get("arguments") or "", src=src, extra=extra)
+
+
+def decode_result(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.ToolResult:
+    """Read a message that answers a call; a legacy one names the function instead of the call."""
+    name = raw.get("name") if raw["role"] == "function" else None
+    call_id = raw.get("tool_call_id") or (calls.get(name, name) if name else None) or f"call_{_position(src)}"
+    return ir.ToolResult(call_id=call_id, name=name, content=decode_content(raw.get("content"), f"{src}/content"), src=src)
+
+
+def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
+    """Write a result as a message of its own; it takes text only."""
+    if result.extra:
+        losses.extras(result)
+    if result.is_error:
+        losses.dropped(result, "is_error")
+    if result.cache:
+        losses.dropped(result.cache, severity="info")
+    native_token(result.signature, "chat_completions", losses)
+    words = [part for part in result.content if not isinstance(part, ir.Media)]
+    return {"role": "tool", "tool_call_id": result.call_id, "content": encode_content(words, losses)}
+
+
+def _encode_result_media(result: ir.ToolResult, losses: Ledger) -> JsonObject | None:
+    """Move the media of a result to a user message that says whose they are."""
+    media = [part for part in result.content if isinstance(part, ir.Media)]
+    made = []
+    for part in media:
+        encoded = encode_part(part, losses)
+        if encoded is not None:
+            made.append(losses.changed(part, "", encoded, "moved"))
+    if not made:
+        return None
+    return {"role": "user", "content": [{"type": "text", "text": f"[tool result {result.call_id}]"}, *made]}
+
+
+def _position(src: str) -> str:
+    """Return the index of the message that a pointer is in."""
+    return src.split("/")[2] if src.count("/") >= 2 else "0"

@@ -1,0 +1,88 @@
+"""Why an answer of chat_completions ended: five words, and what servers say besides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import JsonObject
+from formatbridge.losses import Ledger
+
+FINISH: Mapping[str, ir.FinishReason] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "content_filter",
+}
+"""The wire's words to ours; any other is ``other``, none at all is inferred from the content."""
+
+WORDS: Mapping[ir.FinishReason, tuple[str, bool]] = {
+    "stop": ("stop", True),
+    "stop_sequence": ("stop", False),
+    "length": ("length", True),
+    "context_length": ("length", False),
+    "tool_calls": ("tool_calls", True),
+    "content_filter": ("content_filter", True),
+    "refusal": ("content_filter", True),
+    "pause": ("stop", False),
+    "compaction": ("length", False),
+    "error": ("stop", False),
+    "cancelled": ("stop", False),
+    "other": ("stop", False),
+}
+"""Our words to the wire's, and whether nothing is lost by that."""
+
+
+def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
+    """Read why a choice ended. What it holds beats what it says: with calls it ended for calls, with a refusal it refused."""
+    word: str = raw.get("finish_reason") or ""
+    reason = FINISH.get(word, "other") if word else "stop"
+    stop = raw.get("stop_reason")
+    if reason in ("stop", "other") and any(isinstance(part, ir.ToolCall) for part in parts):
+        reason = "tool_calls"
+    elif reason == "stop" and any(isinstance(part, ir.Refusal) for part in parts):
+        reason = "refusal"
+    elif reason == "stop" and isinstance(stop, str):
+        reason = "stop_sequence"
+    return ir.Finish(
+        reason=reason,
+        raw=word or None,
+        finer=bool(word) and (word not in FINISH or FINISH[word] != reason) and reason not in ("refusal", "stop_sequence"),
+        stop_sequence=stop if isinstance(stop, str) and reason == "stop_sequence" else None,
+        src=src,
+    )
+
+
+def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, losses: Ledger) -> str:
+    """Write why a choice ended. A message with calls never says ``stop``."""
+    if finish is None:
+        return "tool_calls" if has_calls else "stop"
+    word, is_exact = WORDS[finish.reason]
+    if finish.reason == "refusal" and has_refusal:
+        word = "stop"
+    if has_calls and finish.reason in ("stop", "stop_sequence", "other", "error"):
+        word = "tool_calls"
+    if finish.finer:
+        losses.changed(finish, "reason", word, "finish_reason", severity="info")
+    elif not is_exact:
+        losses.changed(finish, "reason", word, "finish_reason")
+    if finish.stop_sequence is not None:
+        losses.dropped(finish, "stop_sequence", severity="info")
+    if finish.category is not None:
+        losses.dropped(finish, "category", severity="info")
+    if finish.extra:
+        losses.extras(finish)
+    return word
+
+
+def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> str | None:
+    """Return the explanation of a blocked answer as its refusal; anywhere else it has no place."""
+    message: Any = finish and finish.message
+    if finish is None or message is None:
+        return None
+    if finish.reason in ("content_filter", "refusal") and not any(isinstance(part, ir.Refusal) for part in parts):
+        return str(message)
+    losses.dropped(finish, "message", "diagnostic", severity="info")
+    return None

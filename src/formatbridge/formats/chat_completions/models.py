@@ -1,0 +1,21 @@
+"""The list of models in chat_completions; responses lists its models in the same way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._models import decode_data_list, encode_data_list
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+
+def decode_models(body: JsonObject) -> ir.ModelList:
+    """Read a list of models."""
+    return decode_data_list(body, "chat_completions")
+
+
+def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
+    """Write a list of models."""
+    return encode_data_list(models, losses)

@@ -1,0 +1,250 @@
+"""Content parts of chat_completions: text, images, sound, video, files, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, assert_never
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._media import guess_mime, media_kind, read_data_url, write_data_url
+from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain
+from formatbridge.formats._signatures import native_token
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_AUDIO_FORMATS = {
+    "audio/wav": "wav",
+    "audio/x-wav": "wav",
+    "audio/wave": "wav",
+    "audio/mpeg": "mp3",
+    "audio/mp3": "mp3",
+}
+_DETAILS = frozenset({"auto", "low", "high", "original"})
+_TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
+
+_PART = frozenset({"type", "text", "image_url", "input_audio", "file", "refusal", "video_url", "prompt_cache_breakpoint"})
+
+
+_THINKING = frozenset({"type", "thinking"})
+
+
+def decode_content(content: str | list[JsonObject] | None, src: str) -> list[ir.Part]:
+    """Read content that is text, parts, or nothing."""
+    if isinstance(content, str):
+        return [ir.Text(text=content, src=src)]
+    return [decode_part(part, f"{src}/{index}") for index, part in enumerate(content or ())]
+
+
+def decode_part(raw: JsonObject, src: str) -> ir.Part:
+    """Read one content part; a kind that is not known stays as it is."""
+    decode = _DECODE_PART.get(raw.get("type", ""))
+    return decode(raw, src) if decode else ir.Opaque(format="chat_completions", raw=raw, what=str(raw.get("type")), src=src)
+
+
+def _decode_text(raw: JsonObject, src: str) -> ir.Part:
+    return ir.Text(text=raw["text"], cache=_decode_cache(raw, src), src=src, extra=None if len(raw) == 2 else rest(raw, _PART))
+
+
+def _decode_image(raw: JsonObject, src: str) -> ir.Part:
+    image = raw["image_url"]
+    if isinstance(image, str):  # some callers leave out the object around it
+        image = {"url": image}
+    mime, data = read_data_url(image["url"]) or (None, None)
+    return ir.Media(
+        kind="image",
+        mime=mime,
+        data=data,
+        url=None if data is not None else image["url"],
+        detail=image.get("detail"),
+        cache=_decode_cache(raw, src),
+        src=src,
+        extra=joined(rest(raw, _PART), rest(image, frozenset({"url", "detail"}), "image_url/")),
+    )
+
+
+def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
+    audio = raw["input_audio"]
+    word = audio.get("format")
+    return ir.Media(
+        kind="audio",
+        mime={"mp3": "audio/mpeg", None: None}.get(word, f"audio/{word}"),
+        data=audio.get("data"),
+        cache=_decode_cache(raw, src),
+        src=src,
+        extra=joined(rest(raw, _PART), rest(audio, frozenset({"data", "format"}), "input_audio/")),
+    )
+
+
+def _decode_video(raw: JsonObject, src: str) -> ir.Part:
+    url = raw["video_url"]["url"]
+    mime, data = read_data_url(url) or (None, None)
+    extra = joined(rest(raw, _PART), rest(raw["video_url"], frozenset({"url"}), "video_url/"))
+    return ir.Media(kind="video", mime=mime, data=data, url=None if data is not None else url, src=src, extra=extra)
+
+
+def _decode_file(raw: JsonObject, src: str) -> ir.Part:
+    file = raw["file"]
+    name, content = file.get("filename"), file.get("file_data")
+    mime, data = (read_data_url(content) or (guess_mime(name or ""), content)) if content is not None else (None, None)
+    is_url = data is not None and data[:8].lower().startswith(("https://", "http://"))
+    kind = media_kind(mime) if mime else "document"
+    return ir.Media(
+        kind=kind if kind in ("image", "audio", "video") else "document",  # type: ignore[arg-type]  # the four kinds
+        mime=mime,
+        data=None if is_url else data,
+        url=data if is_url else None,
+        file_id=file.get("file_id"),
+        home="chat_completions",
+        filename=name,
+        cache=_decode_cache(raw, src),
+        src=src,
+        extra=joined(rest(raw, _PART), rest(file, frozenset({"filename", "file_data", "file_id"}), "file/")),
+    )
+
+
+def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
+    thoughts = raw.get("thinking") or []
+    if isinstance(thoughts, str):
+        return ir.Reasoning(text=thoughts, src=src, extra=rest(raw, _THINKING))
+    text = "".join(item.get("text") or "" for item in thoughts)
+    inner = [rest(item, frozenset({"type", "text"}), f"thinking/{index}/") for index, item in enumerate(thoughts)]
+    return ir.Reasoning(text=text, src=src, extra=joined(rest(raw, _THINKING), *inner))
+
+
+def _decode_refusal(raw: JsonObject, src: str) -> ir.Part:
+    return ir.Refusal(text=raw["refusal"], src=src, extra=rest(raw, _PART))
+
+
+_DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
+    "text": _decode_text,
+    "image_url": _decode_image,
+    "input_audio": _decode_audio,
+    "video_url": _decode_video,
+    "file": _decode_file,
+    "refusal": _decode_refusal,
+    "thinking": _decode_thinking,
+}
+
+
+def _decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    mark = raw.get("prompt_cache_breakpoint")
+    if not mark:
+        return None
+    extra = rest(mark, frozenset({"mode", "ttl"}))
+    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/prompt_cache_breakpoint", extra=extra)
+
+
+def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:
+    """Write the parts of a user's turn or an instruction; one plain text on its own becomes a string."""
+    if len(parts) == 1 and type(parts[0]) is ir.Text and is_plain(parts[0]):
+        return parts[0].text
+    made = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
+    if len(parts) == len(made) == 1 and made[0].keys() == {"type", "text"}:
+        text: str = made[0]["text"]
+        return text
+    return made or ""
+
+
+def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
+    """Write one part of a user's turn; None where the target has no such part."""
+    match part:
+        case ir.Text():
+            return _encode_text(part, losses)
+        case ir.Media():
+            return _encode_media(part, losses)
+        case ir.Refusal():
+            if part.extra:
+                losses.extras(part)
+            losses.changed(part, "", part.text, "flattened")
+            return {"type": "text", "text": part.text}
+        case ir.Opaque() | ir.Hosted():
+            text = encode_opaque(part, losses)
+            return None if text is None else {"type": "text", "text": text.text}
+        case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
+            losses.dropped(part, code="orphan", severity="impossible")
+            return None
+        case _:
+            assert_never(part)
+
+
+def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
+    if is_plain(part):
+        return {"type": "text", "text": part.text}
+    if part.extra:
+        losses.extras(part)
+    if part.citations:
+        drop_citations(part, losses)
+    native_token(part.signature, "chat_completions", losses)
+    return {"type": "text", "text": part.text, **_encode_cache(part, losses)}
+
+
+def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.extra:
+        losses.extras(part)
+    native_token(part.signature, "chat_completions", losses)
+    made = _ENCODE_MEDIA[part.kind](part, losses)
+    return made and made | _encode_cache(part, losses)
+
+
+def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.file_id is not None:
+        losses.dropped(part, "file_id", "foreign_id", severity="impossible")
+        return None
+    url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
+    if part.filename is not None:
+        losses.dropped(part, "filename", severity="info")
+    detail = part.detail
+    if detail is not None and detail not in _DETAILS:
+        detail = losses.changed(part, "detail", "auto")
+    return {"type": "image_url", "image_url": {"url": url} | ({"detail": detail} if detail else {})}
+
+
+def _encode_audio(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    format = _AUDIO_FORMATS.get(part.mime or "")
+    if format is None or part.data is None:
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return None
+    return {"type": "input_audio", "input_audio": {"data": part.data, "format": format}}
+
+
+def _encode_video(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.file_id is not None:
+        losses.dropped(part, code="foreign_id", severity="impossible")
+        return None
+    url = part.url if part.url is not None else write_data_url(part.mime or "video/mp4", part.data or "")
+    return {"type": "video_url", "video_url": {"url": url}}
+
+
+def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    name = {"filename": part.filename} if part.filename is not None else {}
+    if part.detail not in (None, "auto"):
+        losses.dropped(part, "detail")
+    if part.file_id is not None and part.home == "responses":
+        return {"type": "file", "file": {"file_id": part.file_id} | name}
+    if part.data is None:
+        losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")
+        return None
+    data = write_data_url(part.mime, part.data) if part.mime else part.data
+    return {"type": "file", "file": {"file_data": data} | name}
+
+
+_ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {
+    "image": _encode_image,
+    "audio": _encode_audio,
+    "video": _encode_video,
+    "document": _encode_document,
+}
+
+
+def _encode_cache(part: ir.Text | ir.Media, losses: Ledger) -> JsonObject:
+    mark = part.cache
+    if mark is None:
+        return {}
+    if mark.extra:
+        losses.extras(mark)
+    ttl = _TTLS.get(mark.ttl, mark.ttl)
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}

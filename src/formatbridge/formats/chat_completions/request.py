@@ -1,0 +1,328 @@
+"""Requests of chat_completions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._reasoning import encode_effort
+from formatbridge.formats._settings import drop_setting, encode_settings
+from formatbridge.formats._tables import FieldTable, ValueTable
+from formatbridge.formats.chat_completions.content import decode_message, encode_message
+from formatbridge.formats.chat_completions.tools import (
+    decode_legacy_function,
+    decode_tool,
+    decode_tool_choice,
+    decode_web_search,
+    encode_tool_choice,
+    encode_tools,
+)
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+SETTINGS = FieldTable(
+    {
+        "temperature": "temperature",
+        "top_p": "top_p",
+        "seed": "seed",
+        "presence_penalty": "presence_penalty",
+        "frequency_penalty": "frequency_penalty",
+        "logprobs": "logprobs",
+        "top_logprobs": "top_logprobs",
+        "n": "n",
+        "max_tokens": "max_completion_tokens",
+        "parallel_tool_calls": "parallel_tool_calls",
+        "user": "user",
+        "safety_identifier": "safety_identifier",
+        "metadata": "metadata",
+        "verbosity": "verbosity",
+        "store": "store",
+        "moderation": "moderation",
+        "prompt_cache_key": "prompt_cache_key",
+        "prompt_cache_options": "prompt_cache_options",
+        "prompt_cache_retention": "prompt_cache_retention",
+    }
+)
+
+TIERS = ValueTable(
+    ("auto", "auto"),
+    ("standard", "default"),
+    ("flex", "flex"),
+    ("scale", "scale"),
+    ("priority", "priority"),
+    ("fast", "fast"),
+)
+
+_SHAPED = frozenset({
+    "model", "messages", "stream", "stream_options", "stop", "max_tokens", "tools", "tool_choice", "functions", "function_call",
+    "response_format", "reasoning_effort", "web_search_options", "modalities", "audio", "service_tier",
+})  # fmt: skip
+_KNOWN = _SHAPED | SETTINGS.canonical.keys()
+_DONE = frozenset({"stop", "modalities", "tier", "stream_options", "usage_in_stream", "max_tokens", "prompt_cache_options"})
+
+
+def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
+    """Read a request."""
+    calls: dict[str, str] = {}
+    messages = [decode_message(raw, f"/messages/{index}", calls) for index, raw in enumerate(body["messages"])]
+    request = ir.Request(format="chat_completions", model=model or body.get("model"), stream=bool(stream), messages=messages)
+    if len(body) > 1 + ("model" in body):
+        _decode_options(body, request, stream)
+    return request
+
+
+def _decode_options(body: JsonObject, request: ir.Request, stream: bool | None) -> None:
+    """Read all of a request but its messages; most requests have little of it."""
+    request.settings, leftover = _decode_settings(body)
+    request.extra = joined(rest(body, _KNOWN), leftover)
+    if stream is None:
+        request.stream = bool(body.get("stream"))
+    if body.get("tools") or body.get("functions") or body.get("web_search_options") is not None:
+        request.tools = _decode_tools(body)
+    choice = body.get("tool_choice") or body.get("function_call")
+    if choice:
+        request.tool_choice = decode_tool_choice(choice, "/tool_choice" if body.get("tool_choice") else "/function_call")
+    effort, format, audio = body.get("reasoning_effort"), body.get("response_format"), body.get("audio")
+    if effort:
+        request.reasoning = ir.ReasoningConfig(effort=effort)
+    if format:
+        request.output_format = _decode_format(format)
+    if audio:
+        request.audio = _decode_audio(audio)
+
+
+def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+    """Write a request."""
+    del options  # this format demands nothing that a caller could choose
+    if request.extra:
+        losses.extras(request)
+    model = request.model if request.model is not None else losses.added("/model", "", "required, and the source names none")
+    body: JsonObject = {"model": model, "messages": _encode_messages(request.messages, losses)}
+    tools = _all_tools(request, losses)
+    if tools:
+        body |= encode_tools(tools, losses)
+    if request.tool_choice:
+        choice = encode_tool_choice(request.tool_choice, request.tools, losses)
+        if choice is not None:
+            body["tool_choice"] = choice
+    if request.reasoning:
+        body |= _encode_reasoning(request.reasoning, losses)
+    if request.output_format:
+        body |= _encode_format(request.output_format, losses)
+    if request.audio or request.image or "modalities" in request.settings:
+        body |= _encode_media_settings(request, losses)
+    if request.settings:
+        body |= encode_settings(request, SETTINGS, losses, _DONE)
+        body |= _encode_shaped_settings(request, losses)
+    if request.stream:
+        body["stream"] = True
+        body["stream_options"] = {
+            "include_usage": losses.added("/stream_options/include_usage", True, "the source always reports usage")
+        }
+    return body
+
+
+# Messages.
+
+
+def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObject]:
+    """Write the conversation; results that stand apart from their calls follow them."""
+    made: list[JsonObject] = []
+    for message in messages:
+        if message.effort:
+            losses.dropped(message, "effort", severity="impossible")
+        if not message.parts and (message.effort or message.tools):
+            continue
+        encoded = encode_message(message, losses)
+        if message.role == "tool" and made and made[-1]["role"] not in ("tool", "assistant"):
+            for result in encoded:
+                made.insert(_place_of(result, made), result)
+        else:
+            made += encoded
+    return made
+
+
+def _place_of(message: JsonObject, made: list[JsonObject]) -> int:
+    """Say where a message goes: a result directly behind its calls and the results that are there already, all else last."""
+    if message["role"] != "tool" or not made or made[-1]["role"] == "tool" or made[-1].get("tool_calls"):
+        return len(made)
+    for index in range(len(made) - 1, -1, -1):
+        if any(call["id"] == message["tool_call_id"] for call in made[index].get("tool_calls") or ()):
+            place = index + 1
+            while place < len(made) and made[place]["role"] == "tool":
+                place += 1
+            return place
+    return len(made)
+
+
+def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
+    """Return the tools of the request and those that were added on the way, which are there from the start here."""
+    if not any(message.tools for message in request.messages):
+        return request.tools
+    added = [tool for message in request.messages for tool in message.tools or ()]
+    for message in request.messages:
+        if message.tools:
+            losses.changed(message, "tools", None, "moved")
+    return request.tools + added
+
+
+# Settings with a shape of their own.
+
+
+def _decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
+    names = SETTINGS.canonical
+    settings: JsonObject = {names[key]: value for key, value in body.items() if key in names and value is not None}
+    leftover: JsonObject | None = None
+    limit = body.get("max_tokens")
+    if limit is not None:
+        if "max_tokens" in settings:
+            leftover = {"max_tokens": limit} if limit != settings["max_tokens"] else None
+        else:
+            settings["max_tokens"] = limit
+    stop = body.get("stop")
+    if stop:
+        settings["stop"] = [stop] if isinstance(stop, str) else stop
+    tier = body.get("service_tier")
+    if tier:
+        settings["tier"] = TIERS.canonical.get(tier, tier)
+    if body.get("modalities"):
+        settings["modalities"] = body["modalities"]
+    options = body.get("stream_options")
+    if options:
+        settings["usage_in_stream"] = bool(options.get("include_usage"))
+        others = {key: value for key, value in options.items() if key != "include_usage" and value is not None}
+        if others:
+            settings["stream_options"] = others
+    return settings, leftover  # type: ignore[return-value]  # built key by key
+
+
+def _encode_shaped_settings(request: ir.Request, losses: Ledger) -> JsonObject:
+    settings, body = request.settings, JsonObject()
+    limit = settings.get("max_tokens")
+    if limit == 0:
+        losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
+    elif limit is not None:
+        body["max_completion_tokens"] = limit
+    stop = settings.get("stop")
+    if stop:
+        body["stop"] = stop if len(stop) <= 4 else losses.changed(request, "stop", stop[:4], "too_many")
+    tier = settings.get("tier")
+    if tier is not None:
+        body |= _encode_tier(request, tier, losses)
+    cache = settings.get("prompt_cache_options")
+    if cache:
+        body |= _encode_cache_options(request, cache, losses)
+    if "stream_options" in settings:
+        drop_setting(request, "stream_options", settings["stream_options"], losses)
+    return body
+
+
+def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
+    word = TIERS.wire.get(tier)
+    if word is None and tier == "ultrafast":
+        word = losses.changed(request, "tier", "fast")
+    if word is None:
+        losses.dropped(request, "tier")
+        return {}
+    return {"service_tier": word}
+
+
+def _encode_cache_options(request: ir.Request, cache: JsonObject, losses: Ledger) -> JsonObject:
+    made = {key: cache[key] for key in ("mode", "ttl") if cache.get(key) is not None}
+    if made.get("ttl") == "12h":
+        made["ttl"] = losses.changed(request, "prompt_cache_options.ttl", "30m", severity="info")
+    if cache.get("prewarm"):
+        losses.dropped(request, "prompt_cache_options.prewarm", severity="impossible")
+    for key in cache.keys() - {"mode", "ttl", "prewarm"}:
+        losses.dropped(request, f"prompt_cache_options.{key}", severity="info")
+    return {"prompt_cache_options": made} if made else {}
+
+
+def _encode_media_settings(request: ir.Request, losses: Ledger) -> JsonObject:
+    """Write what else than text the answer may hold."""
+    body: JsonObject = {}
+    wanted = request.settings.get("modalities") or []
+    kept = [word for word in wanted if word in ("text", "audio")]
+    for index, word in enumerate(wanted):
+        if word not in ("text", "audio"):
+            losses.dropped(request, f"modalities.{index}", "unsupported_media", severity="impossible")
+    if "audio" in kept:
+        body["modalities"] = kept if "text" in kept else ["text", *kept]
+    if request.image:
+        losses.dropped(request.image, severity="lossy")
+    audio = request.audio
+    if audio:
+        if audio.extra:
+            losses.extras(audio)
+        if audio.language is not None:
+            losses.dropped(audio, "language")
+        voice = audio.voice if audio.voice is not None else losses.added("/audio/voice", "alloy", "required for spoken answers")
+        format = audio.format or losses.added("/audio/format", "wav", "required for spoken answers")
+        body["audio"] = {"voice": voice, "format": format}
+    return body
+
+
+def _decode_audio(raw: JsonObject) -> ir.AudioOutput:
+    extra = rest(raw, frozenset({"voice", "format"}))
+    return ir.AudioOutput(voice=raw.get("voice"), format=raw.get("format"), src="/audio", extra=extra)
+
+
+# Reasoning and the shape of the answer.
+
+
+def _encode_reasoning(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
+    if config.extra:
+        losses.extras(config)
+    if config.show not in (None, "hide"):
+        losses.dropped(config, "show")
+    effort = encode_effort(config, losses)
+    return {"reasoning_effort": effort} if effort else {}
+
+
+def _decode_format(raw: JsonObject) -> ir.OutputFormat | None:
+    kind, schema = raw.get("type"), raw.get("json_schema") or {}
+    if kind not in ("text", "json_object", "json_schema"):
+        return ir.OutputFormat(type="text", src="/response_format", extra={"": raw})
+    return ir.OutputFormat(
+        type=kind,
+        schema=schema.get("schema"),
+        name=schema.get("name"),
+        description=schema.get("description"),
+        strict=schema.get("strict"),
+        src="/response_format",
+        extra=joined(
+            rest(raw, frozenset({"type", "json_schema"})),
+            rest(schema, frozenset({"schema", "name", "description", "strict"}), "json_schema/"),
+        ),
+    )
+
+
+def _encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
+    if format.extra:
+        losses.extras(format)
+    if format.type == "text":
+        return {}
+    if format.type == "json_object":
+        return {"response_format": {"type": "json_object"}}
+    place = "/response_format/json_schema/name"
+    made: JsonObject = {"name": format.name or losses.added(place, "response", "required, and the source has none")}
+    if format.description is not None:
+        made["description"] = format.description
+    if format.schema is not None:
+        made["schema"] = format.schema
+    if format.strict is not None:
+        made["strict"] = format.strict
+    return {"response_format": {"type": "json_schema", "json_schema": made}}
+
+
+# Tools, today's fields and the deprecated ones.
+
+
+def _decode_tools(body: JsonObject) -> list[ir.Tool]:
+    tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body.get("tools") or ())]
+    tools += [decode_legacy_function(raw, f"/functions/{index}") for index, raw in enumerate(body.get("functions") or ())]
+    search = body.get("web_search_options")
+    return tools if search is None else [*tools, decode_web_search(search, "/web_search_options")]

@@ -1,0 +1,154 @@
+"""Answers of chat_completions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._errors import decode_error_object, encode_error_object
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._ids import encode_id
+from formatbridge.formats._protocol import Context
+from formatbridge.formats.chat_completions.answer import decode_message, encode_message
+from formatbridge.formats.chat_completions.finish import FINISH, decode_finish, encode_finish, refusal_of
+from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+__all__ = ["FINISH", "decode_error", "decode_response", "encode_error", "encode_response"]
+
+_RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage"})
+_CHOICE = frozenset({"index", "message", "finish_reason", "stop_reason", "logprobs"})
+_TOKEN = frozenset({"token", "logprob", "bytes", "top_logprobs"})
+
+
+def decode_response(body: JsonObject) -> ir.Response:
+    """Read a whole answer."""
+    usage = body.get("usage")
+    return ir.Response(
+        format="chat_completions",
+        id=body.get("id") or None,
+        model=body.get("model"),
+        created=body.get("created"),
+        choices=[_decode_choice(raw, f"/choices/{index}", index) for index, raw in enumerate(body["choices"])],
+        usage=decode_usage(usage, "/usage") if usage else None,
+        extra=rest(body, _RESPONSE),
+    )
+
+
+def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
+    """Write a whole answer."""
+    del context  # nothing in an answer of this format repeats the request
+    if response.extra:
+        losses.extras(response)
+    made_id = encode_id(response.id, "chatcmpl-") or losses.added("/id", "chatcmpl-0", "required, and the source has none")
+    choices = response.choices or [ir.Choice(parts=[])]
+    body: JsonObject = {
+        "id": made_id,
+        "object": "chat.completion",
+        "created": encode_created(response, losses, options),
+        "model": response.model
+        if response.model is not None
+        else losses.added("/model", "", "required, and the source names none"),
+        "choices": [
+            _encode_choice(choice, index, made_id, losses, options)
+            for index, choice in enumerate(sorted(choices, key=lambda choice: choice.index))
+        ],
+    }
+    if response.usage:
+        body["usage"] = encode_usage(response.usage, losses)
+    return body
+
+
+def encode_created(response: ir.Response, losses: Ledger, options: Options) -> int:
+    """Write the time of an answer in whole seconds; nothing reads a clock."""
+    if response.created is None:
+        created: int = losses.added("/created", options.created or 0, "required, and the source has none")
+        return created
+    whole = int(response.created)
+    if whole != response.created:
+        losses.changed(response, "created", whole, severity="info")
+    return whole
+
+
+def _decode_choice(raw: JsonObject, src: str, position: int) -> ir.Choice:
+    message = raw.get("message") or {}
+    parts, extra = decode_message(message, f"{src}/message", position)
+    logprobs = raw.get("logprobs") or {}
+    stop = raw.get("stop_reason")
+    finish = decode_finish(raw, parts, src)
+    unread_stop = {"stop_reason": stop} if stop is not None and finish.stop_sequence is None else None
+    return ir.Choice(
+        index=raw["index"] if raw.get("index") is not None else position,
+        parts=parts,
+        finish=finish,
+        logprobs=_decode_logprobs(logprobs.get("content"), f"{src}/logprobs/content"),
+        refusal_logprobs=_decode_logprobs(logprobs.get("refusal"), f"{src}/logprobs/refusal"),
+        src=src,
+        extra=joined(
+            rest(raw, _CHOICE),
+            {f"message/{pointer}": value for pointer, value in (extra or {}).items()} or None,
+            rest(logprobs, frozenset({"content", "refusal"}), "logprobs/"),
+            unread_stop,
+        ),
+    )
+
+
+def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
+    if choice.extra:
+        losses.extras(choice)
+    refusal = refusal_of(choice.finish, choice.parts, losses)
+    message = encode_message(choice.parts, f"/choices/{index}/message", answer_id, losses, options)
+    if refusal is not None:
+        message["refusal"] = refusal
+    finish = encode_finish(choice.finish, "tool_calls" in message, message["refusal"] is not None and refusal is None, losses)
+    logprobs = None
+    if choice.logprobs is not None or choice.refusal_logprobs is not None:
+        logprobs = {
+            "content": _encode_logprobs(choice.logprobs, losses),
+            "refusal": _encode_logprobs(choice.refusal_logprobs, losses),
+        }
+    return {"index": index, "message": message, "finish_reason": finish, "logprobs": logprobs}
+
+
+def _decode_logprobs(raw: list[JsonObject] | None, src: str) -> list[ir.TokenLogprob] | None:
+    if not raw:
+        return None
+    return [_decode_token(item, f"{src}/{index}") for index, item in enumerate(raw)]
+
+
+def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
+    return ir.TokenLogprob(
+        token=raw["token"],
+        logprob=raw["logprob"],
+        bytes=raw.get("bytes"),
+        top=[_decode_token(top, f"{src}/top_logprobs/{index}") for index, top in enumerate(raw.get("top_logprobs") or ())],
+        src=src,
+        extra=rest(raw, _TOKEN),
+    )
+
+
+def _encode_logprobs(tokens: list[ir.TokenLogprob] | None, losses: Ledger) -> list[JsonObject] | None:
+    if tokens is None:
+        return None
+    return [
+        _encode_token(token, losses) | {"top_logprobs": [_encode_token(top, losses) for top in token.top or ()]} for token in tokens
+    ]
+
+
+def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:
+    if token.extra:
+        losses.extras(token)
+    return {"token": token.token, "logprob": token.logprob, "bytes": token.bytes}
+
+
+def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
+    """Read an error body."""
+    return decode_error_object(body, status=status)
+
+
+def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
+    """Write an error: the HTTP status and the body."""
+    return encode_error_object(error, losses)

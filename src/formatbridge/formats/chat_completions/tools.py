@@ -1,0 +1,199 @@
+"""Tool definitions and tool choice of chat_completions."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, assert_never
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_FUNCTION = frozenset({"name", "description", "parameters", "strict"})
+_CUSTOM = frozenset({"name", "description", "format"})
+_SEARCH = frozenset({"search_context_size", "user_location"})
+_LOCATION = ("type", "city", "country", "region", "timezone")
+
+
+def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
+    """Read one tool; a kind that is not known is the server's own."""
+    function = raw.get("function")
+    if function is not None:
+        outer = None if len(raw) == 2 else rest(raw, frozenset({"type", "function"}))
+        return _decode_function(function, src, "function/", outer)
+    if raw.get("custom") is not None:
+        return _decode_custom(raw["custom"], src, rest(raw, frozenset({"type", "custom"})))
+    return ir.HostedTool(family="other", kind=str(raw.get("type")), src=src)
+
+
+def _decode_function(raw: JsonObject, src: str, at: str, outer: JsonObject | None) -> ir.FunctionTool:
+    inner = rest(raw, _FUNCTION, at)
+    return ir.FunctionTool(
+        name=raw["name"],
+        description=raw.get("description"),
+        parameters=raw.get("parameters"),
+        strict=raw.get("strict") or False,
+        src=src,
+        extra=joined(outer, inner) if outer or inner else None,
+    )
+
+
+def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.CustomTool:
+    format = raw.get("format") or {}
+    grammar = format.get("grammar") or {}
+    return ir.CustomTool(
+        name=raw["name"],
+        description=raw.get("description"),
+        syntax=grammar.get("syntax"),
+        definition=grammar.get("definition"),
+        src=src,
+        extra=joined(outer, rest(raw, _CUSTOM, "custom/"), rest(format, frozenset({"type", "grammar"}), "custom/format/")),
+    )
+
+
+def decode_legacy_function(raw: JsonObject, src: str) -> ir.FunctionTool:
+    """Read one entry of ``functions``."""
+    return _decode_function(raw, src, "", None)
+
+
+def decode_web_search(raw: JsonObject, src: str) -> ir.HostedTool:
+    """Read ``web_search_options``, which is a tool elsewhere."""
+    location = raw.get("user_location") or {}
+    place = location.get("approximate") or {}
+    return ir.HostedTool(
+        family="web_search",
+        kind="web_search",
+        user_location=dict(place) if place else None,
+        context_size=raw.get("search_context_size"),
+        src=src,
+        extra=joined(rest(raw, _SEARCH), rest(location, frozenset({"type", "approximate"}), "user_location/")),
+    )
+
+
+def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
+    """Write the tools of a request: ``tools`` and ``web_search_options``, each where there is any."""
+    made, body = [], {}
+    for tool in tools:
+        match tool:
+            case ir.FunctionTool():
+                made.append(_encode_function(tool, losses))
+            case ir.CustomTool():
+                made.append(_encode_custom(tool, losses))
+            case ir.HostedTool():
+                if tool.family == "web_search" and "web_search_options" not in body:
+                    body["web_search_options"] = _encode_web_search(tool, losses)
+                else:
+                    losses.dropped(tool, code="server_tool", severity="impossible")
+            case ir.McpServer():
+                losses.dropped(tool, code="server_tool", severity="impossible")
+            case ir.Namespace():
+                losses.dropped(tool, severity="impossible")
+            case _:
+                assert_never(tool)
+    return ({"tools": made} if made else {}) | body
+
+
+def _encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
+    _note_common(tool, losses)
+    if tool.output_schema is not None:
+        losses.dropped(tool, "output_schema")
+    function: JsonObject = {"name": tool.name}
+    if tool.description is not None:
+        function["description"] = tool.description
+    if tool.parameters is not None:
+        function["parameters"] = tool.parameters
+    if tool.strict:
+        function["strict"] = True
+    return {"type": "function", "function": function}
+
+
+def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
+    _note_common(tool, losses)
+    custom: JsonObject = {"name": tool.name}
+    if tool.description is not None:
+        custom["description"] = tool.description
+    if tool.definition is not None:
+        grammar = {"definition": tool.definition, "syntax": tool.syntax or "lark"}
+        custom["format"] = {"type": "grammar", "grammar": grammar}
+    return {"type": "custom", "custom": custom}
+
+
+def _note_common(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> None:
+    if tool.extra:
+        losses.extras(tool)
+    if tool.cache:
+        losses.dropped(tool.cache, severity="info")
+    if tool.defer_loading:
+        losses.dropped(tool, "defer_loading")
+    if tool.callers and tool.callers != ["direct"]:
+        losses.dropped(tool, "callers")
+
+
+def _encode_web_search(tool: ir.HostedTool, losses: Ledger) -> JsonObject:
+    if tool.extra:
+        losses.extras(tool)
+    if tool.cache:
+        losses.dropped(tool.cache, severity="info")
+    for name in ("allowed_domains", "blocked_domains", "max_uses"):
+        if getattr(tool, name) is not None:
+            losses.dropped(tool, name)
+    body: JsonObject = {}
+    if tool.context_size is not None:
+        body["search_context_size"] = tool.context_size
+    if tool.user_location:
+        place = {key: value for key, value in tool.user_location.items() if key != "type"}
+        body["user_location"] = {"type": "approximate", "approximate": place}
+    return body
+
+
+def decode_tool_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice | None:
+    """Read ``tool_choice``: a word, one tool, or a set of allowed tools. A word of some server's own means what it says."""
+    if isinstance(raw, str):
+        mode = {"any": "required"}.get(raw, raw)
+        if mode in ("none", "auto", "required"):
+            return ir.ToolChoice(mode=mode, src=src)  # type: ignore[arg-type]  # one of the three words
+        return ir.ToolChoice(mode="auto", src=src, extra={"": raw})
+    allowed = raw.get("allowed_tools")
+    if allowed is not None:
+        names = [_choice_name(tool) for tool in allowed.get("tools") or ()]
+        extra = joined(
+            rest(raw, frozenset({"type", "allowed_tools"})),
+            rest(allowed, frozenset({"mode", "tools"}), "allowed_tools/"),
+        )
+        inner: Literal["auto", "required"] = "required" if allowed.get("mode") == "required" else "auto"
+        return ir.ToolChoice(mode="allowed", names=names, inner=inner, src=src, extra=extra)
+    name = _choice_name(raw)
+    extra = rest(raw, frozenset({"type", "function", "custom", "name"}))
+    return ir.ToolChoice(mode="named" if name else "hosted", names=[name or str(raw.get("type"))], src=src, extra=extra)
+
+
+def _choice_name(raw: JsonObject) -> str:
+    return str((raw.get("function") or raw.get("custom") or raw).get("name") or "")
+
+
+def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:
+    """Write which tools may or must be called; None where the target cannot say it."""
+    if choice.extra:
+        losses.extras(choice)
+    match choice.mode:
+        case "auto" | "none" | "required":
+            return choice.mode
+        case "named":
+            return _encode_named(choice.names[0], tools)
+        case "allowed":
+            named = [_encode_named(name, tools) for name in choice.names]
+            return {"type": "allowed_tools", "allowed_tools": {"mode": choice.inner, "tools": named}}
+        case "validated":
+            return str(losses.changed(choice, "mode", "auto"))
+        case "hosted":
+            losses.dropped(choice, code="server_tool", severity="impossible")
+            return None
+        case _:
+            assert_never(choice.mode)
+
+
+def _encode_named(name: str, tools: list[ir.Tool]) -> JsonObject:
+    is_custom = any(isinstance(tool, ir.CustomTool) and tool.name == name for tool in tools)
+    kind = "custom" if is_custom else "function"
+    return {"type": kind, kind: {"name": name}}

@@ -1,0 +1,119 @@
+"""Usage in chat_completions: the prompt counts cached tokens in, the completion counts reasoning in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_USAGE = frozenset({
+    "prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details", "cached_tokens",
+    "prompt_cache_hit_tokens", "prompt_cache_miss_tokens", "input_tokens", "output_tokens", "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+})  # fmt: skip
+_INPUT = frozenset({"cached_tokens", "cache_write_tokens", "text_tokens", "audio_tokens", "image_tokens", "video_tokens"})
+_OUTPUT = frozenset({
+    "reasoning_tokens", "text_tokens", "audio_tokens", "image_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens",
+})  # fmt: skip
+_MODALITIES = ("text", "audio", "image", "video")
+_ALIASES = (
+    ("prompt_tokens", ("input_tokens",)),
+    ("completion_tokens", ("output_tokens",)),
+    ("cached_tokens", ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")),
+    ("cache_write_tokens", ("cache_creation_input_tokens",)),
+)
+
+
+def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
+    """Read usage under all the names that servers give it; a name that contradicts the first one is left over."""
+    sent, made = raw.get("prompt_tokens_details") or {}, raw.get("completion_tokens_details") or {}
+    counts = {
+        "prompt_tokens": raw.get("prompt_tokens"),
+        "completion_tokens": raw.get("completion_tokens"),
+        "cached_tokens": sent.get("cached_tokens"),
+        "cache_write_tokens": sent.get("cache_write_tokens"),
+    }
+    leftover = _take_aliases(raw, counts)
+    missed = raw.get("prompt_cache_miss_tokens")
+    if missed is not None and missed != (counts["prompt_tokens"] or 0) - (counts["cached_tokens"] or 0):
+        leftover["prompt_cache_miss_tokens"] = missed
+    return ir.Usage(
+        input=counts["prompt_tokens"] or 0,
+        output=counts["completion_tokens"] or 0,
+        total=raw.get("total_tokens"),
+        cache_read=counts["cached_tokens"],
+        cache_write=counts["cache_write_tokens"],
+        reasoning=made.get("reasoning_tokens"),
+        accepted_prediction=made.get("accepted_prediction_tokens"),
+        rejected_prediction=made.get("rejected_prediction_tokens"),
+        input_modality=_decode_modality(sent),
+        output_modality=_decode_modality(made),
+        src=src,
+        extra=joined(
+            rest(raw, _USAGE),
+            leftover,
+            rest(sent, _INPUT, "prompt_tokens_details/"),
+            rest(made, _OUTPUT, "completion_tokens_details/"),
+        ),
+    )
+
+
+def _take_aliases(raw: JsonObject, counts: dict[str, int | None]) -> JsonObject:
+    """Fill counts from their other names, in order; return those that say something else."""
+    leftover: JsonObject = {}
+    for name, aliases in _ALIASES:
+        for alias in aliases:
+            value = raw.get(alias)
+            if value is None:
+                continue
+            if counts[name] is None:
+                counts[name] = value
+            elif value != counts[name]:
+                leftover[alias] = value
+    return leftover
+
+
+def _decode_modality(details: JsonObject) -> dict[str, int] | None:
+    found = {word: details[f"{word}_tokens"] for word in _MODALITIES if details.get(f"{word}_tokens") is not None}
+    return found or None
+
+
+def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
+    """Write usage; details that the source did not give are not invented."""
+    if usage.extra:
+        losses.extras(usage)
+    for name in ("tool_prompt", "cached_modality", "server_tools", "cache_write_ttl"):
+        value = getattr(usage, name)
+        if value and (not isinstance(value, dict) or any(value.values())):
+            losses.dropped(usage, name, "accounting", severity="info")
+    sent = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
+    sent |= _encode_modality(usage, "input_modality", losses)
+    made = {
+        "reasoning_tokens": usage.reasoning,
+        "accepted_prediction_tokens": usage.accepted_prediction,
+        "rejected_prediction_tokens": usage.rejected_prediction,
+    }
+    made |= _encode_modality(usage, "output_modality", losses)
+    body: JsonObject = {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.total if usage.total is not None else usage.input + usage.output,
+    }
+    for name, details in (("prompt_tokens_details", sent), ("completion_tokens_details", made)):
+        known = {key: value for key, value in details.items() if value is not None}
+        if known:
+            body[name] = known
+    return body
+
+
+def _encode_modality(usage: ir.Usage, name: str, losses: Ledger) -> dict[str, int | None]:
+    counts: dict[str, int] = getattr(usage, name) or {}
+    words = ("text", "audio", "image")
+    for word, count in counts.items():
+        if word not in words and count:
+            losses.dropped(usage, f"{name}.{word}", "accounting", severity="info")
+    return {f"{word}_tokens": counts[word] for word in words if word in counts}

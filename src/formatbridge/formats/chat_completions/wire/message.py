@@ -1,0 +1,119 @@
+"""Messages: one class per role, and what an assistant says."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from formatbridge.formats._wire import Open, Unknown, Wire
+
+from .content import Annotation, Audio, Content, ImagePart
+from .reasoning import ExtraContent, ReasoningDetail, ThinkingBlock
+from .tools import FunctionCall, ToolCall
+
+
+class SystemMessage(Wire):
+    """Instructions by whoever runs the application.
+
+    Source: specification, Chat message.
+    """
+
+    content: Content
+    role: Literal["system"]
+    name: str | None = None
+
+
+class DeveloperMessage(Wire):
+    """Instructions by whoever runs the application, under the newer name of the role.
+
+    Source: specification, Chat message.
+    """
+
+    content: Content
+    role: Literal["developer"]
+    name: str | None = None
+
+
+class UserMessage(Wire):
+    """What the end user says.
+
+    Source: specification, Chat message.
+    """
+
+    content: Content
+    role: Literal["user"]
+    name: str | None = None
+
+
+class Utterance(Wire):
+    """What an assistant says, whole or in pieces: all that a message and a delta have in common.
+
+    ``reasoning_details``, ``reasoning_content``, ``reasoning``, ``thinking_blocks`` and thinking parts in ``content``
+    are aliases: a server that sends two of them means the same thoughts.
+    Source: specification, Chat message; official SDK types, 2026-11; what these lack: recorded traffic.
+    """
+
+    content: Content | None = None
+    """Null beside tool calls; some servers send "" or leave it out."""
+    refusal: str | None = None
+    annotations: list[Annotation] | None = None
+    audio: Audio | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    reasoning_details: list[ReasoningDetail] | None = None
+    thinking_blocks: list[ThinkingBlock] | None = None
+    images: list[Annotated[ImagePart | Unknown, Open("type")]] | None = None
+    """Images that the model made, as data URLs."""
+    extra_content: ExtraContent | None = None
+
+
+class Answer(Utterance):
+    """The message of a choice.
+
+    Source: specification, Chat completion response.
+    """
+
+    role: str | None = None
+    """Known: assistant."""
+    function_call: FunctionCall | None = None
+    """Deprecated: ``tool_calls``. Some servers send one with an empty name for none."""
+    tool_calls: list[ToolCall] | None = None
+
+
+class AssistantMessage(Answer):
+    """What the assistant said earlier: an answer sent back, or one made up.
+
+    Source: specification, Chat message.
+    """
+
+    role: Literal["assistant"]
+    name: str | None = None
+
+
+class ToolMessage(Wire):
+    """The result of a tool call.
+
+    Source: specification, Chat message.
+    """
+
+    content: Content
+    role: Literal["tool"]
+    tool_call_id: str
+    name: str | None = None
+
+
+class FunctionMessage(Wire):
+    """The result of a deprecated ``function_call``.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    content: str | None = None
+    name: str
+    role: Literal["function"]
+
+
+Message = Annotated[
+    DeveloperMessage | SystemMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage,
+    Field(discriminator="role"),
+]
+"""A message of a request. The set of roles is closed: an unknown one is refused."""

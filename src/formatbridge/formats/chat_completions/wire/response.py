@@ -1,0 +1,146 @@
+"""The answer to POST /v1/chat/completions."""
+
+from formatbridge.formats._wire import Count, Int, Number, Wire
+
+from .message import Answer
+from .moderation import Moderation
+
+
+class PromptTokensDetails(Wire):
+    """Parts of ``prompt_tokens``; absent is not zero.
+
+    Source: specification, Usage; ``cache_write_tokens``: official SDK types, 2026-11; the last: recorded traffic.
+    """
+
+    audio_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
+    cached_tokens: Count | None = None
+    """Tokens read from the cache."""
+    image_tokens: Count | None = None
+    text_tokens: Count | None = None
+    video_tokens: Count | None = None
+
+
+class CompletionTokensDetails(Wire):
+    """Parts of ``completion_tokens``; absent is not zero.
+
+    Source: specification, Usage; the prediction's: official SDK types, 2026-11; the last: recorded traffic.
+    """
+
+    accepted_prediction_tokens: Count | None = None
+    audio_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+    rejected_prediction_tokens: Count | None = None
+    text_tokens: Count | None = None
+    image_tokens: Count | None = None
+
+
+class Usage(Wire):
+    """Tokens of a whole answer; what was cached or thought is counted in.
+
+    Source: specification, Usage; the last seven: recorded traffic and relays, other spellings of the same counts.
+    """
+
+    completion_tokens: Count | None = None
+    prompt_tokens: Count | None = None
+    total_tokens: Count | None = None
+    """As the server counts it, not always the sum."""
+    completion_tokens_details: CompletionTokensDetails | None = None
+    prompt_tokens_details: PromptTokensDetails | None = None
+    cached_tokens: Count | None = None
+    prompt_cache_hit_tokens: Count | None = None
+    prompt_cache_miss_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
+    input_tokens: Count | None = None
+    """Relays send 0 here beside the true ``prompt_tokens``."""
+    output_tokens: Count | None = None
+    """Relays send 0 here beside the true ``completion_tokens``."""
+
+
+class TopLogprob(Wire):
+    """A token and how likely it was.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    token: str
+    bytes: list[Count] | None = None
+    """The token in UTF-8; a character may be spread over several tokens."""
+    logprob: Number
+    """Natural logarithm of the probability; -9999 for very unlikely."""
+
+
+class TokenLogprob(TopLogprob):
+    """A token of the answer, and what else might have stood in its place.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    top_logprobs: list[TopLogprob] | None = None
+
+
+class Logprobs(Wire):
+    """The tokens of a choice, those of its content and those of its refusal.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    content: list[TokenLogprob] | None = None
+    refusal: list[TokenLogprob] | None = None
+
+
+class Outcome(Wire):
+    """Which choice this is and how it ended: all that whole choices and those of a stream have in common.
+
+    Source: specification, Chat completion response; what it lacks: official SDK types, 2026-11, and recorded traffic.
+    """
+
+    finish_reason: str | None = None
+    """Known: stop, length, tool_calls, content_filter, function_call (deprecated). Some servers send "" or nothing."""
+    index: Int | None = None
+    """From 0. None: 0."""
+    logprobs: Logprobs | None = None
+    native_finish_reason: str | None = None
+    """The word of the server behind the one that answers."""
+    stop_reason: str | Int | None = None
+    """The stop sequence that was met, or the id of the stop token."""
+
+
+class Choice(Outcome):
+    """One of the answers.
+
+    Source: specification, Chat completion response.
+    """
+
+    message: Answer | None = None
+    """None where a filter withheld it."""
+
+
+class Envelope(Wire):
+    """What an answer and a chunk of one have in common.
+
+    Source: specification, Chat completion response; what it lacks: official SDK types, 2026-11.
+    """
+
+    id: str | None = None
+    created: Int | Number | None = None
+    """Unix seconds; 0 from some servers."""
+    model: str | None = None
+    object: str | None = None
+    """chat.completion, in streams chat.completion.chunk; some servers send "" or words of their own."""
+    moderation: Moderation | None = None
+    service_tier: str | None = None
+    """Known: auto, default, flex, scale, priority, fast; recorded traffic also has on_demand, provisioned and ""."""
+    system_fingerprint: str | None = None
+    usage: Usage | None = None
+
+
+class Response(Envelope):
+    """The whole answer.
+
+    Source: specification, Chat completion response; ``metadata``: official SDK types, 2026-11.
+    """
+
+    choices: list[Choice]
+    metadata: dict[str, str] | None = None

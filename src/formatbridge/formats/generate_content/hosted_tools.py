@@ -1,0 +1,98 @@
+"""The tools that the server runs, and the servers that it may ask: decode and encode side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.losses import Ledger, escape
+
+JsonObject = dict[str, Any]
+
+_FAMILIES: dict[str, Any] = {
+    "googleSearch": "web_search",
+    "googleSearchRetrieval": "web_search",
+    "enterpriseWebSearch": "web_search",
+    "urlContext": "web_fetch",
+    "codeExecution": "code",
+}
+"""Members of a tool that other formats have too."""
+
+_MEMBERS = {"web_search": "googleSearch", "web_fetch": "urlContext", "code": "codeExecution"}
+_SERVER = frozenset({"name", "streamableHttpTransport"})
+_TRANSPORT = frozenset({"url", "headers"})
+
+
+def decode_hosted(member: str, raw: Any, src: str) -> ir.HostedTool:
+    """Read one of the server's tools; one that no other format has is told by its name."""
+    family = _FAMILIES.get(member, "other")
+    options = raw if isinstance(raw, dict) else {}
+    extra = rest(options, frozenset({"excludeDomains"})) if family == "web_search" else rest(options, frozenset())
+    if member == "enterpriseWebSearch":
+        extra = joined(extra, {"": member})
+    return ir.HostedTool(
+        family=family,
+        kind=member,
+        blocked_domains=options.get("excludeDomains") if family == "web_search" else None,
+        src=f"{src}/{escape(member)}",
+        extra=extra,
+    )
+
+
+def encode_hosted(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
+    """Write one of the server's tools; None where this server has none such."""
+    member = _MEMBERS.get(tool.family)
+    if member is None:
+        losses.dropped(tool, code="server_tool", severity="impossible")
+        return None
+    if tool.extra:
+        losses.extras(tool)
+    if tool.cache:
+        losses.dropped(tool.cache, severity="info")
+    for name in ("allowed_domains", "user_location", "context_size", "max_uses"):
+        if getattr(tool, name) not in (None, [], {}):
+            losses.dropped(tool, name)
+    if not tool.blocked_domains:
+        return {member: {}}
+    if tool.family == "web_search":
+        return {member: {"excludeDomains": tool.blocked_domains}}
+    losses.dropped(tool, "blocked_domains")
+    return {member: {}}
+
+
+def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
+    """Read one server; a bearer token among its headers is a field of its own."""
+    transport = raw.get("streamableHttpTransport") or {}
+    headers = dict(transport.get("headers") or {})
+    key = next((name for name in headers if name.lower() == "authorization"), None)
+    token = headers.pop(key)[7:] if key is not None and headers[key][:7].lower() == "bearer " else None
+    return ir.McpServer(
+        label=raw.get("name") or "",
+        url=transport.get("url"),
+        token=token,
+        headers=headers or None,
+        src=src,
+        extra=joined(rest(raw, _SERVER), rest(transport, _TRANSPORT, "streamableHttpTransport/")),
+    )
+
+
+def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
+    """Write one server; None where it has no address that this server could ask."""
+    if server.url is None:
+        losses.dropped(server, code="server_tool", severity="impossible")
+        return None
+    if server.extra:
+        losses.extras(server)
+    if server.cache:
+        losses.dropped(server.cache, severity="info")
+    if server.approval not in (None, "never"):
+        losses.dropped(server, "approval", severity="impossible")
+    if server.allowed is not None:
+        losses.dropped(server, "allowed")
+    for name in ("description", "defer_loading"):
+        if getattr(server, name):
+            losses.dropped(server, name)
+    headers = dict(server.headers or {}) | ({"Authorization": f"Bearer {server.token}"} if server.token is not None else {})
+    transport: JsonObject = {"url": server.url} | ({"headers": headers} if headers else {})
+    return {"name": server.label, "streamableHttpTransport": transport}

@@ -1,0 +1,256 @@
+"""Content parts of generate_content: text, thoughts and media, and what the server's own tools leave behind.
+
+A part has exactly one data member; the other members qualify it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._media import guess_mime, media_kind
+from formatbridge.formats.generate_content._words import word_of
+from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_TEXT = frozenset({"text", "thought", "thoughtSignature"})
+_MEDIA = frozenset({"inlineData", "fileData", "thought", "thoughtSignature", "mediaResolution", "audioTranscription"})
+_BLOB = frozenset({"data", "mimeType", "displayName"})
+_FILE = frozenset({"fileUri", "mimeType", "displayName"})
+_CODE = frozenset({"executableCode", "thoughtSignature"})
+_CODE_RESULT = frozenset({"codeExecutionResult", "thoughtSignature"})
+
+_RESOLUTIONS = ("MEDIA_RESOLUTION_UNSPECIFIED", "MEDIA_RESOLUTION_LOW", "MEDIA_RESOLUTION_MEDIUM", "MEDIA_RESOLUTION_HIGH")
+_DETAILS = {
+    "MEDIA_RESOLUTION_LOW": "low",
+    "MEDIA_RESOLUTION_MEDIUM": "medium",
+    "MEDIA_RESOLUTION_HIGH": "high",
+    "MEDIA_RESOLUTION_ULTRA_HIGH": "original",
+}
+_LEVELS = {detail: level for level, detail in _DETAILS.items()}
+_MIMES = {"image": "image/jpeg", "audio": "audio/wav", "video": "video/mp4", "document": "application/pdf"}
+_VIDEO_PAGES = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
+
+
+def decode_text(raw: JsonObject, src: str) -> ir.Part:
+    """Read text, or reasoning where it is a thought."""
+    if raw.get("thought"):
+        return ir.Reasoning(text=raw["text"], signature=decode_signature(raw, src), src=src, extra=rest(raw, _TEXT))
+    return ir.Text(text=raw["text"], signature=decode_signature(raw, src), src=src, extra=rest(raw, _TEXT))
+
+
+def encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | None:
+    """Write text; empty text is left out unless it holds a token."""
+    if part.extra:
+        losses.extras(part)
+    if part.cache:
+        losses.dropped(part.cache, severity="info")
+    token = encode_signature(part.signature, losses, carry=carry)
+    return {"text": part.text} | token if part.text or token else None
+
+
+def decode_bare(raw: JsonObject, src: str) -> ir.Part | None:
+    """Read a part without data: a token alone, or qualities of nothing; nothing at all is no part."""
+    if raw.get("thoughtSignature"):
+        return decode_text(raw | {"text": ""}, src)
+    kinds = [key for key, value in raw.items() if value is not None and key != "thought"]
+    return ir.Opaque(format="generate_content", raw=raw, what=kinds[0], src=src) if kinds else None
+
+
+# Media.
+
+
+def decode_media(raw: JsonObject, src: str) -> ir.Part:
+    """Read media in the body or at an address. A picture that was only thought of is no part of an answer."""
+    if raw.get("thought"):
+        return ir.Opaque(
+            format="generate_content", raw=raw, what="thought", signature=decode_signature(raw, src), src=src, severity="lossy"
+        )
+    blob, file = raw.get("inlineData"), raw.get("fileData") or {}
+    resolution, transcription = raw.get("mediaResolution") or {}, raw.get("audioTranscription") or {}
+    extra = joined(
+        rest(raw, _MEDIA) if blob is None or not file else rest(raw, _MEDIA - {"fileData"}),
+        rest(blob, _BLOB, "inlineData/") if blob is not None else rest(file, _FILE, "fileData/"),
+        rest(resolution, frozenset({"level"}), "mediaResolution/") if resolution else None,
+        rest(transcription, frozenset({"text"}), "audioTranscription/") if transcription else None,
+    )
+    return _decode_source(
+        blob if blob is not None else file,
+        src,
+        detail=_decode_detail(resolution.get("level")),
+        transcript=transcription.get("text"),
+        signature=decode_signature(raw, src),
+        extra=extra,
+    )
+
+
+def _decode_source(
+    raw: JsonObject,
+    src: str,
+    *,
+    detail: str | None,
+    transcript: str | None,
+    signature: ir.Signature | None,
+    extra: JsonObject | None,
+) -> ir.Media:
+    uri, mime = raw.get("fileUri"), raw.get("mimeType")
+    is_own = uri is not None and _is_uploaded(uri)
+    return ir.Media(
+        kind=_kind_of(mime or guess_mime(uri or ""), uri),
+        mime=mime,
+        data=_standard_base64(raw.get("data") or "") if uri is None else None,
+        url=None if is_own else uri,
+        file_id=uri if is_own else None,
+        home="generate_content" if is_own else None,
+        filename=raw.get("displayName"),
+        detail=detail,
+        transcript=transcript,
+        signature=signature,
+        src=src,
+        extra=extra,
+    )
+
+
+def _is_uploaded(uri: str) -> bool:
+    """Say whether an address names something on the vendor's own servers: an uploaded file or a stored object."""
+    return not uri.startswith(("https://", "http://")) or uri.startswith("https://generativelanguage.googleapis.com/")
+
+
+def _kind_of(mime: str | None, uri: str | None) -> Any:
+    if mime is None:
+        return "video" if uri is not None and uri.startswith(_VIDEO_PAGES) else "document"
+    return media_kind(mime)
+
+
+def _standard_base64(data: str) -> str:
+    """Spell base64 in the standard alphabet, padded; the vendor also takes the URL-safe one."""
+    if "-" in data or "_" in data:
+        data = data.replace("-", "+").replace("_", "/")
+    return data if len(data) % 4 == 0 else data + "=" * (-len(data) % 4)
+
+
+def _decode_detail(level: str | int | None) -> str | None:
+    word = word_of(level, _RESOLUTIONS)
+    return _DETAILS.get(word, word.lower()) if word and word != _RESOLUTIONS[0] else None
+
+
+def encode_media(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
+    """Write media; ``at`` is the pointer of the part in the target, for a media type that has to be made up."""
+    if part.file_id is not None and part.home != "generate_content":
+        losses.dropped(part, code="foreign_id", severity="impossible")
+        return None
+    if part.extra:
+        losses.extras(part)
+    if part.cache:
+        losses.dropped(part.cache, severity="info")
+    body = encode_source(part, at, losses)
+    level = _encode_detail(part, losses)
+    if level is not None:
+        body["mediaResolution"] = {"level": level}
+    return body | encode_signature(part.signature, losses, carry=carry)
+
+
+def encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
+    """Write where media is: in the body, or at an address."""
+    uri = part.file_id if part.file_id is not None else part.url
+    slot = "inlineData" if uri is None else "fileData"
+    mime = part.mime or guess_mime(uri or part.filename or "")
+    if mime is None:
+        mime = losses.added(f"{at}/{slot}/mimeType", _MIMES[part.kind], "required, and the source does not say")
+    source = {"mimeType": mime, "data": part.data or ""} if uri is None else {"fileUri": uri, "mimeType": mime}
+    if part.filename is not None:
+        source["displayName"] = part.filename
+    return {slot: source}
+
+
+def _encode_detail(part: ir.Media, losses: Ledger) -> str | None:
+    if part.detail in (None, "auto"):
+        return None
+    level = _LEVELS.get(part.detail)
+    if part.kind == "document" or level is None:
+        losses.dropped(part, "detail")
+        return None
+    return level
+
+
+# What the server ran.
+
+
+def decode_code(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
+    """Read code that the server ran."""
+    code = raw["executableCode"]
+    return ir.Hosted(
+        family="code",
+        role="call",
+        id=code.get("id") or made_id,
+        arguments=code.get("code") or "",
+        status="completed",
+        signature=decode_signature(raw, src),
+        src=src,
+        raw=raw,
+        extra=joined(rest(raw, _CODE), rest(code, frozenset({"id", "code"}), "executableCode/")),
+    )
+
+
+def decode_code_result(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
+    """Read how a run of code ended."""
+    result = raw["codeExecutionResult"]
+    outcome = word_of(result.get("outcome"), ("OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"))
+    failed = outcome in ("OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED")
+    plain = outcome in ("", "OUTCOME_OK", "OUTCOME_FAILED")
+    known = frozenset({"id", "output", "outcome"}) if plain else frozenset({"id", "output"})
+    return ir.Hosted(
+        family="code",
+        role="result",
+        id=result.get("id") or made_id,
+        output=None if failed else result.get("output") or "",
+        error=result.get("output") or "" if failed else None,
+        status="failed" if failed else "completed",
+        signature=decode_signature(raw, src),
+        src=src,
+        raw=raw,
+        extra=joined(rest(raw, _CODE_RESULT), rest(result, known, "codeExecutionResult/")),
+    )
+
+
+def runs_python(part: ir.Hosted) -> bool:
+    """Say whether a run of code is of the kind that this format has: not of a shell, not of an editor."""
+    return part.name in (None, "code_execution", "code_interpreter")
+
+
+def encode_code(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObject]:
+    """Write a run of code in an answer: the code, its result, or both."""
+    if part.extra:
+        losses.extras(part)
+    made: list[JsonObject] = []
+    if part.role != "result":
+        made.append({"executableCode": {"id": part.id, "language": "PYTHON", "code": part.arguments or ""}})
+    if part.role != "call" and (part.output is not None or part.error is not None or part.role == "result"):
+        failed = part.error is not None
+        if failed and part.output:
+            losses.dropped(part, "output")
+        outcome = "OUTCOME_FAILED" if failed else "OUTCOME_OK"
+        output = part.error if failed else part.output or ""
+        made.append({"codeExecutionResult": {"id": part.id, "outcome": outcome, "output": output}})
+    if made:
+        made[0] |= encode_signature(part.signature, losses, carry=carry)
+    return made
+
+
+def decode_server_tool(raw: JsonObject, src: str) -> ir.Opaque:
+    """Read a call of one of the vendor's own tools, or what it returned."""
+    what = "toolCall" if raw.get("toolCall") is not None else "toolResponse"
+    return ir.Opaque(format="generate_content", raw=raw, what=what, signature=decode_signature(raw, src), src=src)
+
+
+DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
+    "inlineData": decode_media,
+    "fileData": decode_media,
+    "toolCall": decode_server_tool,
+    "toolResponse": decode_server_tool,
+}
+"""Data members whose parts need nothing but themselves to be read."""

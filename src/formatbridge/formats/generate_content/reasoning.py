@@ -1,0 +1,112 @@
+"""Reasoning in generate_content: thought parts, a token that may sit on any part, and how much to think."""
+
+from __future__ import annotations
+
+import binascii
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._signatures import decode_token, encode_token
+from formatbridge.formats.generate_content._words import word_of
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_CONFIG = frozenset({"includeThoughts", "thinkingBudget", "thinkingLevel"})
+_LEVELS: dict[str, ir.Effort] = {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "medium", "HIGH": "high", "XHIGH": "xhigh"}
+
+
+def decode_signature(raw: JsonObject, src: str) -> ir.Signature | None:
+    """Read the token of a part."""
+    token = raw.get("thoughtSignature")
+    return decode_token(token, "generate_content", "thought", f"{src}/thoughtSignature") if token else None
+
+
+def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carry: bool) -> JsonObject:
+    """Write the token of a part: as it is where it is at home, tagged where foreign ones are carried. Always valid base64."""
+    if signature is None:
+        return {}
+    if signature.home == "generate_content" and _is_base64(signature.token):
+        return {"thoughtSignature": signature.token}
+    if carry:
+        return {"thoughtSignature": encode_token(signature, "generate_content", kind=signature.kind)}
+    losses.dropped(signature, code="foreign_signature")
+    return {}
+
+
+def _is_base64(token: str) -> bool:
+    """Say whether a token is base64, in the standard or the URL-safe alphabet, padded or not."""
+    if not token.isascii():
+        return False
+    data = token.rstrip("=").encode().translate(_URL_SAFE)
+    try:
+        binascii.a2b_base64(data + b"=" * (-len(data) % 4), strict_mode=True)
+    except binascii.Error:
+        return False
+    return True
+
+
+def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> JsonObject | None:
+    """Write a thought; one that held only a token for somebody else is gone as a whole."""
+    if part.extra:
+        losses.extras(part)
+    if not part.text and not carry and part.signature and part.signature.home != "generate_content":
+        losses.dropped(part, code="foreign_signature")
+        return None
+    token = encode_signature(part.signature, losses, carry=carry)
+    return {"text": part.text, "thought": True} | token if part.text or token else None
+
+
+def decode_reasoning_config(raw: JsonObject, src: str) -> ir.ReasoningConfig:
+    """Read ``thinkingConfig``: a budget of 0 is off, of -1 up to the model."""
+    budget, level, shown = raw.get("thinkingBudget"), word_of(raw.get("thinkingLevel")), raw.get("includeThoughts")
+    leftover: JsonObject = {}
+    if budget is not None and budget < -1:
+        leftover["thinkingBudget"] = budget
+    if level and level not in _LEVELS and level not in ("THINKING_LEVEL_UNSPECIFIED", "0"):
+        leftover["thinkingLevel"] = raw["thinkingLevel"]
+    return ir.ReasoningConfig(
+        mode=None if budget is None or budget < -1 else "off" if budget == 0 else "adaptive" if budget == -1 else "on",
+        effort=_LEVELS.get(level),
+        budget=budget if budget is not None and budget > 0 else None,
+        show=None if shown is None else "auto" if shown else "hide",
+        src=src,
+        extra=joined(leftover or None, rest(raw, _CONFIG)),
+    )
+
+
+def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
+    """Write ``thinkingConfig``; budget and level exclude each other, and the budget wins."""
+    if config.extra:
+        losses.extras(config)
+    made: JsonObject = _encode_amount(config, losses)
+    if config.show == "hide":
+        made["includeThoughts"] = False
+    elif config.show is not None:
+        made["includeThoughts"] = True
+        if config.show != "auto":
+            losses.changed(config, "show", True, severity="info")
+    return {"thinkingConfig": made} if made else {}
+
+
+def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
+    budget = config.budget
+    if config.mode in ("off", "between_tools"):
+        budget = 0
+        if config.mode == "between_tools":
+            losses.changed(config, "mode", 0)
+    if budget is not None:
+        if config.effort not in (None, "none"):
+            losses.dropped(config, "effort", "excluded")
+        return {"thinkingBudget": budget}
+    match config.effort:
+        case None:
+            return {"thinkingBudget": -1} if config.mode == "adaptive" else {}
+        case "none":
+            return {"thinkingBudget": 0}
+        case "max":
+            return {"thinkingLevel": losses.changed(config, "effort", "XHIGH")}
+        case _:
+            return {"thinkingLevel": config.effort.upper()}

@@ -1,0 +1,235 @@
+"""Requests of generate_content. The model and whether to stream stand in the URL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._parts import leading_instructions
+from formatbridge.formats._settings import drop_setting, encode_settings
+from formatbridge.formats._tables import FieldTable, ValueTable
+from formatbridge.formats.generate_content._words import word_of
+from formatbridge.formats.generate_content.content import CONTENT, Calls, Turn, decode_message, decode_parts, encode_message, encode_part
+from formatbridge.formats.generate_content.output import (
+    AT,
+    decode_audio,
+    decode_format,
+    decode_image,
+    decode_modalities,
+    encode_audio,
+    encode_format,
+    encode_image,
+    encode_modalities,
+)
+from formatbridge.formats.generate_content.reasoning import decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.generate_content.tools import (
+    allowed_tools,
+    decode_tool_choice,
+    decode_tools,
+    encode_tool_choice,
+    encode_tools,
+)
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+SETTINGS = FieldTable({
+    "temperature": "temperature",
+    "top_p": "topP",
+    "top_k": "topK",
+    "seed": "seed",
+    "presence_penalty": "presencePenalty",
+    "frequency_penalty": "frequencyPenalty",
+    "logprobs": "responseLogprobs",
+    "top_logprobs": "logprobs",
+    "n": "candidateCount",
+    "stop": "stopSequences",
+    "max_tokens": "maxOutputTokens",
+})
+"""Settings in ``generationConfig``."""
+
+TIERS = ValueTable(("standard", "standard"), ("flex", "flex"), ("priority", "priority"))
+
+_MOST_STOPS = 5
+_REQUEST = frozenset({
+    "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",
+})  # fmt: skip
+_CONFIG = SETTINGS.canonical.keys() | {
+    "responseMimeType", "responseSchema", "responseJsonSchema", "responseFormat", "responseModalities", "speechConfig", "imageConfig",
+    "thinkingConfig",
+}  # fmt: skip
+_DONE = frozenset({"stop", "max_tokens", "modalities", "metadata", "tier"})
+
+
+def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
+    """Read a request; a ``model`` or ``stream`` in the body counts where the URL says nothing."""
+    config, tool_config = body.get("generationConfig") or {}, body.get("toolConfig") or {}
+    calls = Calls(body["contents"])
+    format, unread = decode_format(config) if config else (None, None)
+    settings, leftover = _decode_settings(body, config)
+    calling, thinking = tool_config.get("functionCallingConfig"), config.get("thinkingConfig")
+    speech, image = config.get("speechConfig"), config.get("imageConfig")
+    named = model or body.get("model")
+    return ir.Request(
+        format="generate_content",
+        model=named.removeprefix("models/") if named else named,
+        stream=bool(body.get("stream")) if stream is None else stream,
+        messages=[
+            *_decode_instructions(body.get("systemInstruction"), calls),
+            *(decode_message(raw, index, calls) for index, raw in enumerate(body["contents"])),
+        ],
+        tools=[tool for index, raw in enumerate(body.get("tools") or ()) for tool in decode_tools(raw, f"/tools/{index}")],
+        tool_choice=decode_tool_choice(calling, "/toolConfig/functionCallingConfig") if calling else None,
+        reasoning=decode_reasoning_config(thinking, f"{AT}/thinkingConfig") if thinking else None,
+        output_format=format,
+        audio=decode_audio(speech) if speech else None,
+        image=decode_image(image) if image else None,
+        settings=settings,
+        extra=joined(
+            rest(body, _REQUEST),
+            rest(config, _CONFIG, "generationConfig/"),
+            rest(tool_config, frozenset({"functionCallingConfig"}), "toolConfig/"),
+            unread,
+            leftover,
+        ),
+    )
+
+
+def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+    """Write a request."""
+    del options  # nothing here depends on a choice of the caller's
+    if request.extra:
+        losses.extras(request)
+    body = _encode_messages(request, losses)
+    tools = encode_tools(allowed_tools(_all_tools(request, losses), request.tool_choice), losses)
+    if tools:
+        body["tools"] = tools
+    choice = encode_tool_choice(request.tool_choice, losses) if request.tool_choice else None
+    if choice:
+        body["toolConfig"] = {"functionCallingConfig": choice}
+    config = _encode_config(request, losses)
+    if config:
+        body["generationConfig"] = config
+    metadata = request.settings.get("metadata")
+    if metadata:
+        body["labels"] = metadata
+    return body | _encode_tier(request, losses)
+
+
+# Messages.
+
+
+def _decode_instructions(raw: JsonObject | None, calls: Calls) -> list[ir.Message]:
+    if not raw:
+        return []
+    parts, extra = decode_parts(raw, "/systemInstruction", "system_", calls), rest(raw, CONTENT)
+    return [ir.Message(role="system", parts=parts, src="/systemInstruction", extra=extra)] if parts or extra else []
+
+
+def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
+    """Write the instructions and the conversation; instructions in mid-conversation join the others."""
+    contents: list[JsonObject] = []
+    instructions: list[JsonObject] = []
+    leading = leading_instructions(request.messages)
+    turn = Turn(names={part.id: part.name for message in request.messages for part in message.parts if type(part) is ir.ToolCall})
+    for index, message in enumerate(request.messages):
+        if message.effort:
+            losses.dropped(message, "effort", severity="impossible")
+        if not message.parts and (message.effort or message.tools):
+            continue
+        if message.role in ("system", "developer"):
+            _encode_instruction(message, instructions, turn, losses)
+            if index >= leading:
+                losses.changed(message, "", None, "moved")
+        else:
+            encode_message(message, contents, turn, losses)
+    _note_prefill(request, losses)
+    return {"contents": contents} | ({"systemInstruction": {"parts": instructions}} if instructions else {})
+
+
+def _encode_instruction(message: ir.Message, instructions: list[JsonObject], turn: Turn, losses: Ledger) -> None:
+    """Add the texts of an instruction; it takes nothing else."""
+    if message.extra:
+        losses.extras(message)
+    for part in message.parts:
+        if isinstance(part, ir.Media):
+            losses.dropped(part, code="unsupported_media", severity="impossible")
+        else:
+            instructions += encode_part(part, f"/systemInstruction/parts/{len(instructions)}", turn, losses)
+
+
+def _note_prefill(request: ir.Request, losses: Ledger) -> None:
+    """Note that a last turn of the model's, which messages continues word by word, is only the turn before here."""
+    last = request.messages[-1] if request.messages else None
+    if last is None or request.format != "messages" or last.role != "assistant" or not last.parts:
+        return
+    if not any(isinstance(part, ir.ToolCall | ir.Hosted) for part in last.parts):
+        losses.changed(last, "", None, "prefill")
+
+
+def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
+    """Return the tools of the request and those that were added on the way, which are there from the start here."""
+    added: list[ir.Tool] = []
+    for message in request.messages:
+        if message.tools:
+            losses.changed(message, "tools", None, "moved")
+            added += message.tools
+    drawing = [tool for tool in request.tools if isinstance(tool, ir.HostedTool) and tool.family == "image_generation"]
+    return [tool for tool in request.tools if tool not in drawing] + added if drawing else request.tools + added
+
+
+# Settings.
+
+
+def _decode_settings(body: JsonObject, config: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
+    names = SETTINGS.canonical
+    settings: JsonObject = {names[key]: value for key, value in config.items() if key in names and value is not None}
+    leftover: JsonObject | None = None
+    if not settings.get("stop"):
+        settings.pop("stop", None)
+    modalities = config.get("responseModalities")
+    if modalities:
+        settings["modalities"] = decode_modalities(modalities)
+    if body.get("labels"):
+        settings["metadata"] = body["labels"]
+    tier = word_of(body.get("serviceTier"), ("UNSPECIFIED",)).removeprefix("SERVICE_TIER_").lower()
+    if tier in TIERS.canonical:
+        settings["tier"] = TIERS.canonical[tier]
+    elif tier not in ("", "unspecified"):
+        leftover = {"serviceTier": body["serviceTier"]}
+    return settings, leftover  # type: ignore[return-value]  # built key by key
+
+
+def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
+    """Write ``generationConfig``."""
+    config = encode_settings(request, SETTINGS, losses, _DONE)
+    limit, stop = request.settings.get("max_tokens"), request.settings.get("stop")
+    if limit == 0:
+        losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
+    elif limit is not None:
+        config["maxOutputTokens"] = limit
+    if stop:
+        config["stopSequences"] = stop if len(stop) <= _MOST_STOPS else losses.changed(request, "stop", stop[:_MOST_STOPS], "too_many")
+    if request.reasoning:
+        config |= encode_reasoning_config(request.reasoning, losses)
+    if request.output_format:
+        config |= encode_format(request.output_format, losses)
+    config |= encode_modalities(request, losses)
+    if request.audio:
+        config |= encode_audio(request.audio, losses)
+    if request.image:
+        config |= encode_image(request.image, losses)
+    return config
+
+
+def _encode_tier(request: ir.Request, losses: Ledger) -> JsonObject:
+    tier = request.settings.get("tier")
+    if tier is None:
+        return {}
+    word = TIERS.wire.get(tier)
+    if word is None:
+        drop_setting(request, "tier", tier, losses)
+        return {}
+    return {"serviceTier": word}

@@ -1,0 +1,131 @@
+"""The vendor's schema dialect, read as JSON Schema. The other way needs nothing: JSON Schema has fields of its own here.
+
+References stay references and nothing is written out in their place, so the result is as large as the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from formatbridge.formats.generate_content._words import word_of
+
+JsonObject = dict[str, Any]
+
+MAX_NODES = 20_000
+"""Schemas within a schema that are read; what lies beyond is copied as it is."""
+
+_TYPES = ("TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
+_COUNTS = frozenset({"maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"})
+_LIMITS = frozenset({"minimum", "maximum"})
+_ONE = frozenset({"items", "additionalProperties", "not"})
+_MANY = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_NAMED = {"properties": "properties", "defs": "$defs", "$defs": "$defs"}
+
+_Pending = list[tuple[Any, JsonObject]]
+
+
+def decode_schema(schema: JsonObject) -> tuple[JsonObject, bool]:
+    """Read a schema as JSON Schema; the flag says that it was read to its end."""
+    root: JsonObject = {}
+    pending: _Pending = [(schema, root)]
+    read = 0
+    while pending:
+        raw, made = pending.pop()
+        read += 1
+        if read > MAX_NODES:
+            made.update(raw)
+        else:
+            _decode_node(raw, made, pending)
+    return root, read <= MAX_NODES
+
+
+def _decode_node(raw: JsonObject, made: JsonObject, pending: _Pending) -> None:
+    for key, value in raw.items():
+        if value is None and key not in ("default", "example"):
+            continue
+        if key in _ONE and isinstance(value, dict):
+            made[key] = _later(value, pending)
+        elif key in _MANY and isinstance(value, list):
+            made[key] = [_later(item, pending) if isinstance(item, dict) else item for item in value]
+        elif key in _NAMED and isinstance(value, dict):
+            made[_NAMED[key]] = {name: _later(item, pending) if isinstance(item, dict) else item for name, item in value.items()}
+        else:
+            _decode_keyword(key, value, raw, made)
+    if raw.get("nullable"):
+        _allow_null(made)
+
+
+def _later(raw: JsonObject, pending: _Pending) -> JsonObject:
+    made: JsonObject = {}
+    pending.append((raw, made))
+    return made
+
+
+def _decode_keyword(key: str, value: Any, raw: JsonObject, made: JsonObject) -> None:
+    decode = _KEYWORDS.get(key)
+    if decode is not None:
+        decode(value, raw, made)
+    elif key in _COUNTS and isinstance(value, str):
+        made[key] = int(value)
+    elif key in _LIMITS and isinstance(value, float) and value.is_integer():
+        made[key] = int(value)
+    else:
+        made[key] = value
+
+
+def _decode_type(value: Any, raw: JsonObject, made: JsonObject) -> None:
+    del raw
+    if isinstance(value, list):
+        made["type"] = [word_of(item).lower() for item in value]
+    elif word_of(value, _TYPES) != "TYPE_UNSPECIFIED":
+        made["type"] = word_of(value, _TYPES).lower()
+
+
+def _decode_format(value: Any, raw: JsonObject, made: JsonObject) -> None:
+    if value != "enum" or "enum" not in raw:
+        made["format"] = value
+
+
+def _decode_ordering(value: Any, raw: JsonObject, made: JsonObject) -> None:
+    """Leave out an order that the properties stand in anyway; any other stays, under the name that only this vendor reads."""
+    if value != list(raw.get("properties") or ()):
+        made["propertyOrdering"] = value
+
+
+def _decode_reference(value: Any, raw: JsonObject, made: JsonObject) -> None:
+    del raw
+    made["$ref"] = f"#/$defs/{value[7:]}" if value.startswith("#/defs/") else value
+
+
+def _decode_example(value: Any, raw: JsonObject, made: JsonObject) -> None:
+    del raw
+    made["examples"] = [value]
+
+
+def _decode_nullable(value: Any, raw: JsonObject, made: JsonObject) -> None:
+    """Keep what ``_allow_null`` cannot say: null is allowed anyway where nothing is demanded."""
+    if value and not raw.keys() & {"type", "anyOf", "enum"}:
+        made["nullable"] = value
+
+
+_KEYWORDS: dict[str, Callable[[Any, JsonObject, JsonObject], None]] = {
+    "type": _decode_type,
+    "format": _decode_format,
+    "propertyOrdering": _decode_ordering,
+    "ref": _decode_reference,
+    "example": _decode_example,
+    "nullable": _decode_nullable,
+}
+
+
+def _allow_null(made: JsonObject) -> None:
+    kind = made.get("type")
+    if isinstance(kind, str) and kind != "null":
+        made["type"] = [kind, "null"]
+    elif isinstance(kind, list) and "null" not in kind:
+        made["type"] = [*kind, "null"]
+    if isinstance(made.get("anyOf"), list):
+        made["anyOf"] = [*made["anyOf"], {"type": "null"}]
+    if isinstance(made.get("enum"), list) and None not in made["enum"]:
+        made["enum"] = [*made["enum"], None]

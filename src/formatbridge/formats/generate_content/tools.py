@@ -1,0 +1,159 @@
+"""Tool definitions and tool choice of generate_content."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats.generate_content._words import word_of
+from formatbridge.formats.generate_content.hosted_tools import decode_hosted, decode_server, encode_hosted, encode_server
+from formatbridge.formats.generate_content.schema import decode_schema
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_FUNCTION = frozenset({"name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema"})
+_CHOICE = frozenset({"mode", "allowedFunctionNames"})
+_MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
+
+
+def decode_tools(raw: JsonObject, src: str) -> list[ir.Tool]:
+    """Read one entry of ``tools``, which may hold many functions and several of the server's tools."""
+    tools: list[ir.Tool] = []
+    for member, value in raw.items():
+        if value is None:
+            continue
+        if member == "functionDeclarations":
+            tools += [decode_tool(item, f"{src}/functionDeclarations/{index}") for index, item in enumerate(value)]
+        elif member == "mcpServers":
+            tools += [decode_server(item, f"{src}/mcpServers/{index}") for index, item in enumerate(value)]
+        else:
+            tools.append(decode_hosted(member, value, src))
+    return tools
+
+
+def encode_tools(tools: list[ir.Tool], losses: Ledger) -> list[JsonObject]:
+    """Write the tools of a request: all functions in one entry, first; all remote servers in another, last."""
+    functions: list[JsonObject] = []
+    hosted: list[JsonObject] = []
+    servers: list[JsonObject] = []
+    for tool in tools:
+        match tool:
+            case ir.FunctionTool():
+                functions.append(encode_tool(tool, losses))
+            case ir.HostedTool():
+                made = encode_hosted(tool, losses)
+                if made is not None and made not in hosted:
+                    hosted.append(made)
+            case ir.McpServer():
+                server = encode_server(tool, losses)
+                servers += [server] if server else []
+            case ir.CustomTool() | ir.Namespace():
+                losses.dropped(tool, severity="impossible")
+            case _:
+                assert_never(tool)
+    first = [{"functionDeclarations": functions}] if functions else []
+    return [*first, *hosted, *([{"mcpServers": servers}] if servers else [])]
+
+
+def decode_tool(raw: JsonObject, src: str) -> ir.FunctionTool:
+    """Read one function; of two schemas for the same thing the JSON Schema counts."""
+    parameters, leftover = _decode_either(raw, "parameters", "parametersJsonSchema")
+    output, unread = _decode_either(raw, "response", "responseJsonSchema")
+    return ir.FunctionTool(
+        name=raw["name"],
+        description=raw.get("description"),
+        parameters=parameters,
+        output_schema=output,
+        strict=False,
+        src=src,
+        extra=joined(leftover, unread, rest(raw, _FUNCTION)),
+    )
+
+
+def _decode_either(raw: JsonObject, dialect: str, plain: str) -> tuple[JsonObject | None, JsonObject | None]:
+    """Read a schema that may stand under two names; the second value is what was left unread."""
+    schema, given = raw.get(plain), raw.get(dialect)
+    if isinstance(schema, dict):
+        return schema, {dialect: given} if given is not None else None
+    leftover = {plain: schema} if schema is not None else None
+    if given is None:
+        return None, leftover
+    made, is_whole = decode_schema(given)
+    return made, leftover if is_whole else joined(leftover, {dialect: given})
+
+
+def encode_tool(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
+    """Write one function; its schemas stay as they are."""
+    if tool.extra:
+        losses.extras(tool)
+    if tool.cache:
+        losses.dropped(tool.cache, severity="info")
+    for name in ("strict", "defer_loading"):
+        if getattr(tool, name):
+            losses.dropped(tool, name)
+    if tool.callers and tool.callers != ["direct"]:
+        losses.dropped(tool, "callers")
+    made: JsonObject = {"name": tool.name}
+    if tool.description is not None:
+        made["description"] = tool.description
+    if tool.parameters is not None:
+        made["parametersJsonSchema"] = tool.parameters
+    if tool.output_schema is not None:
+        made["responseJsonSchema"] = tool.output_schema
+    return made
+
+
+def decode_tool_choice(raw: JsonObject, src: str) -> ir.ToolChoice | None:
+    """Read ``functionCallingConfig``; an unknown mode counts as AUTO."""
+    word, names = word_of(raw.get("mode"), _MODES) or "MODE_UNSPECIFIED", raw.get("allowedFunctionNames") or []
+    extra = rest(raw, _CHOICE)
+    if word == "ANY" and names:
+        if len(names) == 1:
+            return ir.ToolChoice(mode="named", names=names, src=src, extra=extra)
+        return ir.ToolChoice(mode="allowed", names=names, inner="required", src=src, extra=extra)
+    if word == "VALIDATED":
+        return ir.ToolChoice(mode="validated", names=names, src=src, extra=extra)
+    unread: JsonObject = {"allowedFunctionNames": names} if names else {}
+    if word not in _MODES:
+        unread["mode"] = raw["mode"]
+    elif word == "MODE_UNSPECIFIED" and not names and not extra:
+        return None
+    extra = joined(extra, unread or None)
+    if word == "ANY":
+        return ir.ToolChoice(mode="required", src=src, extra=extra)
+    return ir.ToolChoice(mode="none" if word == "NONE" else "auto", src=src, extra=extra)
+
+
+def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | None:
+    """Write which tools may or must be called; None where the target cannot say it."""
+    if choice.mode == "hosted":
+        losses.dropped(choice, code="server_tool", severity="impossible")
+        return None
+    if choice.extra:
+        losses.extras(choice)
+    match choice.mode:
+        case "auto":
+            return {"mode": "AUTO"}
+        case "none":
+            return {"mode": "NONE"}
+        case "required":
+            return {"mode": "ANY"}
+        case "named":
+            return {"mode": "ANY", "allowedFunctionNames": choice.names}
+        case "allowed":
+            if choice.inner == "required":
+                return {"mode": "ANY", "allowedFunctionNames": choice.names}
+            return {"mode": losses.changed(choice, "inner", "AUTO")}
+        case "validated":
+            return {"mode": "VALIDATED"} | ({"allowedFunctionNames": choice.names} if choice.names else {})
+        case _:
+            assert_never(choice.mode)
+
+
+def allowed_tools(tools: list[ir.Tool], choice: ir.ToolChoice | None) -> list[ir.Tool]:
+    """Return the tools that a free choice among some leaves: AUTO here knows no list of names."""
+    if choice is None or choice.mode != "allowed" or choice.inner == "required":
+        return tools
+    return [tool for tool in tools if not isinstance(tool, ir.FunctionTool) or tool.name in choice.names]

@@ -1,0 +1,46 @@
+"""What the models of this format share: its JSON is proto3 JSON, which spells some things in more than one way."""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AliasChoices, AliasGenerator, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_snake
+
+from formatbridge.formats._wire import Int, Number, Wire
+
+T = TypeVar("T")
+
+
+def _spellings(name: str) -> str | AliasChoices:
+    """Name the keys under which a field may come: as documented, or in snake_case."""
+    snake = to_snake(name)
+    return name if snake == name else AliasChoices(name, snake)
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, dict) else value
+
+
+class Proto(Wire):
+    """One message of this format; each field is also read under its snake_case name.
+
+    When both spellings come, the camelCase one wins and the other stays as an unknown field.
+    Seen: recorded traffic, ``inline_data``, ``parameters_json_schema`` and others.
+    """
+
+    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=_spellings))
+
+
+Word = str | int
+"""A value of an enumeration: its name, in any case, or its number. Open: servers send new names."""
+
+Int64 = Int | Annotated[str, Field(pattern=r"^-?[0-9]{1,19}$")]
+"""A 64-bit integer; proto3 JSON writes it as decimal text, people write a number."""
+
+Double = Number | Literal["NaN", "Infinity", "-Infinity"]
+"""A number computed by the server; proto3 JSON has words for what JSON numbers cannot say."""
+
+Repeated = Annotated[list[T], BeforeValidator(_as_list)]
+"""A list of objects; a single object counts as a list of one, as it does for the vendor's server.
+
+Source: widespread request code, ``"contents": {"parts": {"text": "Hi"}}``. Not in recorded traffic.
+"""

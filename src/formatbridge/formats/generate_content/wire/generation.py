@@ -1,0 +1,229 @@
+"""How to generate: sampling, limits, modalities, reasoning, speech, images and the shape of the answer."""
+
+import warnings
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, Field
+
+from formatbridge.formats._wire import Count, Int, Number
+from formatbridge.formats.generate_content.wire._proto import Proto, Word
+from formatbridge.formats.generate_content.wire.schema import Schema
+from formatbridge.formats.generate_content.wire.speech import (
+    AudioTranscriptionConfig,
+    SpeechConfig,
+    TranslationConfig,
+)
+
+Penalty = Annotated[Number, Field(ge=-2, le=2)]
+"""A finite number from -2 to 2."""
+
+
+class ModelSelectionConfig(Proto):
+    """What to prefer when the server picks the model.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    featureSelectionPreference: Word | None = None
+    """PRIORITIZE_QUALITY, BALANCED or PRIORITIZE_COST."""
+
+
+class AutoRouting(Proto):
+    """Lets the server pick the model by the prompt.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    modelRoutingPreference: Word | None = None
+    """UNKNOWN, PRIORITIZE_QUALITY, BALANCED or PRIORITIZE_COST."""
+
+
+class ManualRouting(Proto):
+    """Names the model to use.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    modelName: str | None = None
+
+
+class RoutingConfig(Proto):
+    """Which model answers; one of the two.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    autoMode: AutoRouting | None = None
+    manualMode: ManualRouting | None = None
+
+
+class ThinkingConfig(Proto):
+    """How much the model is to reason; budget and level exclude each other.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    includeThoughts: bool | None = None
+    """True: the answer has ``thought`` parts."""
+    thinkingBudget: Int | None = None
+    """Tokens; 0 is off, -1 leaves it to the model."""
+    thinkingLevel: Word | None = None
+    """MINIMAL, LOW, MEDIUM, HIGH or XHIGH."""
+
+
+class ImageOutputOptions(Proto):
+    """How generated images are written.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    compressionQuality: Count | None = None
+    """0 to 100; for JPEG."""
+    mimeType: str | None = None
+
+
+class ImageConfig(Proto):
+    """What generated images are to look like.
+
+    Source: specification, POST generateContent; official SDK types, 2026-11.
+    """
+
+    aspectRatio: str | None = None
+    """Width to height: 1:1, 2:3, 3:2, 3:4, 4:3, 9:16, 16:9, 21:9 and, for some models, others."""
+    imageSize: str | None = None
+    """512, 1K (the default), 2K or 4K."""
+    personGeneration: Word | None = None
+    """ALLOW_ALL, ALLOW_ADULT or ALLOW_NONE."""
+    prominentPeople: Word | None = None
+    """ALLOW_PROMINENT_PEOPLE or BLOCK_PROMINENT_PEOPLE."""
+    outputMimeType: str | None = None
+    """The SDK's name for ``imageOutputOptions.mimeType``, to which it rewrites it."""
+    outputCompressionQuality: Count | None = None
+    """The SDK's name for ``imageOutputOptions.compressionQuality``, to which it rewrites it."""
+    imageOutputOptions: ImageOutputOptions | None = None
+
+
+class AudioFormat(Proto):
+    """How generated audio is to be written and handed over.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    bitRate: Count | None = None
+    """Bits per second; for compressed kinds."""
+    delivery: Word | None = None
+    """INLINE or URI."""
+    mimeType: str | None = None
+    sampleRate: Count | None = None
+    """Hertz."""
+
+
+class ImageFormat(Proto):
+    """How generated images are to be written and handed over.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    aspectRatio: Word | None = None
+    """ASPECT_RATIO_ONE_BY_ONE and so on; not the 1:1 of ``ImageConfig``."""
+    delivery: Word | None = None
+    """INLINE or URI."""
+    imageSize: Word | None = None
+    """IMAGE_SIZE_FIVE_TWELVE, IMAGE_SIZE_ONE_K, IMAGE_SIZE_TWO_K or IMAGE_SIZE_FOUR_K."""
+    mimeType: str | None = None
+
+
+class VideoFormat(Proto):
+    """How generated video is to be written and handed over.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    aspectRatio: Word | None = None
+    """ASPECT_RATIO_SIXTEEN_BY_NINE and so on."""
+    delivery: Word | None = None
+    """INLINE or URI."""
+    duration: str | None = None
+    """Seconds with the suffix s."""
+    gcsUri: str | None = None
+    """Where to put it, when delivered as URI."""
+    resolution: str | None = None
+    """360p, 720p, 1080p or 4k."""
+
+
+# BaseModel has a deprecated method ``schema``. The wire's name wins: the checker's dicts are keyed by field names.
+with warnings.catch_warnings():
+    warnings.filterwarnings("ignore", message='Field name "schema"', category=UserWarning)
+
+    class TextFormat(Proto):
+        """What generated text is to look like.
+
+        Source: official SDK types, 2026-11.
+        """
+
+        mimeType: str | None = None
+        schema: Any = None
+        """A JSON Schema; for JSON only."""
+
+
+class ResponseFormat(Proto):
+    """What one kind of output is to look like: one member set.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    audio: AudioFormat | None = None
+    image: ImageFormat | None = None
+    text: TextFormat | None = None
+    video: VideoFormat | None = None
+
+
+class GenerationConfig(Proto):
+    """The settings of the model.
+
+    ``temperature`` is not capped: a recorded request has 1000, which the server, not the client, refused.
+    Source: specification, POST generateContent; official SDK types, 2026-11.
+    """
+
+    modelConfig: ModelSelectionConfig | None = Field(
+        default=None,
+        validation_alias=AliasChoices("modelConfig", "model_config", "modelSelectionConfig", "model_selection_config"),
+    )
+    """The SDK calls it ``modelSelectionConfig`` and sends ``modelConfig``."""
+    responseJsonSchema: dict[str, Any] | bool | None = None
+    """Needs ``responseMimeType``; excludes ``responseSchema``."""
+    audioTimestamp: bool | None = None
+    candidateCount: Annotated[Int, Field(ge=1)] | None = None
+    enableAffectiveDialog: bool | None = None
+    frequencyPenalty: Penalty | None = None
+    logprobs: Annotated[Int, Field(ge=0, le=20)] | None = None
+    """How many alternatives per token; needs ``responseLogprobs``."""
+    maxOutputTokens: Annotated[Int, Field(ge=1)] | None = None
+    mediaResolution: Word | None = None
+    """MEDIA_RESOLUTION_LOW, _MEDIUM or _HIGH, for all media."""
+    presencePenalty: Penalty | None = None
+    responseLogprobs: bool | None = None
+    responseMimeType: str | None = None
+    """text/plain (the default), application/json or text/x.enum."""
+    responseModalities: list[Word] | None = None
+    """TEXT, IMAGE, AUDIO, VIDEO."""
+    responseSchema: Schema | None = None
+    """Needs ``responseMimeType``; excludes ``responseJsonSchema``."""
+    routingConfig: RoutingConfig | None = None
+    seed: Int | None = None
+    """32 bits, for the vendor."""
+    speechConfig: SpeechConfig | None = None
+    stopSequences: list[str] | None = None
+    """Up to 5."""
+    temperature: Annotated[Number, Field(ge=0)] | None = None
+    """The server takes 0 to 2."""
+    thinkingConfig: ThinkingConfig | None = None
+    topK: Annotated[Number, Field(ge=0)] | None = None
+    """A whole number, though the vendor's type is a float."""
+    topP: Annotated[Number, Field(ge=0, le=1)] | None = None
+    enableEnhancedCivicAnswers: bool | None = None
+    responseFormat: list[ResponseFormat] | None = None
+    """Replaces ``responseMimeType`` and the schemas, one day."""
+    translationConfig: TranslationConfig | None = None
+    audioTranscriptionConfig: AudioTranscriptionConfig | None = None
+    imageConfig: ImageConfig | None = None

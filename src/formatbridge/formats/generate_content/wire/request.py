@@ -1,0 +1,71 @@
+"""The request body. The model and whether to stream stand in the address."""
+
+from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
+from formatbridge.formats.generate_content.wire.content import Content
+from formatbridge.formats.generate_content.wire.generation import GenerationConfig
+from formatbridge.formats.generate_content.wire.tools import Tool, ToolConfig
+
+
+class SafetySetting(Proto):
+    """From what likelihood on one kind of harm is blocked.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    category: Word | None = None
+    """HARM_CATEGORY_ and HARASSMENT, HATE_SPEECH, SEXUALLY_EXPLICIT, DANGEROUS_CONTENT, CIVIC_INTEGRITY, JAILBREAK or
+    an IMAGE_ kind."""
+    method: Word | None = None
+    """SEVERITY or PROBABILITY (the default)."""
+    threshold: Word | None = None
+    """BLOCK_LOW_AND_ABOVE, BLOCK_MEDIUM_AND_ABOVE, BLOCK_ONLY_HIGH, BLOCK_NONE or OFF."""
+
+
+class ModelArmorConfig(Proto):
+    """Templates by which prompt and response are screened; excludes safety settings.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    promptTemplateName: str | None = None
+    responseTemplateName: str | None = None
+
+
+class OutputConfig(Proto):
+    """Where generated media are stored.
+
+    Source: official SDK types, 2026-11, which call it GenerationOutputConfig.
+    """
+
+    outputUriPrefix: str | None = None
+    """A ``gs://`` directory."""
+
+
+class Request(Proto):
+    """One request to generate content.
+
+    Source: specification, POST generateContent; official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    model: str | None = None
+    """Not part of the vendor's body; accepted, as people put it here."""
+    stream: bool | None = None
+    """Not part of the vendor's body; accepted, as people put it here."""
+    contents: Repeated[Content]
+    systemInstruction: Content | None = None
+    """Text parts; the role does not matter."""
+    tools: Repeated[Tool] | None = None
+    toolConfig: ToolConfig | None = None
+    safetySettings: Repeated[SafetySetting] | None = None
+    generationConfig: GenerationConfig | None = None
+    cachedContent: str | None = None
+    """``cachedContents/...``: a prefix that the server holds; excludes a system instruction and tools."""
+    labels: dict[str, str] | None = None
+    modelArmorConfig: ModelArmorConfig | None = None
+    serviceTier: Word | None = None
+    """unspecified, flex, standard or priority."""
+    store: bool | None = None
+    """Whether the server logs this request; it keeps no conversation."""
+    continuationToken: str | None = None
+    """Base64; from a candidate that ended with CONTINUATION."""
+    outputConfig: OutputConfig | None = None

@@ -1,0 +1,179 @@
+"""The response body, whole or one event of a stream."""
+
+from formatbridge.formats._wire import Count, Int
+from formatbridge.formats.generate_content.wire._proto import Double, Proto, Word
+from formatbridge.formats.generate_content.wire.content import Content
+from formatbridge.formats.generate_content.wire.grounding import CitationMetadata, GroundingMetadata
+
+
+class LogprobsCandidate(Proto):
+    """A token and how likely it was.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    logProbability: Double | None = None
+    """Natural logarithm."""
+    token: str | None = None
+    tokenId: Int | None = None
+
+
+class TopCandidates(Proto):
+    """The likeliest tokens of one step, likeliest first.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    candidates: list[LogprobsCandidate] | None = None
+
+
+class LogprobsResult(Proto):
+    """Per step, the token taken and the alternatives.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    chosenCandidates: list[LogprobsCandidate] | None = None
+    topCandidates: list[TopCandidates] | None = None
+    logProbabilitySum: Double | None = None
+
+
+class SafetyRating(Proto):
+    """How harmful a text was found to be, in one category.
+
+    Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    blocked: bool | None = None
+    category: Word | None = None
+    """As in a safety setting."""
+    overwrittenThreshold: Word | None = None
+    probability: Word | None = None
+    """NEGLIGIBLE, LOW, MEDIUM or HIGH."""
+    probabilityScore: Double | None = None
+    severity: Word | None = None
+    """HARM_SEVERITY_NEGLIGIBLE, _LOW, _MEDIUM or _HIGH."""
+    severityScore: Double | None = None
+
+
+class UrlMetadata(Proto):
+    """Whether one page could be read.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    retrievedUrl: str | None = None
+    urlRetrievalStatus: Word | None = None
+    """URL_RETRIEVAL_STATUS_SUCCESS, _ERROR, _PAYWALL or _UNSAFE."""
+
+
+class UrlContextMetadata(Proto):
+    """Which pages were read.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    urlMetadata: list[UrlMetadata] | None = None
+
+
+class Candidate(Proto):
+    """One answer, or the next piece of it in a stream.
+
+    Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    content: Content | None = None
+    citationMetadata: CitationMetadata | None = None
+    finishMessage: str | None = None
+    """Words about the finish reason; comes with STOP, too."""
+    tokenCount: Count | None = None
+    finishReason: Word | None = None
+    """STOP (with function calls, too), MAX_TOKENS, SAFETY, RECITATION and twenty more; None in a stream: not yet."""
+    groundingMetadata: GroundingMetadata | None = None
+    avgLogprobs: Double | None = None
+    index: Count | None = None
+    """None is 0."""
+    logprobsResult: LogprobsResult | None = None
+    safetyRatings: list[SafetyRating] | None = None
+    urlContextMetadata: UrlContextMetadata | None = None
+    continuationToken: str | None = None
+    """Base64; for the next request, when the finish reason is CONTINUATION."""
+
+
+class PromptFeedback(Proto):
+    """Why the prompt was not answered; then there are no candidates.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    blockReason: Word | None = None
+    """SAFETY, OTHER, BLOCKLIST, PROHIBITED_CONTENT, IMAGE_SAFETY, MODEL_ARMOR or JAILBREAK."""
+    blockReasonMessage: str | None = None
+    safetyRatings: list[SafetyRating] | None = None
+
+
+class ModalityTokenCount(Proto):
+    """Tokens of one modality.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    modality: Word | None = None
+    """TEXT, IMAGE, VIDEO, AUDIO or DOCUMENT."""
+    tokenCount: Count | None = None
+
+
+class Usage(Proto):
+    """Tokens of a request and its answer; a count that is missing was 0 or not known.
+
+    ``candidatesTokenCount`` leaves out reasoning. In a stream every event may have counts; the last ones hold.
+    Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    cacheTokensDetails: list[ModalityTokenCount] | None = None
+    cachedContentTokenCount: Count | None = None
+    """Part of ``promptTokenCount``."""
+    candidatesTokenCount: Count | None = None
+    candidatesTokensDetails: list[ModalityTokenCount] | None = None
+    """Leaves out text when there is an image."""
+    promptTokenCount: Count | None = None
+    promptTokensDetails: list[ModalityTokenCount] | None = None
+    thoughtsTokenCount: Count | None = None
+    toolUsePromptTokenCount: Count | None = None
+    """Results of the server's tools, read by the model; not part of ``promptTokenCount``."""
+    toolUsePromptTokensDetails: list[ModalityTokenCount] | None = None
+    totalTokenCount: Count | None = None
+    trafficType: Word | None = None
+    """ON_DEMAND, ON_DEMAND_PRIORITY, ON_DEMAND_FLEX, ON_DEMAND_OFFPEAK or PROVISIONED_THROUGHPUT."""
+    serviceTier: Word | None = None
+    """standard and the like. Seen: recorded traffic; not in the SDK types."""
+
+
+class ModelStatus(Proto):
+    """Where the model stands in its life.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    message: str | None = None
+    modelStage: Word | None = None
+    """EXPERIMENTAL, PREVIEW, STABLE, LEGACY, DEPRECATED, RETIRED and others."""
+    retirementTime: str | None = None
+    """RFC 3339."""
+
+
+class Response(Proto):
+    """What the model generated.
+
+    Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    candidates: list[Candidate] | None = None
+    """None or [] when the prompt was blocked, and in events that only count tokens."""
+    createTime: str | None = None
+    """RFC 3339."""
+    modelVersion: str | None = None
+    promptFeedback: PromptFeedback | None = None
+    responseId: str | None = None
+    usageMetadata: Usage | None = None
+    modelStatus: ModelStatus | None = None

@@ -1,0 +1,247 @@
+"""Grounding in the customer's own data, and how to log in to it. Only the vendor's cloud platform takes this."""
+
+from formatbridge.formats._wire import Count, Number
+from formatbridge.formats.generate_content.wire._proto import Int64, Proto, Word
+
+
+class SecretKey(Proto):
+    """An API key, or the name of the secret that holds it.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    apiKeySecretVersion: str | None = None
+    apiKeyString: str | None = None
+    """A secret."""
+
+
+class ApiAuth(Proto):
+    """How to log in to an external API, the older form.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    apiKeyConfig: SecretKey | None = None
+
+
+class ApiKeyConfig(Proto):
+    """An API key and where in the request it goes.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    apiKeySecret: str | None = None
+    """The name of the secret that holds the key."""
+    apiKeyString: str | None = None
+    """A secret."""
+    httpElementLocation: Word | None = None
+    """HTTP_IN_QUERY, HTTP_IN_HEADER, HTTP_IN_PATH, HTTP_IN_BODY or HTTP_IN_COOKIE."""
+    name: str | None = None
+
+
+class ServiceAccountConfig(Proto):
+    """The service account to act as.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    serviceAccount: str | None = None
+
+
+class BasicAuthConfig(Proto):
+    """The name of the secret that holds user and password.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    credentialSecret: str | None = None
+
+
+class OauthConfig(Proto):
+    """An OAuth token, or the account that gets one.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    accessToken: str | None = None
+    """A secret."""
+    serviceAccount: str | None = None
+
+
+class OidcConfig(Proto):
+    """An OpenID Connect token, or the account that gets one.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    idToken: str | None = None
+    """A secret."""
+    serviceAccount: str | None = None
+
+
+class AuthConfig(Proto):
+    """How to log in to an external API.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    apiKey: str | None = None
+    """A secret."""
+    apiKeyConfig: ApiKeyConfig | None = None
+    authType: Word | None = None
+    """NO_AUTH, API_KEY_AUTH, HTTP_BASIC_AUTH, GOOGLE_SERVICE_ACCOUNT_AUTH, OAUTH or OIDC_AUTH."""
+    googleServiceAccountConfig: ServiceAccountConfig | None = None
+    httpBasicAuthConfig: BasicAuthConfig | None = None
+    oauthConfig: OauthConfig | None = None
+    oidcConfig: OidcConfig | None = None
+
+
+class ElasticSearchParams(Proto):
+    """What to ask an Elasticsearch server.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    index: str | None = None
+    numHits: Count | None = None
+    searchTemplate: str | None = None
+
+
+class SimpleSearchParams(Proto):
+    """Says that the external API speaks the simple protocol; has no settings.
+
+    Source: official SDK types, 2026-11.
+    """
+
+
+class ExternalApi(Proto):
+    """A search API of the customer's.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    apiAuth: ApiAuth | None = None
+    """Replaced by ``authConfig``."""
+    apiSpec: Word | None = None
+    """SIMPLE_SEARCH or ELASTIC_SEARCH."""
+    authConfig: AuthConfig | None = None
+    elasticSearchParams: ElasticSearchParams | None = None
+    endpoint: str | None = None
+    simpleSearchParams: SimpleSearchParams | None = None
+
+
+class DataStoreSpec(Proto):
+    """One data store of a search engine, and a filter on it.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    dataStore: str | None = None
+    filter: str | None = None
+
+
+class DataStoreSearch(Proto):
+    """A search in the customer's data stores: one ``datastore`` or one ``engine``.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    dataStoreSpecs: list[DataStoreSpec] | None = None
+    datastore: str | None = None
+    engine: str | None = None
+    filter: str | None = None
+    maxResults: Count | None = None
+    """Up to 10, which is also the default."""
+
+
+class RagResource(Proto):
+    """A corpus, or files of it.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    ragCorpus: str | None = None
+    ragFileIds: list[str] | None = None
+
+
+class RagFilter(Proto):
+    """Which retrieved contexts to keep.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    metadataFilter: str | None = None
+    vectorDistanceThreshold: Number | None = None
+    """Only contexts nearer than this."""
+    vectorSimilarityThreshold: Number | None = None
+    """Only contexts more similar than this."""
+
+
+class HybridSearch(Proto):
+    """The balance of dense and sparse vectors.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    alpha: Number | None = None
+    """0 (sparse only) to 1 (dense only)."""
+
+
+class Ranker(Proto):
+    """A model or service that ranks contexts.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    modelName: str | None = None
+
+
+class RagRanking(Proto):
+    """Who ranks the contexts.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    llmRanker: Ranker | None = None
+    rankService: Ranker | None = None
+
+
+class RagRetrievalConfig(Proto):
+    """How to search a corpus.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    filter: RagFilter | None = None
+    hybridSearch: HybridSearch | None = None
+    ranking: RagRanking | None = None
+    topK: Count | None = None
+    """How many contexts to fetch."""
+
+
+class RagStore(Proto):
+    """A search in the customer's corpora.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    ragCorpora: list[str] | None = None
+    """Replaced by ``ragResources``."""
+    ragResources: list[RagResource] | None = None
+    ragRetrievalConfig: RagRetrievalConfig | None = None
+    similarityTopK: Int64 | None = None
+    storeContext: bool | None = None
+    vectorDistanceThreshold: Number | None = None
+
+
+class Retrieval(Proto):
+    """Searches the customer's own data, one of three kinds.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    disableAttribution: bool | None = None
+    """Without effect by now."""
+    externalApi: ExternalApi | None = None
+    vertexAiSearch: DataStoreSearch | None = None
+    vertexRagStore: RagStore | None = None

@@ -1,0 +1,158 @@
+"""messages: turns made of blocks, a system prompt of its own, a required limit, and reasoning that is signed.
+
+Sources: the relay's specification, "POST /v1/messages"; the official SDK's types of 2026-11, stable and beta; recorded traffic. Two
+dated dialects are read alike: that of 2023-06-01 has sampling parameters, the newer one has none.
+"""
+
+from __future__ import annotations
+
+import re
+
+from formatbridge import ir
+from formatbridge.formats._protocol import ToolRules
+from formatbridge.formats.messages.errors import decode_error, encode_error
+from formatbridge.formats.messages.models import decode_models, encode_models
+from formatbridge.formats.messages.request import SETTINGS, decode_request, encode_request
+from formatbridge.formats.messages.response import FINISH, decode_response, encode_response
+from formatbridge.losses import Own, Spelling
+
+NAME: ir.Format = "messages"
+LIST_PATH = "/v1/models"
+_WORD = re.compile(r"[A-Za-z0-9_-]+")
+TOOL_RULES = ToolRules(name=_WORD, longest_name=128, call_id=_WORD)
+
+SPELLING = Spelling(
+    places={
+        **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
+        "Request.tier": ("speed", "service_tier"),
+        "Request.user": ("metadata/user_id",),
+        "Request.parallel_tool_calls": ("tool_choice/disable_parallel_tool_use",),
+        "Request.compact_at": ("context_management",),
+        "Message.effort": ("output_config/effort",),
+        "Message.tools": ("content",),
+        "ReasoningConfig.mode": ("thinking/type", "thinking"),
+        "ReasoningConfig.budget": ("thinking/budget_tokens",),
+        "ReasoningConfig.effort": ("output_config/effort",),
+        "ReasoningConfig.show": ("thinking/display",),
+        "ToolChoice.mode": ("type",),
+        "FunctionTool.parameters": ("input_schema",),
+        "FunctionTool.callers": ("allowed_callers",),
+        "McpServer.label": ("name",),
+        "McpServer.token": ("authorization_token",),
+        "McpServer.allowed": ("tool_configuration/allowed_tools", "@"),
+        "McpServer.defer_loading": ("@/default_config/defer_loading",),
+        "Media.data": ("source/data",),
+        "Media.mime": ("source/media_type",),
+        "Media.url": ("source/url",),
+        "Media.file_id": ("source/file_id",),
+        "Media.filename": ("title",),
+        "Citation.title": ("title", "document_title"),
+        "Citation.url": ("url", "source"),
+        "Reasoning.text": ("thinking",),
+        "ToolCall.arguments": ("input",),
+        "ToolResult.call_id": ("tool_use_id",),
+        "Hosted.id": ("id", "tool_use_id"),
+        "Hosted.server": ("server_name",),
+        "Hosted.arguments": ("input",),
+        "Hosted.output": ("content/stdout", "content"),
+        "Hosted.error": ("content/error_code", "content/stderr", "is_error"),
+        "Hosted.status": ("content/return_code",),
+        "Finish.reason": ("stop_reason",),
+        "Finish.message": ("stop_details/explanation",),
+        "Finish.category": ("stop_details/category",),
+        "Usage.input": ("input_tokens",),
+        "Usage.output": ("output_tokens",),
+        "Usage.cache_read": ("cache_read_input_tokens",),
+        "Usage.cache_write": ("cache_creation_input_tokens",),
+        "Usage.cache_write_ttl": ("cache_creation",),
+        "Usage.reasoning": ("output_tokens_details/thinking_tokens",),
+        "Usage.server_tools": ("server_tool_use",),
+        "Error.message": ("error/message", "error", "message"),
+        "Error.type": ("error/type",),
+        "Error.code": ("error/details/error_code", "error/code"),
+        "Error.param": ("error/param",),
+        "Model.created": ("created_at",),
+        "Model.input_limit": ("max_input_tokens",),
+        "Model.output_limit": ("max_tokens",),
+        "Model.retires": ("retires_at",),
+        "ModelList.more": ("has_more",),
+    },
+    own={
+        "Request.anthropic_beta": Own("info"),
+        "Request.anthropic_version": Own("info"),
+        "Request.billing_policy": Own(),
+        "Request.compaction": Own("impossible"),
+        "Request.container": Own("impossible", "not_portable"),
+        "Request.diagnostics": Own("info", "diagnostic"),
+        "Request.fallback_credit_token": Own(),
+        "Request.fallbacks": Own(),
+        "Request.inference_geo": Own(),
+        "Request.output_config/effort": Own(),
+        "Request.output_config/task_budget": Own(),
+        "Request.service_tier": Own(neutral=("auto",)),
+        "Request.speed": Own(neutral=("standard",)),
+        "Request.thinking/block_binding": Own(),
+        "Request.thread": Own("impossible", "not_portable"),
+        "ReasoningConfig.thinking/block_binding": Own(),
+        "Message.clear_at": Own(),
+        "Media.citations": Own(neutral=({"enabled": False},)),
+        "Media.context": Own(),
+        "Media.transformations": Own(neutral=({"oversized_image": "downsize"},)),
+        "ToolCall.caller": Own(neutral=({"type": "direct"},)),
+        "ToolCall.toolset_name": Own(),
+        "ToolResult.toolset_name": Own(),
+        "Hosted.caller": Own("info", neutral=({"type": "direct"},)),
+        "Hosted.cache_control": Own("info"),
+        "FunctionTool.eager_input_streaming": Own(neutral=(False,)),
+        "FunctionTool.input_examples": Own(),
+        "HostedTool.allowed_callers": Own(neutral=(["direct"],)),
+        "HostedTool.citations": Own(neutral=({"enabled": False},)),
+        "HostedTool.defer_loading": Own(neutral=(False,)),
+        "HostedTool.strict": Own(neutral=(False,)),
+        "HostedTool.use_cache": Own(neutral=(True,)),
+        "Citation.encrypted_index": Own("info"),
+        "Response.container": Own("info", "not_portable"),
+        "Response.context_management": Own("info", "diagnostic"),
+        "Response.diagnostics": Own("info", "diagnostic"),
+        "Response.input_transformations": Own("info", "diagnostic"),
+        "Response.model": Own("info"),
+        "Finish.stop_details/fallback_credit_token": Own("info"),
+        "Finish.stop_details/fallback_has_prefill_claim": Own("info"),
+        "Finish.stop_details/recommended_model": Own("info"),
+        "Usage.fallback_credit": Own("info", "accounting"),
+        "Usage.inference_geo": Own("info", "diagnostic"),
+        "Usage.iterations": Own("info", "accounting"),
+        "Usage.service_tier": Own("info", "diagnostic"),
+        "Usage.speed": Own("info", "diagnostic"),
+        "Error.error/details": Own("info", "diagnostic"),
+        "Error.error/status": Own("info", "diagnostic"),
+        "Error.success": Own("info", "diagnostic"),
+        "Model.capabilities": Own("info"),
+        "Model.deprecated_at": Own("info"),
+        "Model.line": Own("info"),
+    },
+)
+
+
+def request_path(model: str, *, stream: bool) -> str:  # noqa: ARG001
+    """Return the path of the endpoint, the same for every model."""
+    return "/v1/messages"
+
+
+__all__ = [
+    "FINISH",
+    "LIST_PATH",
+    "NAME",
+    "SETTINGS",
+    "SPELLING",
+    "TOOL_RULES",
+    "decode_error",
+    "decode_models",
+    "decode_request",
+    "decode_response",
+    "encode_error",
+    "encode_models",
+    "encode_request",
+    "encode_response",
+    "request_path",
+]

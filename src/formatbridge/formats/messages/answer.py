@@ -1,0 +1,100 @@
+"""The content of an answer: what a turn in a request's history has, and citations, server tools and carried tokens besides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._arguments import encode_arguments_object
+from formatbridge.formats._parts import encode_opaque
+from formatbridge.formats._tools import wrap_text
+from formatbridge.formats.messages.citations import encode_cited_text, place_citations
+from formatbridge.formats.messages.content import decode_blocks
+from formatbridge.formats.messages.hosted_content import encode_hosted
+from formatbridge.formats.messages.reasoning import encode_carrier, encode_reasoning
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+
+def decode_message(content: list[JsonObject], src: str) -> list[ir.Part]:
+    """Read the blocks of an answer."""
+    parts = decode_blocks(content, src)
+    place_citations(parts)
+    return parts
+
+
+def encode_message(parts: list[ir.Part], losses: Ledger, options: Options) -> list[JsonObject]:
+    """Write the parts of an answer as blocks."""
+    blocks: list[JsonObject] = []
+    offset = 0
+    for part in parts:
+        match part:
+            case ir.Text():
+                blocks += _encode_text(part, offset, len(blocks), losses, options)
+                offset += len(part.text)
+            case ir.Reasoning():
+                thought = encode_reasoning(part, losses, options)
+                blocks += [thought] if thought else []
+            case ir.ToolCall():
+                blocks += _encode_call(part, losses, options)
+            case ir.Hosted():
+                blocks += encode_hosted(part, losses)
+            case _:
+                blocks += _encode_other(part, losses)
+    return blocks
+
+
+def _encode_text(part: ir.Text, offset: int, at: int, losses: Ledger, options: Options) -> list[JsonObject]:
+    if part.extra:
+        losses.extras(part)
+    if part.logprobs:
+        losses.dropped(part, "logprobs")
+    if part.cache:
+        losses.dropped(part.cache, severity="info")
+    carrier = encode_carrier(part.signature, losses, options)
+    blocks = [carrier] if carrier else []
+    if part.citations and part.text:
+        return blocks + encode_cited_text(part, offset, at + len(blocks), losses)
+    for citation in part.citations or ():
+        losses.dropped(citation)
+    return [*blocks, {"type": "text", "text": part.text}] if part.text else blocks
+
+
+def _encode_call(call: ir.ToolCall, losses: Ledger, options: Options) -> list[JsonObject]:
+    """Write a tool call, and before it the token that it came with."""
+    if call.extra:
+        losses.extras(call)
+    if call.cache:
+        losses.dropped(call.cache, severity="info")
+    name = call.name
+    if call.namespace is not None:
+        name = f"{call.namespace}__{name}"
+        losses.changed(call, "namespace", name, "renamed")
+    if call.kind == "custom":
+        given: JsonObject = dict(wrap_text(str(call.arguments)))
+        losses.changed(call, "", {"type": "tool_use", "name": name}, "wrapped")
+    else:
+        given = encode_arguments_object(call, losses)
+    carrier = encode_carrier(call.signature, losses, options)
+    block = {"type": "tool_use", "id": call.id, "name": name, "input": given}
+    return [carrier, block] if carrier else [block]
+
+
+def _encode_other(part: ir.Media | ir.Refusal | ir.ToolResult | ir.Opaque, losses: Ledger) -> list[JsonObject]:
+    """Write what a block of text can stand for."""
+    match part:
+        case ir.Refusal():
+            if part.extra:
+                losses.extras(part)
+            losses.changed(part, "", part.text, "flattened", severity="info")
+            return [{"type": "text", "text": part.text}] if part.text else []
+        case ir.Opaque():
+            text = encode_opaque(part, losses)
+            return [{"type": "text", "text": text.text}] if text and text.text else []
+        case ir.Media():
+            losses.dropped(part, code="unsupported_media", severity="impossible")
+        case ir.ToolResult():
+            losses.dropped(part, code="orphan")
+    return []

@@ -1,0 +1,223 @@
+"""Roles, turns, tool calls and results of messages: decode and encode side by side.
+
+A turn is an ordered list of blocks. Results stand first in the user's turn after the calls; turns of one role that follow each other
+are one turn; instructions in mid-conversation stand between a turn of the user and one of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._arguments import encode_arguments_object
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._parts import encode_opaque
+from formatbridge.formats._signatures import native_token
+from formatbridge.formats.messages.hosted_content import (
+    decode_code_result,
+    decode_hosted_call,
+    decode_mcp_call,
+    decode_mcp_result,
+    decode_web_result,
+)
+from formatbridge.formats.messages.parts import (
+    DECODE_PART,
+    decode_cache,
+    decode_content,
+    decode_opaque,
+    decode_part,
+    encode_cache,
+    encode_content,
+    encode_refusal,
+    encode_text,
+)
+from formatbridge.formats.messages.reasoning import (
+    EFFORTS,
+    bind_call_tokens,
+    decode_redacted,
+    decode_thinking,
+    encode_thinking,
+)
+from formatbridge.formats.messages.tools import decode_tool
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_MESSAGE = frozenset({"role", "content"})
+_SYSTEM = _MESSAGE | {"output_config"}
+_CALL = frozenset({"type", "id", "name", "input", "cache_control"})
+_RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_control"})
+
+
+def decode_message(raw: JsonObject, src: str) -> ir.Message:
+    """Read one turn."""
+    role, content = raw["role"], raw.get("content")
+    if role == "system":
+        return _decode_instruction(raw, src)
+    if isinstance(content, str):
+        parts: list[ir.Part] = [ir.Text(text=content, src=f"{src}/content")]
+    else:
+        parts = decode_blocks(content or [], f"{src}/content")
+    return ir.Message(role=role, parts=parts, src=src, extra=rest(raw, _MESSAGE))
+
+
+def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
+    """Read the blocks of a turn or of an answer; a kind that is not known stays as it is."""
+    parts: list[ir.Part] = []
+    for index, raw in enumerate(content):
+        decode = _DECODE_BLOCK.get(raw.get("type", ""), decode_opaque)
+        parts.append(decode(raw, f"{src}/{index}"))
+    return bind_call_tokens(parts)
+
+
+def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
+    """Read an instruction in mid-conversation, which may also bring tools and change the effort."""
+    content, config = raw.get("content"), raw.get("output_config") or {}
+    parts: list[ir.Part] = []
+    tools: list[ir.Tool] = []
+    extra = joined(rest(raw, _SYSTEM), rest(config, frozenset({"effort"}), "output_config/")) or {}
+    effort = config.get("effort")
+    if effort is not None and effort not in EFFORTS:
+        extra["output_config/effort"] = effort
+    if isinstance(content, str):
+        parts = decode_content(content, f"{src}/content")
+    for index, block in enumerate(content if isinstance(content, list) else ()):
+        place = f"{src}/content/{index}"
+        definition = (block.get("tool") or {}).get("definition") if block.get("type") == "tool_addition" else None
+        if definition is None:
+            parts.append(decode_part(block, place))
+        else:
+            tools.append(decode_tool(definition, f"{place}/tool/definition"))
+            extra |= rest(block, frozenset({"type", "tool"}), f"content/{index}/") or {}
+    return ir.Message(
+        role="system",
+        parts=parts,
+        effort=effort if effort in EFFORTS else None,
+        tools=tools or None,
+        src=src,
+        extra=extra or None,
+    )
+
+
+def encode_answer(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
+    """Write a turn of the model's for a request's history."""
+    made = []
+    for part in parts:
+        encode = _ENCODE_BLOCK.get(type(part), _drop_part)
+        block = encode(part, losses)
+        if block is not None:
+            made.append(block)
+    return made
+
+
+def encode_words(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
+    """Write an instruction, which is text and nothing else."""
+    made = []
+    for part in parts:
+        if isinstance(part, ir.Media):
+            losses.dropped(part, code="unsupported_media", severity="impossible")
+        else:
+            made += encode_content([part], losses)
+    return made
+
+
+def collapse(blocks: list[JsonObject]) -> str | list[JsonObject]:
+    """Write one plain text as a string."""
+    if len(blocks) == 1 and blocks[0].keys() == {"type", "text"}:
+        text: str = blocks[0]["text"]
+        return text
+    return blocks
+
+
+# Calls and their results.
+
+
+def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
+    """Read one call of a tool of the caller's."""
+    return ir.ToolCall(
+        id=raw["id"],
+        name=raw["name"],
+        arguments=raw["input"],
+        cache=decode_cache(raw, src) if "cache_control" in raw else None,
+        src=src,
+        extra=rest(raw, _CALL),
+    )
+
+
+def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
+    """Write one tool call of a request's history; it has no slot for a token."""
+    if call.extra:
+        losses.extras(call)
+    token = call.signature
+    if token and native_token(token, "messages", losses) is not None:
+        losses.dropped(token)
+    made = {"type": "tool_use", "id": call.id, "name": call.name, "input": encode_arguments_object(call, losses)}
+    return made | encode_cache(call.cache, losses) if call.cache else made
+
+
+def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
+    """Read what a tool answered."""
+    return ir.ToolResult(
+        call_id=raw["tool_use_id"],
+        content=decode_content(raw.get("content"), f"{src}/content"),
+        is_error=raw.get("is_error"),
+        cache=decode_cache(raw, src) if "cache_control" in raw else None,
+        src=src,
+        extra=rest(raw, _RESULT),
+    )
+
+
+def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
+    """Write what a tool answered: text, images and documents."""
+    if result.extra:
+        losses.extras(result)
+    if result.signature:
+        native_token(result.signature, "messages", losses)
+    made: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
+    content = encode_content(result.content, losses)
+    if content:
+        made["content"] = collapse(content)
+    if result.is_error:
+        made["is_error"] = True
+    return made | encode_cache(result.cache, losses)
+
+
+def _encode_foreign(part: ir.Opaque | ir.Hosted, losses: Ledger) -> JsonObject | None:
+    text = encode_opaque(part, losses)
+    return {"type": "text", "text": text.text} if text and text.text.strip() else None
+
+
+def _drop_media(part: ir.Media, losses: Ledger) -> None:
+    losses.dropped(part, code="unsupported_media", severity="impossible")
+
+
+def _drop_part(part: ir.Part, losses: Ledger) -> None:
+    losses.dropped(part, code="orphan", severity="impossible")
+
+
+_DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
+    **DECODE_PART,
+    "thinking": decode_thinking,
+    "redacted_thinking": decode_redacted,
+    "tool_use": decode_call,
+    "tool_result": decode_result,
+    "server_tool_use": decode_hosted_call,
+    "mcp_tool_use": decode_mcp_call,
+    "mcp_tool_result": decode_mcp_result,
+    "web_search_tool_result": decode_web_result,
+    "web_fetch_tool_result": decode_web_result,
+    "code_execution_tool_result": decode_code_result,
+    "bash_code_execution_tool_result": decode_code_result,
+    "text_editor_code_execution_tool_result": decode_code_result,
+}
+_ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
+    ir.Text: encode_text,
+    ir.Reasoning: encode_thinking,
+    ir.ToolCall: encode_call,
+    ir.Refusal: encode_refusal,
+    ir.Media: _drop_media,
+    ir.Opaque: _encode_foreign,
+    ir.Hosted: _encode_foreign,
+    ir.ToolResult: _drop_part,
+}

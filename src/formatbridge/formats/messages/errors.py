@@ -1,0 +1,104 @@
+"""Errors of messages, and what relays send in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._errors import BY_STATUS, classify
+from formatbridge.formats._extra import joined, rest
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+ERRORS: Mapping[ir.ErrorKind, tuple[int, str]] = {
+    "invalid_request": (400, "invalid_request_error"),
+    "authentication": (401, "authentication_error"),
+    "billing": (402, "billing_error"),
+    "permission": (403, "permission_error"),
+    "not_found": (404, "not_found_error"),
+    "conflict": (409, "conflict_error"),
+    "too_large": (413, "invalid_request_error"),
+    "rate_limit": (429, "rate_limit_error"),
+    "cancelled": (499, "api_error"),
+    "server": (500, "api_error"),
+    "overloaded": (529, "overloaded_error"),
+    "timeout": (504, "timeout_error"),
+}
+"""Our kinds to the HTTP status and the type that this format gives them."""
+
+_OUTER = frozenset({"type", "error", "request_id"})
+_PLAIN = frozenset({"type", "message", "request_id", "success"})
+_DETAIL = frozenset({"type", "message", "code", "param", "details"})
+
+
+def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
+    """Read an error body by its shape: the vendor's, another format's, or plain text."""
+    detail = body.get("error")
+    if not isinstance(detail, dict):
+        text = detail if isinstance(detail, str) else body.get("message")
+        known = _OUTER if isinstance(detail, str) else _PLAIN
+        return ir.Error(
+            kind=classify(status),
+            message=text or "",
+            status=status,
+            request_id=body.get("request_id"),
+            src="",
+            extra=rest(body, known),
+        )
+    details = detail.get("details")
+    finer = details.get("error_code") if isinstance(details, dict) else None
+    code = detail.get("code") if finer is None else finer
+    word = detail.get("type") or detail.get("status")
+    return ir.Error(
+        kind=classify(status, code=code, word=word),
+        message=detail.get("message") or "",
+        family="messages",
+        status=status,
+        code=None if code in (status, "") else code,
+        type=detail.get("type"),
+        param=detail.get("param"),
+        request_id=body.get("request_id"),
+        src="",
+        extra=joined(rest(body, _OUTER), rest(detail, _DETAIL, "error/"), _unread_details(detail, finer)),
+    )
+
+
+def _unread_details(detail: JsonObject, finer: str | None) -> JsonObject | None:
+    """Return what is left of the details, and a code that another one hides."""
+    details, left = detail.get("details"), JsonObject()
+    if isinstance(details, dict):
+        left |= rest(details, frozenset({"error_code"}), "error/details/") or {}
+    elif details is not None:
+        left["error/details"] = details
+    if finer is not None and detail.get("code") is not None:
+        left["error/code"] = detail["code"]
+    return left or None
+
+
+def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
+    """Write an error: the HTTP status and the body."""
+    status, word = ERRORS[error.kind]
+    if error.extra:
+        losses.extras(error)
+    if error.type is not None and error.type != word:
+        losses.changed(error, "type", word, "diagnostic", severity="info")
+    for name in ("code", "param"):
+        if getattr(error, name) not in (None, ""):
+            losses.dropped(error, name, "diagnostic", severity="info")
+    if error.retry_after is not None:
+        losses.dropped(error, "retry_after", "diagnostic", severity="info")
+    body: JsonObject = {"type": "error", "error": {"type": word, "message": error.message}}
+    if error.request_id is not None:
+        body["request_id"] = error.request_id
+    return _encode_status(error, status), body
+
+
+def _encode_status(error: ir.Error, usual: int) -> int:
+    """Keep the status where it says what the kind says, but for an overload, which has a status of its own here."""
+    given = error.status
+    if given is None or error.kind == "overloaded":
+        return usual
+    is_server = error.kind == "server" and 500 <= given < 600
+    return given if is_server or BY_STATUS.get(given) == error.kind else usual

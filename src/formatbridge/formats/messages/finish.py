@@ -1,0 +1,98 @@
+"""Why an answer of messages ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import rest
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+FINISH: Mapping[str, ir.FinishReason] = {
+    "end_turn": "stop",
+    "max_tokens": "length",
+    "stop_sequence": "stop_sequence",
+    "tool_use": "tool_calls",
+    "pause_turn": "pause",
+    "refusal": "refusal",
+    "model_context_window_exceeded": "context_length",
+    "compaction": "compaction",
+}
+"""The wire's words to ours; any other is ``other``."""
+
+WORDS: Mapping[ir.FinishReason, tuple[str, bool]] = {
+    "stop": ("end_turn", True),
+    "stop_sequence": ("stop_sequence", True),
+    "length": ("max_tokens", True),
+    "context_length": ("model_context_window_exceeded", True),
+    "tool_calls": ("tool_use", True),
+    "content_filter": ("refusal", True),
+    "refusal": ("refusal", True),
+    "pause": ("pause_turn", True),
+    "compaction": ("compaction", True),
+    "error": ("end_turn", False),
+    "cancelled": ("end_turn", False),
+    "other": ("end_turn", False),
+}
+"""Our words to the wire's, and whether nothing is lost by that."""
+
+_DETAILS = frozenset({"type", "explanation", "category"})
+
+
+def decode_finish(body: JsonObject) -> ir.Finish | None:
+    """Read why an answer ended; None where it does not say."""
+    word, details = body.get("stop_reason"), body.get("stop_details") or {}
+    sequence = body.get("stop_sequence")
+    if word is None and not details and sequence is None:
+        return None
+    is_refusal = details.get("type") == "refusal"
+    return ir.Finish(
+        reason=FINISH.get(word, "other") if word is not None else "stop",
+        raw=word,
+        finer=word is not None and word not in FINISH,
+        message=details.get("explanation") if is_refusal else None,
+        category=details.get("category") if is_refusal else None,
+        stop_sequence=sequence,
+        src="",
+        extra=rest(details, _DETAILS if is_refusal else frozenset(), "stop_details/"),
+    )
+
+
+def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, losses: Ledger) -> JsonObject:
+    """Write why an answer ended. A message with calls never says that it ended by itself."""
+    reason = finish.reason if finish else "stop"
+    if has_calls and reason in ("stop", "stop_sequence", "other", "error"):
+        reason = "tool_calls"
+    elif has_refusal and reason == "stop":
+        reason = "refusal"
+    word, _ = WORDS[reason]
+    body: JsonObject = {"stop_reason": word, "stop_sequence": None}
+    if finish is None:
+        return body
+    if finish.finer:
+        losses.changed(finish, "reason", word, "finish_reason", severity="info")
+    elif not WORDS[finish.reason][1]:
+        losses.changed(finish, "reason", word, "finish_reason")
+    if finish.extra:
+        losses.extras(finish)
+    if finish.stop_sequence is not None:
+        if word == "stop_sequence":
+            body["stop_sequence"] = finish.stop_sequence
+        else:
+            losses.dropped(finish, "stop_sequence", severity="info")
+    return body | _encode_details(finish, word, losses)
+
+
+def _encode_details(finish: ir.Finish, word: str, losses: Ledger) -> JsonObject:
+    """Write the explanation of a refusal; no other end has a place for one."""
+    if finish.message is None and finish.category is None:
+        return {}
+    if word != "refusal":
+        for name in ("message", "category"):
+            if getattr(finish, name) is not None:
+                losses.dropped(finish, name, "diagnostic", severity="info")
+        return {}
+    return {"stop_details": {"type": "refusal", "category": finish.category, "explanation": finish.message}}

@@ -1,0 +1,185 @@
+"""Tools that the server of messages runs, and the remote tool servers that it calls: decode and encode side by side."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats.messages.parts import decode_cache, encode_cache
+from formatbridge.losses import Ledger, escape
+
+JsonObject = dict[str, Any]
+_Family = Literal["web_search", "web_fetch", "code", "image_generation", "tool_search", "other"]
+
+_FAMILIES: tuple[tuple[str, _Family], ...] = (
+    ("web_search_", "web_search"),
+    ("web_fetch_", "web_fetch"),
+    ("code_execution_", "code"),
+    ("tool_search_tool_", "tool_search"),
+)
+_LATEST: dict[str, tuple[str, str]] = {
+    "web_search": ("web_search_20260318", "web_search"),
+    "web_fetch": ("web_fetch_20260318", "web_fetch"),
+    "code": ("code_execution_20260521", "code_execution"),
+    "tool_search": ("tool_search_tool_bm25", "tool_search_tool_bm25"),
+}
+_CHOICES = {"web_search_preview": "web_search", "code_interpreter": "code", "code_execution": "code"}
+
+_HOSTED = frozenset({"type", "name", "allowed_domains", "blocked_domains", "user_location", "max_uses", "cache_control"})
+_SERVER = frozenset({"type", "name", "url", "authorization_token", "tool_configuration"})
+_TOOLSET = frozenset({"type", "mcp_server_name", "cache_control", "default_config", "configs"})
+
+
+def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
+    """Read a tool that the vendor defined; what the caller must run itself has no counterpart anywhere."""
+    kind = str(raw.get("type"))
+    family: _Family = next((family for prefix, family in _FAMILIES if kind.startswith(prefix)), "other")
+    location, name = raw.get("user_location"), raw.get("name")
+    return ir.HostedTool(
+        family=family,
+        kind=kind,
+        name=name,
+        allowed_domains=raw.get("allowed_domains"),
+        blocked_domains=raw.get("blocked_domains"),
+        user_location={key: value for key, value in location.items() if key != "type"} if location else None,
+        max_uses=raw.get("max_uses"),
+        cache=decode_cache(raw, src),
+        src=src,
+        extra=joined(rest(raw, _HOSTED), None if name is None or kind.startswith(name) else {"name": name}),
+    )
+
+
+def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
+    """Write a server tool in its latest version; None where the target has none like it."""
+    if tool.family not in _LATEST:
+        losses.dropped(tool, code="server_tool", severity="impossible")
+        return None
+    if tool.extra:
+        losses.extras(tool)
+    kind, name = _LATEST[tool.family]
+    made: JsonObject = {"type": kind, "name": name}
+    if tool.family == "tool_search":
+        losses.changed(tool, "", made)
+    if tool.context_size is not None:
+        losses.dropped(tool, "context_size")
+    searches = tool.family in ("web_search", "web_fetch")
+    for option in ("allowed_domains", "blocked_domains", "max_uses"):
+        value = getattr(tool, option)
+        if value is None:
+            continue
+        if searches and not (option == "blocked_domains" and tool.allowed_domains):
+            made[option] = value
+        else:
+            losses.dropped(tool, option, "excluded" if searches else "no_counterpart")
+    if tool.user_location:
+        if tool.family == "web_search":
+            made["user_location"] = {"type": "approximate", **tool.user_location}
+        else:
+            losses.dropped(tool, "user_location")
+    return made | encode_cache(tool.cache, losses)
+
+
+def hosted_name(kind: str) -> str | None:
+    """Return the name of the server tool that a choice may force, by family or by another format's word."""
+    family = _CHOICES.get(kind, kind)
+    if family.startswith("web_search_preview"):
+        family = "web_search"
+    return _LATEST[family][1] if family in _LATEST and family != "tool_search" else None
+
+
+# Remote tool servers: an entry in ``mcp_servers`` and a toolset among the tools.
+
+
+def decode_mcp_servers(body: JsonObject, tools: list[ir.Tool]) -> tuple[list[ir.Tool], JsonObject | None]:
+    """Join servers with their toolsets, which stand among the tools; the second value is what is left of both."""
+    entries = body.get("mcp_servers") or []
+    left: JsonObject = {f"mcp_servers/{index}": raw for index, raw in enumerate(entries) if raw.get("type") != "url"}
+    known = {raw["name"]: (index, raw) for index, raw in enumerate(entries) if raw.get("type") == "url"}
+    made: list[ir.Tool] = []
+    for index, (tool, raw) in enumerate(zip(tools, body.get("tools") or (), strict=True)):
+        found = known.pop(raw["mcp_server_name"], None) if raw.get("type") == "mcp_toolset" else None
+        if found is None:
+            made.append(tool)
+        else:
+            made.append(_decode_mcp_server(found[1], found[0], raw, index, left))
+    made += [_decode_mcp_server(raw, index, {}, None, left) for index, raw in known.values()]
+    return made, left or None
+
+
+def _decode_mcp_server(raw: JsonObject, index: int, toolset: JsonObject, place: int | None, left: JsonObject) -> ir.McpServer:
+    src, aside = f"/mcp_servers/{index}", "" if place is None else f"/tools/{place}"
+    older = raw.get("tool_configuration") or {}
+    defaults, configs = toolset.get("default_config") or {}, toolset.get("configs") or {}
+    allowed = older.get("allowed_tools")
+    if aside:
+        left |= rest(toolset, _TOOLSET, f"{aside[1:]}/") or {}
+        left |= rest(defaults, frozenset({"enabled", "defer_loading"}), f"{aside[1:]}/default_config/") or {}
+        allowed = _decode_switches(defaults, configs, f"{aside[1:]}/configs", allowed, left)
+    return ir.McpServer(
+        label=raw["name"],
+        url=raw["url"],
+        token=raw.get("authorization_token"),
+        allowed=allowed,
+        defer_loading=defaults.get("defer_loading"),
+        cache=decode_cache(toolset, aside),
+        src=src,
+        aside=aside,
+        extra=joined(rest(raw, _SERVER), rest(older, frozenset({"allowed_tools"}), "tool_configuration/")),
+    )
+
+
+def _decode_switches(
+    defaults: JsonObject, configs: JsonObject, at: str, allowed: list[str] | None, left: JsonObject
+) -> list[str] | None:
+    """Return the tools that are on where all others are off; any other use of the switches is left over."""
+    is_list = defaults.get("enabled") is False
+    names = list(allowed or ())
+    for name, switch in configs.items():
+        place = f"{at}/{escape(name)}/"
+        left |= rest(switch or {}, frozenset({"enabled"}), place) or {}
+        enabled = (switch or {}).get("enabled")
+        if enabled is not None and is_list:
+            names += [name] if enabled else []
+        elif enabled is not None:
+            left[f"{place}enabled"] = enabled
+    return names if is_list or allowed is not None else None
+
+
+def encode_mcp_server(tool: ir.McpServer, losses: Ledger) -> tuple[JsonObject, JsonObject] | None:
+    """Write a remote tool server as an entry and a toolset; None where it has no address."""
+    if tool.url is None:
+        losses.dropped(tool, code="not_portable", severity="impossible")
+        return None
+    if tool.extra:
+        losses.extras(tool)
+    if tool.approval not in (None, "never"):
+        losses.dropped(tool, "approval", severity="impossible")
+    if tool.description is not None:
+        losses.dropped(tool, "description")
+    entry: JsonObject = {"type": "url", "name": tool.label, "url": tool.url}
+    bearer = _encode_headers(tool, losses)
+    token = tool.token if tool.token is not None else bearer
+    if token is not None:
+        entry["authorization_token"] = token
+    toolset: JsonObject = {"type": "mcp_toolset", "mcp_server_name": tool.label}
+    defaults: JsonObject = {} if tool.allowed is None else {"enabled": False}
+    if tool.defer_loading is not None:
+        defaults["defer_loading"] = tool.defer_loading
+    if defaults:
+        toolset["default_config"] = defaults
+    if tool.allowed:
+        toolset["configs"] = {name: {"enabled": True} for name in tool.allowed}
+    return entry, toolset | encode_cache(tool.cache, losses)
+
+
+def _encode_headers(tool: ir.McpServer, losses: Ledger) -> str | None:
+    """Take the bearer token out of the headers, for which there is no other place."""
+    token = None
+    for name, value in (tool.headers or {}).items():
+        scheme, _, given = value.partition(" ")
+        if name.lower() == "authorization" and scheme.lower() == "bearer":
+            token = given
+        else:
+            losses.dropped(tool, f"headers/{escape(name)}")
+    return token

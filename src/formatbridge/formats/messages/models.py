@@ -1,0 +1,78 @@
+"""The list of models in messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import rest
+from formatbridge.formats._models import text_of, time_of
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_LIST = frozenset({"data", "has_more", "first_id", "last_id"})
+_MODEL = frozenset({
+    "type", "id", "display_name", "created_at", "lifecycle", "retires_at", "max_input_tokens", "max_tokens",
+})  # fmt: skip
+_NONE_GIVEN = "required, and the source has none"
+
+
+def decode_models(body: JsonObject) -> ir.ModelList:
+    """Read a page of models."""
+    return ir.ModelList(
+        format="messages",
+        models=[_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"])],
+        more=body.get("has_more"),
+        first_id=body.get("first_id"),
+        last_id=body.get("last_id"),
+        extra=rest(body, _LIST),
+    )
+
+
+def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
+    """Write a page of models."""
+    if models.extra:
+        losses.extras(models)
+    if models.next_page is not None:
+        losses.dropped(models, "next_page", severity="info")
+    data = [_encode_model(model, f"/data/{index}", losses) for index, model in enumerate(models.models)]
+    more = models.more if models.more is not None else bool(models.next_page)
+    first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
+    return {"data": data, "has_more": more, "first_id": models.first_id or first, "last_id": models.last_id or last}
+
+
+def _decode_model(raw: JsonObject, src: str) -> ir.Model:
+    written = raw.get("created_at")
+    created = time_of(written) if written is not None else None
+    extra = rest(raw, _MODEL)
+    if written is not None and created is None:
+        extra = (extra or {}) | {"created_at": written}
+    return ir.Model(
+        id=raw["id"],
+        display_name=raw.get("display_name"),
+        created=created,
+        input_limit=raw.get("max_input_tokens"),
+        output_limit=raw.get("max_tokens"),
+        lifecycle=raw.get("lifecycle"),
+        retires=raw.get("retires_at"),
+        src=src,
+        extra=extra,
+    )
+
+
+def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
+    if model.extra:
+        losses.extras(model)
+    for name in ("description", "version", "owner", "methods"):
+        if getattr(model, name) not in (None, [], ""):
+            losses.dropped(model, name, severity="info")
+    made: JsonObject = {
+        "type": "model",
+        "id": model.id,
+        "display_name": model.display_name or losses.added(f"{at}/display_name", model.id, _NONE_GIVEN),
+        "created_at": text_of(model.created if model.created is not None else losses.added(f"{at}/created_at", 0, _NONE_GIVEN)),
+        "lifecycle": model.lifecycle or losses.added(f"{at}/lifecycle", "active", _NONE_GIVEN),
+    }
+    optional = {"retires_at": model.retires, "max_input_tokens": model.input_limit, "max_tokens": model.output_limit}
+    return made | {key: value for key, value in optional.items() if value is not None}

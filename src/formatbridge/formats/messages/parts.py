@@ -1,0 +1,258 @@
+"""Content blocks of messages that say something to the model: text, images, documents, search results."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from typing import Any, Literal, assert_never
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._parts import drop_citations, encode_opaque
+from formatbridge.formats._signatures import native_token
+from formatbridge.formats.messages.citations import decode_citations
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_TEXT = frozenset({"type", "text", "citations", "cache_control"})
+_MEDIA = frozenset({"type", "source", "cache_control"})
+_DOCUMENT = _MEDIA | {"title"}
+_SOURCE = frozenset({"type", "media_type", "data", "url", "file_id"})
+_MARK = frozenset({"type", "ttl"})
+
+_IMAGES = {kind: kind for kind in ("image/jpeg", "image/png", "image/gif", "image/webp")} | {"image/jpg": "image/jpeg"}
+_PDF = "application/pdf"
+_PDF_BEGINS = "JVBERi0"
+_TTLS = {None: None, "5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h"}
+
+_SEVERITY: dict[str, Literal["info", "lossy", "impossible"]] = {
+    "container_upload": "impossible",
+    "compaction": "impossible",
+    "fallback": "info",
+}
+
+
+def decode_content(content: str | list[JsonObject] | None, src: str) -> list[ir.Part]:
+    """Read content that is text, blocks, or nothing."""
+    if isinstance(content, str):
+        return [ir.Text(text=content, src=src)]
+    return [decode_part(raw, f"{src}/{index}") for index, raw in enumerate(content or ())]
+
+
+def decode_part(raw: JsonObject, src: str) -> ir.Part:
+    """Read one block of content; a kind that is not known stays as it is."""
+    decode = DECODE_PART.get(raw.get("type", ""))
+    return decode(raw, src) if decode else decode_opaque(raw, src)
+
+
+def decode_opaque(raw: JsonObject, src: str, text: str | None = None) -> ir.Opaque:
+    """Keep a block that no other format has; ``text`` puts it in words."""
+    what = str(raw.get("type"))
+    return ir.Opaque(format="messages", raw=raw, what=what, text=text, severity=_SEVERITY.get(what, "lossy"), src=src)
+
+
+def _decode_text(raw: JsonObject, src: str) -> ir.Part:
+    citations = raw.get("citations")
+    return ir.Text(
+        text=raw["text"],
+        citations=decode_citations(citations, f"{src}/citations") if citations else None,
+        cache=decode_cache(raw, src) if "cache_control" in raw else None,
+        src=src,
+        extra=rest(raw, _TEXT),
+    )
+
+
+def _decode_image(raw: JsonObject, src: str) -> ir.Part:
+    source = raw["source"]
+    if source.get("type") not in ("base64", "url", "file"):
+        return decode_opaque(raw, src)
+    return ir.Media(
+        kind="image",
+        mime=source.get("media_type"),
+        data=source.get("data"),
+        url=source.get("url"),
+        file_id=source.get("file_id"),
+        home="messages",
+        cache=decode_cache(raw, src),
+        src=src,
+        extra=joined(rest(raw, _MEDIA), rest(source, _SOURCE, "source/")),
+    )
+
+
+def _decode_document(raw: JsonObject, src: str) -> ir.Part:
+    source = raw["source"]
+    kind, data = source.get("type"), source.get("data")
+    if kind == "content":
+        title = raw.get("title")
+        body = _words_of(source["content"])
+        return decode_opaque(raw, src, f"{title}\n{body}" if title else body)
+    if kind not in ("base64", "text", "url", "file"):
+        return decode_opaque(raw, src)
+    if kind == "text":
+        data = base64.b64encode(data.encode()).decode()
+    return ir.Media(
+        kind="document",
+        mime=source.get("media_type") or ("text/plain" if kind == "text" else None),
+        data=data,
+        url=source.get("url"),
+        file_id=source.get("file_id"),
+        home="messages",
+        filename=raw.get("title"),
+        cache=decode_cache(raw, src),
+        src=src,
+        extra=joined(rest(raw, _DOCUMENT), rest(source, _SOURCE, "source/")),
+    )
+
+
+def _decode_search_result(raw: JsonObject, src: str) -> ir.Part:
+    return decode_opaque(raw, src, f"{raw['title']} ({raw['source']})\n{_words_of(raw['content'])}")
+
+
+def _decode_tool_reference(raw: JsonObject, src: str) -> ir.Part:
+    return decode_opaque(raw, src, raw["tool_name"])
+
+
+DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
+    "text": _decode_text,
+    "image": _decode_image,
+    "document": _decode_document,
+    "search_result": _decode_search_result,
+    "tool_reference": _decode_tool_reference,
+}
+
+
+def _words_of(content: str | list[JsonObject]) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(block["text"] for block in content if block.get("type") == "text")
+
+
+def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Read the cache mark of a block or a tool."""
+    mark = raw.get("cache_control")
+    if not mark:
+        return None
+    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=rest(mark, _MARK))
+
+
+def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
+    """Write a cache mark, nothing where there is none; a mark of another format's duration becomes the next longer one."""
+    if mark is None:
+        return {}
+    if mark.extra:
+        losses.extras(mark)
+    ttl = _TTLS.get(mark.ttl, "1h")
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    return {"cache_control": {"type": "ephemeral", "ttl": ttl} if ttl else {"type": "ephemeral"}}
+
+
+def encode_content(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
+    """Write the parts of a user's turn, of a result or of an instruction as blocks."""
+    return [made for part in parts if (made := encode_part(part, losses)) is not None]
+
+
+def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
+    """Write one part that is no call and no reasoning; None where the target has no such block."""
+    match part:
+        case ir.Text():
+            return encode_text(part, losses)
+        case ir.Media():
+            return _encode_media(part, losses)
+        case ir.Refusal():
+            return encode_refusal(part, losses)
+        case ir.Opaque() | ir.Hosted():
+            text = encode_opaque(part, losses)
+            return {"type": "text", "text": text.text} if text and text.text.strip() else None
+        case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
+            losses.dropped(part, code="orphan", severity="impossible")
+            return None
+        case _:
+            assert_never(part)
+
+
+def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
+    """Write a text of a request; blank text, which the target refuses, is left out."""
+    text = part.text
+    if part.signature:
+        native_token(part.signature, "messages", losses)
+    if part.extra:
+        losses.extras(part)
+    if not text or text.isspace():
+        if text:
+            losses.dropped(part, code="empty", severity="info")
+        elif part.cache:
+            losses.dropped(part.cache, code="empty", severity="info")
+        return None
+    if part.citations:
+        drop_citations(part, losses)
+    if part.cache:
+        return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
+    return {"type": "text", "text": text}
+
+
+def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
+    """Write a refusal as the text that it is."""
+    if part.extra:
+        losses.extras(part)
+    losses.changed(part, "", part.text, "flattened")
+    return {"type": "text", "text": part.text} if part.text.strip() else None
+
+
+def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    encode = _encode_document if part.kind == "document" or part.mime == _PDF else _encode_image
+    if part.file_id is not None and part.home != "messages":
+        losses.dropped(part, code="foreign_id", severity="impossible")
+        return None
+    made = encode(part, losses) if part.kind in ("image", "document") else None
+    if made is None:
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return None
+    if part.extra:
+        losses.extras(part)
+    if part.detail not in (None, "auto"):
+        losses.dropped(part, "detail")
+    if part.signature:
+        native_token(part.signature, "messages", losses)
+    return made | encode_cache(part.cache, losses)
+
+
+def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.filename is not None:
+        losses.dropped(part, "filename", severity="info")
+    mime = _IMAGES.get(part.mime or "")
+    source = _encode_reference(part) or (mime and {"type": "base64", "media_type": mime, "data": part.data})
+    return {"type": "image", "source": source} if source else None
+
+
+def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    source = _encode_reference(part) or _encode_document_data(part, losses)
+    if source is None:
+        return None
+    title = {} if part.filename is None else {"title": part.filename}
+    return {"type": "document", "source": source} | title
+
+
+def _encode_reference(part: ir.Media) -> JsonObject | None:
+    if part.file_id is not None:
+        return {"type": "file", "file_id": part.file_id}
+    return {"type": "url", "url": part.url} if part.url is not None else None
+
+
+def _encode_document_data(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    """Write PDF as bytes and text as text; None for anything else."""
+    data = part.data or ""
+    mime = part.mime or (_PDF if data.startswith(_PDF_BEGINS) else "")
+    if mime == _PDF:
+        return {"type": "base64", "media_type": _PDF, "data": data}
+    if not mime.startswith("text/"):
+        return None
+    try:
+        text = base64.b64decode(data, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    if mime != "text/plain":
+        losses.changed(part, "mime", "text/plain", severity="info")
+    return {"type": "text", "media_type": "text/plain", "data": text}

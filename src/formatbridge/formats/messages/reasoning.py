@@ -1,0 +1,182 @@
+"""Reasoning in messages: blocks of thinking with a signature, blocks that only the server reads, and how much to think."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._signatures import decode_token, encode_token
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+EFFORTS = frozenset({"low", "medium", "high", "xhigh", "max"})
+_LEAST_BUDGET = 1024
+
+_THINKING = frozenset({"type", "thinking", "signature"})
+_REDACTED = frozenset({"type", "data"})
+_CONFIG = frozenset({"type", "budget_tokens", "display"})
+_MODES = {"enabled": "on", "adaptive": "adaptive", "disabled": "off", "between_tools": "between_tools"}
+_SHOWN = {"summarized": "auto", "omitted": "hide"}
+
+
+def decode_thinking(raw: JsonObject, src: str) -> ir.Reasoning:
+    """Read a block of thinking; an empty one with a signature is reasoning too."""
+    token = raw.get("signature")
+    return ir.Reasoning(
+        text=raw["thinking"],
+        signature=decode_token(token, "messages", "thinking", f"{src}/signature") if token else None,
+        src=src,
+        extra=rest(raw, _THINKING),
+    )
+
+
+def decode_redacted(raw: JsonObject, src: str) -> ir.Reasoning:
+    """Read a block that holds nothing but a token."""
+    token = decode_token(raw["data"], "messages", "redacted", f"{src}/data")
+    return ir.Reasoning(signature=token, src=src, extra=rest(raw, _REDACTED))
+
+
+def bind_call_tokens(parts: list[ir.Part]) -> list[ir.Part]:
+    """Give a token that was carried for a call or a text back to the part that follows it."""
+    if not any(_carries_call_token(part) for part in parts):
+        return parts
+    made: list[ir.Part] = []
+    for part in parts:
+        before = made[-1] if made else None
+        if isinstance(before, ir.Reasoning) and _carries_call_token(before) and isinstance(part, ir.ToolCall | ir.Text | ir.Media):
+            part.signature = before.signature
+            made.pop()
+        made.append(part)
+    return made
+
+
+def _carries_call_token(part: ir.Part) -> bool:
+    return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
+
+
+def encode_thinking(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
+    """Write reasoning into a request, which takes only what its own vendor signed."""
+    token = part.signature
+    if token is None or token.home != "messages":
+        code = "unsigned_reasoning" if part.text else "foreign_signature" if token else "empty"
+        losses.dropped(part, code=code, severity="info" if code == "empty" else "lossy")
+        return None
+    return _encode_block(part, token.token, losses)
+
+
+def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
+    """Write reasoning into an answer: foreign tokens travel tagged, what nobody signed has an empty signature."""
+    token = part.signature
+    if token is not None and token.home != "messages" and not options.carry_reasoning:
+        losses.dropped(token, code="foreign_signature")
+        token = None
+    if token is None:
+        return _encode_block(part, "", losses) if part.text else None
+    return _encode_block(part, encode_token(token, "messages"), losses)
+
+
+def _encode_block(part: ir.Reasoning, token: str, losses: Ledger) -> JsonObject:
+    if part.extra:
+        losses.extras(part)
+    signed = part.signature is not None and part.signature.home == "messages" and part.signature.kind == "thinking"
+    if part.text or signed:
+        return {"type": "thinking", "thinking": part.text, "signature": token}
+    return {"type": "redacted_thinking", "data": token}
+
+
+def encode_carrier(token: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject | None:
+    """Write the token of a call or a text, which has no slot for it, as a block to stand directly before it."""
+    if token is None:
+        return None
+    if not options.carry_reasoning:
+        losses.dropped(token, code="foreign_signature")
+        return None
+    return {"type": "redacted_thinking", "data": encode_token(token, "messages", kind="call")}
+
+
+# How much to think.
+
+
+def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:
+    """Read ``thinking`` and the effort; the second value is what is left of both."""
+    thinking, effort = body.get("thinking"), (body.get("output_config") or {}).get("effort")
+    unread = {"output_config/effort": effort} if effort is not None and effort not in EFFORTS else None
+    known = None if unread else effort
+    if thinking is None:
+        return (ir.ReasoningConfig(effort=known) if known else None), unread
+    mode, display = _MODES.get(thinking.get("type") or "enabled"), thinking.get("display")
+    if mode is None:
+        return (ir.ReasoningConfig(effort=known) if known else None), joined(unread, {"thinking": thinking})
+    config = ir.ReasoningConfig(
+        mode=mode,  # type: ignore[arg-type]  # the values of the table
+        effort=known,
+        budget=thinking.get("budget_tokens"),
+        show=_SHOWN.get(display, "auto") if display is not None else None,  # type: ignore[arg-type]  # likewise
+        extra=rest(thinking, _CONFIG, "thinking/"),
+    )
+    return config, joined(unread, {"thinking/display": display} if display is not None and display not in _SHOWN else None)
+
+
+def encode_reasoning_config(
+    config: ir.ReasoningConfig, limit: int, forced: bool, losses: Ledger
+) -> tuple[JsonObject | None, str | None]:
+    """Write how much to think as ``thinking`` and an effort. ``limit``: tokens of the answer; ``forced``: a tool must be called."""
+    if config.extra:
+        losses.extras(config)
+    if config.mode == "off" or (config.effort == "none" and config.mode is None):
+        return {"type": "disabled"}, None
+    if forced:
+        _drop_config(config, losses)
+        return None, None
+    effort = encode_word_of_effort(config, losses)
+    thinking = _encode_budget(config, limit, losses) or _encode_mode(config, losses)
+    if thinking is not None and config.show is not None and thinking["type"] in ("enabled", "adaptive"):
+        thinking["display"] = "omitted" if config.show == "hide" else "summarized"
+        if config.show in ("concise", "detailed"):
+            losses.changed(config, "show", "summarized", severity="info")
+    return thinking, effort
+
+
+def encode_word_of_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str | None:
+    """Write an effort; below the lowest word stands the lowest."""
+    if node.effort in ("none", "minimal"):
+        return str(losses.changed(node, "effort", "low"))
+    return node.effort
+
+
+def _drop_config(config: ir.ReasoningConfig, losses: Ledger) -> None:
+    """Note all that was asked about thinking: the vendor refuses it where a tool call is forced."""
+    for name in ("effort", "budget", "show"):
+        if getattr(config, name) not in (None, "hide"):
+            losses.dropped(config, name, "excluded")
+    if config.mode is not None and config.budget is None and config.effort is None:
+        losses.dropped(config, "mode", "excluded")
+
+
+def _encode_budget(config: ir.ReasoningConfig, limit: int, losses: Ledger) -> JsonObject | None:
+    """Write a budget, at least 1024 and below the limit of the answer; None where there is none or no room for it."""
+    budget = config.budget
+    if budget is None:
+        return None
+    fitting = max(_LEAST_BUDGET, min(budget, limit - 1))
+    if fitting >= limit:
+        losses.dropped(config, "budget", "out_of_range")
+        return None
+    if fitting != budget:
+        losses.changed(config, "budget", fitting, "out_of_range")
+    return {"type": "enabled", "budget_tokens": fitting}
+
+
+def _encode_mode(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject | None:
+    if config.mode == "between_tools":
+        return {"type": "between_tools"}
+    if config.mode == "adaptive" or config.effort is not None or (config.mode == "on" and config.budget is None):
+        return {"type": "adaptive"}
+    if config.show in (None, "hide") or config.budget is not None:
+        if config.show is not None and config.budget is not None:
+            losses.dropped(config, "show", "excluded")
+        return None
+    return {"type": losses.added("/thinking/type", "adaptive", "thoughts are shown only where there are any")}

@@ -1,0 +1,204 @@
+"""Requests of messages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._parts import leading_instructions
+from formatbridge.formats._settings import drop_setting, encode_settings
+from formatbridge.formats.messages.content import collapse, decode_message, encode_words
+from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
+from formatbridge.formats.messages.parts import decode_content
+from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.messages.schema import encode_schema
+from formatbridge.formats.messages.settings import (
+    DONE,
+    SETTINGS,
+    decode_settings,
+    encode_limit,
+    encode_shaped_settings,
+)
+from formatbridge.formats.messages.tools import (
+    allowed_tools,
+    decode_tool,
+    decode_tool_choice,
+    encode_tool_choice,
+    encode_tools,
+)
+from formatbridge.formats.messages.turns import TurnEncoder
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+__all__ = ["SETTINGS", "decode_request", "encode_request"]
+
+_MOST_MARKS = 4
+
+_KNOWN = SETTINGS.canonical.keys() | {
+    "model", "messages", "stream", "system", "tools", "tool_choice", "mcp_servers", "thinking", "output_config", "output_format",
+    "metadata", "service_tier", "speed", "context_management",
+}  # fmt: skip
+_OUTPUT_CONFIG = frozenset({"effort", "format"})
+
+
+def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
+    """Read a request."""
+    messages = [decode_message(raw, f"/messages/{index}") for index, raw in enumerate(body["messages"])]
+    system = body.get("system")
+    if system:
+        messages.insert(0, ir.Message(role="system", parts=decode_content(system, "/system"), src="/system"))
+    tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body.get("tools") or ())]
+    unpaired = None
+    if body.get("mcp_servers"):
+        tools, unpaired = decode_mcp_servers(body, tools)
+    settings, unread_settings = decode_settings(body)
+    reasoning, unread_reasoning = decode_reasoning_config(body)
+    format, unread_format = _decode_format(body)
+    choice, config = body.get("tool_choice"), body.get("output_config")
+    return ir.Request(
+        format="messages",
+        model=model or body.get("model"),
+        stream=bool(body.get("stream")) if stream is None else stream,
+        messages=messages,
+        tools=tools,
+        tool_choice=decode_tool_choice(choice, tools, "/tool_choice") if choice else None,
+        reasoning=reasoning,
+        output_format=format,
+        settings=settings,
+        extra=joined(
+            rest(body, _KNOWN),
+            rest(config, _OUTPUT_CONFIG, "output_config/") if config else None,
+            unpaired,
+            unread_settings,
+            unread_reasoning,
+            unread_format,
+        ),
+    )
+
+
+def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+    """Write a request."""
+    if request.extra:
+        losses.extras(request)
+    request = _with_few_marks(request, losses)
+    model = request.model if request.model is not None else losses.added("/model", "", "required, and the source names none")
+    choice = _encode_choice(request, losses)
+    budget = request.reasoning.budget if request.reasoning else None
+    forced = choice is not None and choice["type"] in ("any", "tool")
+    limit = encode_limit(request, 0 if forced else budget or 0, losses, options)
+    body: JsonObject = {"model": model, "max_tokens": limit}
+    body |= _encode_conversation(request.messages, losses, options)
+    body |= encode_tools(allowed_tools(request.tools, request.tool_choice), losses)
+    if choice:
+        body["tool_choice"] = choice
+    body |= _encode_output(request, limit, forced, losses)
+    body |= encode_settings(request, SETTINGS, losses, DONE)
+    body |= encode_shaped_settings(request, losses, options)
+    for media in (request.audio, request.image):
+        if media:
+            losses.dropped(media)
+    if request.stream:
+        body["stream"] = True
+    return body
+
+
+def _encode_conversation(messages: list[ir.Message], losses: Ledger, options: Options) -> JsonObject:
+    """Write the system prompt and the turns behind it."""
+    leading = leading_instructions(messages)
+    blocks: list[JsonObject] = []
+    for message in messages[:leading]:
+        if message.extra:
+            losses.extras(message)
+        blocks += encode_words(message.parts, losses)
+    turns = TurnEncoder(losses, is_native=options.mid_system == "native")
+    for message in messages[leading:]:
+        turns.add(message)
+    made = turns.finish()
+    blocks += turns.hoisted
+    return ({"system": collapse(blocks)} if blocks else {}) | {"messages": made}
+
+
+def _encode_choice(request: ir.Request, losses: Ledger) -> JsonObject | None:
+    """Write the choice among tools, which also says whether calls come one at a time."""
+    choice = encode_tool_choice(request.tool_choice, losses) if request.tool_choice else None
+    parallel = request.settings.get("parallel_tool_calls")
+    if parallel is not False:
+        return choice
+    if not request.tools or (choice and choice["type"] == "none"):
+        drop_setting(request, "parallel_tool_calls", parallel, losses)
+        return choice
+    return (choice or {"type": "auto"}) | {"disable_parallel_tool_use": True}
+
+
+def _with_few_marks(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Leave out the cache marks of turns beyond the fourth, which the server refuses."""
+    marks = sum(tool.cache is not None for tool in request.tools if not isinstance(tool, ir.Namespace))
+    marked = [part for message in request.messages for part in message.parts if getattr(part, "cache", None) is not None]
+    excess = marked[max(0, _MOST_MARKS - marks) :]
+    if not excess:
+        return request
+    for part in excess:
+        losses.dropped(part.cache, code="too_many", severity="info")  # type: ignore[union-attr]  # they have one
+    gone = {id(part) for part in excess}
+    messages = [replace(message, parts=[_without_mark(part, gone) for part in message.parts]) for message in request.messages]
+    return replace(request, messages=messages)
+
+
+def _without_mark(part: ir.Part, gone: set[int]) -> ir.Part:
+    if id(part) in gone and isinstance(part, ir.Text | ir.Media | ir.ToolCall | ir.ToolResult):
+        return replace(part, cache=None)
+    return part
+
+
+# How much to think, and the shape of the answer.
+
+
+def _encode_output(request: ir.Request, limit: int, forced: bool, losses: Ledger) -> JsonObject:
+    body: JsonObject = {}
+    config: JsonObject = {}
+    if request.reasoning:
+        thinking, effort = encode_reasoning_config(request.reasoning, limit, forced, losses)
+        if thinking:
+            body["thinking"] = thinking
+        if effort:
+            config["effort"] = effort
+    format = _encode_format(request.output_format, losses) if request.output_format else None
+    if format:
+        config["format"] = format
+    return body | ({"output_config": config} if config else {})
+
+
+def _decode_format(body: JsonObject) -> tuple[ir.OutputFormat | None, JsonObject | None]:
+    """Read the shape of the answer from its place of today or from the older one."""
+    today, older = (body.get("output_config") or {}).get("format"), body.get("output_format")
+    raw, src = (today, "/output_config/format") if today else (older, "/output_format")
+    left = {"output_format": older} if today and older and older != today else None
+    if not raw:
+        return None, left
+    if raw.get("type") != "json_schema":
+        return None, joined(left, {src[1:]: raw})
+    extra = rest(raw, frozenset({"type", "schema"}))
+    return ir.OutputFormat(type="json_schema", schema=raw["schema"], strict=True, src=src, extra=extra), left
+
+
+def _encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject | None:
+    if format.type == "text":
+        if format.extra:
+            losses.extras(format)
+        return None
+    if format.schema is None:
+        losses.dropped(format)
+        return None
+    if format.extra:
+        losses.extras(format)
+    if format.name is not None:
+        losses.dropped(format, "name", severity="info")
+    if format.description is not None:
+        losses.dropped(format, "description")
+    if format.strict is False:
+        losses.changed(format, "strict", True)
+    return {"type": "json_schema", "schema": encode_schema(format.schema, format, "schema", losses)}

@@ -1,0 +1,88 @@
+"""Answers of messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._ids import encode_id
+from formatbridge.formats._protocol import Context
+from formatbridge.formats.messages.answer import decode_message, encode_message
+from formatbridge.formats.messages.finish import FINISH, decode_finish, encode_finish
+from formatbridge.formats.messages.usage import decode_usage, encode_usage
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+__all__ = ["FINISH", "decode_response", "encode_response"]
+
+_RESPONSE = frozenset({
+    "id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "stop_details", "usage",
+})  # fmt: skip
+_NO_USAGE = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
+
+
+def decode_response(body: JsonObject) -> ir.Response:
+    """Read a whole answer. Where another model took over, that one answered."""
+    usage, named = body.get("usage"), body.get("model")
+    model = _serving_model(body["content"]) or named
+    parts = decode_message(body["content"], "/content")
+    return ir.Response(
+        format="messages",
+        id=body.get("id") or None,
+        model=model,
+        choices=[ir.Choice(parts=parts, finish=decode_finish(body))],
+        usage=decode_usage(usage, "/usage") if usage is not None else None,
+        extra=joined(rest(body, _RESPONSE), {"model": named} if named is not None and named != model else None),
+    )
+
+
+def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
+    """Write a whole answer."""
+    del context  # nothing in an answer of this format repeats the request
+    if response.extra:
+        losses.extras(response)
+    if response.created is not None:
+        losses.dropped(response, "created", severity="info")
+    choice = _only_choice(response, losses)
+    finish = choice.finish
+    has_calls = any(isinstance(part, ir.ToolCall) for part in choice.parts)
+    has_refusal = any(isinstance(part, ir.Refusal) for part in choice.parts)
+    body: JsonObject = {
+        "id": encode_id(response.id, "msg_") or losses.added("/id", "msg_0", "required, and the source has none"),
+        "type": "message",
+        "role": "assistant",
+        "model": response.model
+        if response.model is not None
+        else losses.added("/model", "", "required, and the source names none"),
+        "content": encode_message(choice.parts, losses, options),
+    }
+    body |= encode_finish(finish, has_calls, has_refusal, losses)
+    body["usage"] = (
+        encode_usage(response.usage, losses)
+        if response.usage
+        else losses.added("/usage", dict(_NO_USAGE), "required, and the source has none")
+    )
+    return body
+
+
+def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:
+    """Return the first of several answers; this format gives one."""
+    ordered = sorted(response.choices, key=lambda choice: choice.index)
+    for other in ordered[1:]:
+        losses.dropped(other, code="single_answer", severity="impossible")
+    choice = ordered[0] if ordered else ir.Choice(parts=[])
+    if choice.extra:
+        losses.extras(choice)
+    for name in ("logprobs", "refusal_logprobs"):
+        if getattr(choice, name):
+            losses.dropped(choice, name)
+    return choice
+
+
+def _serving_model(content: list[JsonObject]) -> str | None:
+    """Return the model that answered in the end, where blocks say that another one took over."""
+    served = [block["to"]["model"] for block in content if block.get("type") == "fallback"]
+    return served[-1] if served else None

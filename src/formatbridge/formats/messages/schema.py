@@ -1,0 +1,149 @@
+"""JSON Schema as the server of messages enforces it: what it cannot enforce moves into the description.
+
+Follows the official SDK's ``transform_schema`` of 2026-11: the model may still heed a bound that it reads.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.losses import Ledger, escape
+
+JsonObject = dict[str, Any]
+
+MOST_NODES = 20_000
+"""Subschemas that are looked at; those beyond are passed on as they are."""
+
+_FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"})
+_LABELS = frozenset({"$schema", "$id", "$comment", "$anchor"})
+_UNIONS = ("anyOf", "oneOf", "allOf")
+_Work = list[tuple[Any, str, Any, Any]]
+
+
+def encode_schema(schema: JsonObject, node: ir.OutputFormat | ir.FunctionTool, field: str, losses: Ledger) -> JsonObject:
+    """Write a schema that the server enforces; ``node`` and ``field`` say where it came from."""
+    holder: JsonObject = {}
+    work: _Work = [(schema, field, holder, "made")]
+    seen = 0
+    while work:
+        given, pointer, container, key = work.pop()
+        seen += 1
+        if not isinstance(given, dict) or seen > MOST_NODES:
+            container[key] = given
+        else:
+            container[key] = _Subschema(given, pointer, node, losses).encode(work)
+    made: JsonObject = holder["made"]
+    return made
+
+
+class _Subschema:
+    """One schema object on its way: ``left`` holds the keywords that have no place yet."""
+
+    __slots__ = ("left", "losses", "made", "node", "pointer")
+
+    def __init__(self, given: JsonObject, pointer: str, node: Any, losses: Ledger) -> None:
+        self.left = dict(given)
+        self.made: JsonObject = {}
+        self.pointer, self.node, self.losses = pointer, node, losses
+
+    def encode(self, work: _Work) -> JsonObject:
+        """Return the schema as the server takes it; its subschemas are added to ``work``."""
+        for name in ("$defs", "definitions"):
+            self._take_map(name, work)
+        if "$ref" in self.left:
+            self.made["$ref"] = self.left.pop("$ref")
+            for name in self.left:
+                self.losses.dropped(self.node, self._place(name), severity=_severity(name))
+            return self.made
+        kinds = self._take_kind(work)
+        self._take("description", "title")
+        if "object" in kinds:
+            self._take_object(work)
+        if "string" in kinds and self.left.get("format") in _FORMATS:
+            self._take("format")
+        if "array" in kinds:
+            self._take_array(work)
+        self._describe_rest()
+        return self.made
+
+    def _take(self, *names: str) -> None:
+        for name in names:
+            if name in self.left:
+                self.made[name] = self.left.pop(name)
+
+    def _take_map(self, name: str, work: _Work) -> None:
+        if isinstance(self.left.get(name), dict):
+            made = self.made[name] = dict.fromkeys(self.left[name])
+            work += [(item, f"{self._place(name)}/{escape(key)}", made, key) for key, item in self.left.pop(name).items()]
+
+    def _take_kind(self, work: _Work) -> list[Any]:
+        """Take over what says which values there are: literals, a union, or types. Return the types."""
+        kind = self.left.pop("type", None)
+        literal = False
+        choices = self.left.get("enum")
+        if isinstance(choices, list) and choices and all(map(_is_plain, choices)):
+            literal = True
+            self._take("enum")
+        if "const" in self.left and _is_plain(self.left["const"]):
+            literal = True
+            self._take("const")
+        union = next((name for name in _UNIONS if isinstance(self.left.get(name), list)), None)
+        if union is not None:
+            self._take_union(union, work)
+        elif kind is not None and not literal:
+            self.made["type"] = kind
+        return [] if literal else kind if isinstance(kind, list) else [kind]
+
+    def _take_union(self, name: str, work: _Work) -> None:
+        variants = self.left.pop(name)
+        wire = "anyOf" if name == "oneOf" else name
+        made = self.made[wire] = [None] * len(variants)
+        if wire != name:
+            self.losses.changed(self.node, self._place(name), "anyOf")
+        work += [(item, f"{self._place(name)}/{index}", made, index) for index, item in enumerate(variants)]
+
+    def _take_object(self, work: _Work) -> None:
+        self.left.setdefault("properties", {})
+        self._take_map("properties", work)
+        others = self.left.pop("additionalProperties", False)
+        if others is not False:
+            self.losses.changed(self.node, self._place("additionalProperties"), False)
+        self.made["additionalProperties"] = False
+        self._take("required")
+
+    def _take_array(self, work: _Work) -> None:
+        if isinstance(self.left.get("items"), dict | bool):
+            work.append((self.left.pop("items"), self._place("items"), self.made, "items"))
+        if self.left.get("minItems") in (0, 1):
+            self._take("minItems")
+
+    def _describe_rest(self) -> None:
+        """Put the keywords that are left into the description."""
+        told = []
+        for name, value in self.left.items():
+            if name in _LABELS:
+                self.losses.dropped(self.node, self._place(name), severity="info")
+                continue
+            told.append(f"{name}: {_words(value)}")
+            self.losses.changed(self.node, self._place(name), told[-1], "schema_keyword")
+        if told:
+            before = self.made.get("description")
+            joined = "{" + ", ".join(told) + "}"
+            self.made["description"] = f"{before}\n\n{joined}" if before else joined
+
+    def _place(self, name: str) -> str:
+        return f"{self.pointer}/{escape(name)}"
+
+
+def _severity(name: str) -> Any:
+    return "info" if name in _LABELS else "lossy"
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

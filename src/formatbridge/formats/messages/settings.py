@@ -1,0 +1,161 @@
+"""Settings of a messages request: flat ones in a table, and those with a shape of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import rest
+from formatbridge.formats._settings import drop_setting
+from formatbridge.formats._tables import FieldTable, ValueTable
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+SETTINGS = FieldTable(
+    {
+        "temperature": "temperature",
+        "top_p": "top_p",
+        "top_k": "top_k",
+        "stop": "stop_sequences",
+        "max_tokens": "max_tokens",
+        "automatic_cache": "cache_control",
+    }
+)
+
+TIERS = ValueTable(("auto", "auto"), ("standard", "standard_only"))
+
+_WITHOUT_SAMPLING = "2026-10-21"
+_SAMPLING = ("temperature", "top_p", "top_k")
+
+DONE = frozenset({
+    *_SAMPLING, "stop", "max_tokens", "tier", "user", "safety_identifier", "parallel_tool_calls", "compact_at", "prompt_cache_options",
+})  # fmt: skip
+"""Settings that are written here; the others go through the table or are lost."""
+
+
+def decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
+    """Read the settings; the second value is what is left of those that only partly have a counterpart."""
+    names = SETTINGS.canonical
+    settings: JsonObject = {names[key]: value for key, value in body.items() if key in names and value is not None}
+    left: JsonObject = {}
+    _decode_tier(body, settings, left)
+    metadata = body.get("metadata")
+    if metadata:
+        if metadata.get("user_id") is not None:
+            settings["user"] = metadata["user_id"]
+        left |= rest(metadata, frozenset({"user_id"}), "metadata/") or {}
+    choice = body.get("tool_choice") or {}
+    if choice.get("disable_parallel_tool_use") is not None:
+        settings["parallel_tool_calls"] = not choice["disable_parallel_tool_use"]
+    if body.get("context_management"):
+        _decode_context_management(body["context_management"], settings, left)
+    return settings, left or None  # type: ignore[return-value]  # built key by key
+
+
+def _decode_tier(body: JsonObject, settings: JsonObject, left: JsonObject) -> None:
+    tier, speed = body.get("service_tier"), body.get("speed")
+    if speed == "fast":
+        settings["tier"] = "fast"
+        if tier is not None:
+            left["service_tier"] = tier
+        return
+    if speed is not None:
+        left["speed"] = speed
+    if tier is not None:
+        settings["tier"] = TIERS.canonical.get(tier, tier)
+
+
+def _decode_context_management(raw: JsonObject, settings: JsonObject, left: JsonObject) -> None:
+    """Read when to compact; every other edit is this format's own."""
+    left |= rest(raw, frozenset({"edits"}), "context_management/") or {}
+    for index, edit in enumerate(raw.get("edits") or ()):
+        place = f"context_management/edits/{index}"
+        trigger = edit.get("trigger") or {}
+        if edit.get("type") != "compact_20260112" or "compact_at" in settings or trigger.get("type") not in (None, "input_tokens"):
+            left[place] = edit
+            continue
+        settings["compact_at"] = trigger.get("value")
+        left |= rest(edit, frozenset({"type", "trigger"}), f"{place}/") or {}
+        left |= rest(trigger, frozenset({"type", "value"}), f"{place}/trigger/") or {}
+
+
+def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Options) -> int:
+    """Write the limit of the answer in tokens, which is required. ``budget``: what reasoning needs on top of a default."""
+    limit = request.settings.get("max_tokens")
+    if (request.settings.get("prompt_cache_options") or {}).get("prewarm"):
+        if limit is not None:
+            losses.dropped(request, "max_tokens", "excluded")
+        return 0
+    if limit is not None:
+        return limit
+    made: int = losses.added("/max_tokens", options.default_max_tokens + budget, "required, and the source sets none")
+    return made
+
+
+def encode_shaped_settings(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+    """Write the settings that change more than their name."""
+    settings = request.settings
+    body = _encode_sampling(request, losses, options)
+    if settings.get("stop"):
+        body |= _encode_stop(request, settings["stop"], losses)
+    if settings.get("tier") is not None:
+        body |= _encode_tier(request, settings["tier"], losses)
+    body |= _encode_user(request, losses)
+    if "compact_at" in settings:
+        threshold = settings["compact_at"]
+        trigger = {} if threshold is None else {"trigger": {"type": "input_tokens", "value": threshold}}
+        body["context_management"] = {"edits": [{"type": "compact_20260112"} | trigger]}
+    for name, value in (settings.get("prompt_cache_options") or {}).items():
+        if name != "prewarm" and (name, value) != ("mode", "implicit") and value is not None:
+            losses.dropped(request, f"prompt_cache_options.{name}", severity="info")
+    return body
+
+
+def _encode_sampling(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+    """Write what the dialect of 2023-06-01 has and the newer one refuses."""
+    settings, body = request.settings, JsonObject()
+    if options.messages_version >= _WITHOUT_SAMPLING:
+        for name in _SAMPLING:
+            if name in settings:
+                drop_setting(request, name, settings[name], losses)  # type: ignore[literal-required]  # the three names
+        return body
+    for name in ("temperature", "top_p"):
+        value = settings.get(name)
+        if value is not None:
+            kept = min(max(value, 0.0), 1.0)  # type: ignore[call-overload]  # both are numbers
+            body[name] = kept if kept == value else losses.changed(request, name, kept, "out_of_range")
+    top_k = settings.get("top_k")
+    if top_k is not None:
+        whole = int(top_k)
+        body["top_k"] = whole if whole == top_k else losses.changed(request, "top_k", whole, "out_of_range")
+    return body
+
+
+def _encode_stop(request: ir.Request, stop: list[str], losses: Ledger) -> JsonObject:
+    for index, text in enumerate(stop):
+        if not text.strip():
+            losses.dropped(request, f"stop.{index}", "out_of_range")
+    kept = [text for text in stop if text.strip()]
+    return {"stop_sequences": kept} if kept else {}
+
+
+def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
+    if tier in TIERS.wire:
+        return {"service_tier": TIERS.wire[tier]}
+    if tier == "priority":
+        return {"service_tier": losses.changed(request, "tier", "auto")}
+    if tier in ("fast", "ultrafast"):
+        return {"speed": losses.changed(request, "tier", "fast")}
+    losses.dropped(request, "tier")
+    return {}
+
+
+def _encode_user(request: ir.Request, losses: Ledger) -> JsonObject:
+    """Write who the end user is; of two names for it the safety identifier goes first."""
+    user, safety = request.settings.get("user"), request.settings.get("safety_identifier")
+    if user is not None and safety is not None and user != safety:
+        losses.dropped(request, "user", severity="info")
+    name = safety if safety is not None else user
+    return {} if name is None else {"metadata": {"user_id": name}}

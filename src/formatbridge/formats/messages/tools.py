@@ -1,0 +1,165 @@
+"""Tool definitions and tool choice of messages."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats.messages.hosted_tools import (
+    decode_hosted_tool,
+    encode_hosted_tool,
+    encode_mcp_server,
+    hosted_name,
+)
+from formatbridge.formats.messages.parts import decode_cache, encode_cache
+from formatbridge.formats.messages.schema import encode_schema
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_FUNCTION = frozenset({
+    "type", "name", "description", "input_schema", "strict", "defer_loading", "allowed_callers", "cache_control",
+})  # fmt: skip
+_CHOICE = frozenset({"type", "name", "disable_parallel_tool_use"})
+_CODE_CALLERS = ("code_execution_20250825", "code_execution_20260120", "code_execution_20260521")
+_MODES = {"auto": "auto", "any": "required", "none": "none"}
+_CHOICES = {"auto": "auto", "required": "any", "none": "none"}
+
+
+def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
+    """Read one tool; whatever is not the caller's own function is the vendor's."""
+    if raw.get("type") not in (None, "custom"):
+        return decode_hosted_tool(raw, src)
+    callers = raw.get("allowed_callers")
+    return ir.FunctionTool(
+        name=raw["name"],
+        description=raw.get("description"),
+        parameters=raw["input_schema"],
+        strict=raw.get("strict") or False,
+        defer_loading=raw.get("defer_loading"),
+        callers=["programmatic" if word in _CODE_CALLERS else word for word in callers] if callers else None,
+        cache=decode_cache(raw, src),
+        src=src,
+        extra=rest(raw, _FUNCTION),
+    )
+
+
+def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
+    """Write the tools of a request: ``tools`` and ``mcp_servers``, each where there is any."""
+    has_code = any(isinstance(tool, ir.HostedTool) and tool.family == "code" for tool in tools)
+    made: list[JsonObject] = []
+    servers: list[JsonObject] = []
+    for tool in tools:
+        match tool:
+            case ir.FunctionTool():
+                made.append(encode_function(tool, has_code, losses))
+            case ir.HostedTool():
+                hosted = encode_hosted_tool(tool, losses)
+                made += [hosted] if hosted else []
+            case ir.McpServer():
+                pair = encode_mcp_server(tool, losses)
+                if pair:
+                    servers.append(pair[0])
+                    made.append(pair[1])
+            case ir.CustomTool() | ir.Namespace():
+                losses.dropped(tool, severity="impossible")
+            case _:
+                assert_never(tool)
+    return ({"mcp_servers": servers} if servers else {}) | ({"tools": made} if made else {})
+
+
+def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> JsonObject:
+    """Write a function. ``has_code``: there is a server tool whose code may call it."""
+    if tool.extra:
+        losses.extras(tool)
+    if tool.output_schema is not None:
+        losses.dropped(tool, "output_schema")
+    made: JsonObject = {"name": tool.name}
+    if tool.description is not None:
+        made["description"] = tool.description
+    made["input_schema"] = _encode_parameters(tool, losses)
+    if tool.strict:
+        made["strict"] = True
+    if tool.defer_loading:
+        made["defer_loading"] = True
+    if tool.callers:
+        made |= _encode_callers(tool, tool.callers, has_code, losses)
+    return made | encode_cache(tool.cache, losses) if tool.cache else made
+
+
+def _encode_parameters(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
+    schema = tool.parameters
+    if not schema:
+        return {"type": "object", "properties": {}}
+    if tool.strict:
+        schema = encode_schema(schema, tool, "parameters", losses)
+    return schema if "type" in schema else {"type": "object", **schema}
+
+
+def _encode_callers(tool: ir.FunctionTool, callers: list[str], has_code: bool, losses: Ledger) -> JsonObject:
+    words = {"direct": "direct"} | ({"programmatic": _CODE_CALLERS[-1]} if has_code else {})
+    kept = [words[word] for word in callers if word in words]
+    if len(kept) < len(callers):
+        losses.dropped(tool, "callers")
+        return {}
+    return {"allowed_callers": kept} if kept != ["direct"] else {}
+
+
+# The choice among tools.
+
+
+def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice:
+    """Read which tools may or must be called; whether one at a time stands with the settings."""
+    kind = raw.get("type") or "tool"
+    extra = rest(raw, _CHOICE)
+    if kind == "tool":
+        name = raw["name"]
+        hosted = next((tool for tool in tools if isinstance(tool, ir.HostedTool) and tool.name == name), None)
+        if hosted is None:
+            return ir.ToolChoice(mode="named", names=[name], src=src, extra=extra)
+        family = hosted.kind if hosted.family == "other" else hosted.family
+        return ir.ToolChoice(mode="hosted", names=[family], src=src, extra=extra)
+    if kind not in _MODES:
+        return ir.ToolChoice(mode="auto", src=src, extra={"": raw})
+    left = {"name": raw["name"]} if "name" in raw else None
+    return ir.ToolChoice(mode=_MODES[kind], src=src, extra=joined(extra, left))  # type: ignore[arg-type]  # the table's words
+
+
+def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | None:
+    """Write which tools may or must be called; None where the target cannot say it."""
+    if choice.extra:
+        losses.extras(choice)
+    match choice.mode:
+        case "auto" | "none" | "required":
+            return {"type": _CHOICES[choice.mode]}
+        case "named":
+            return {"type": "tool", "name": choice.names[0]}
+        case "allowed":
+            made = {"type": _CHOICES[choice.inner]}
+            losses.changed(choice, "", made)
+            return made
+        case "validated":
+            losses.changed(choice, "mode", "auto")
+            return {"type": "auto"}
+        case "hosted":
+            name = hosted_name(choice.names[0]) if choice.names else None
+            if name is None:
+                losses.dropped(choice, code="server_tool", severity="impossible")
+                return None
+            return {"type": "tool", "name": name}
+        case _:
+            assert_never(choice.mode)
+
+
+def allowed_tools(tools: list[ir.Tool], choice: ir.ToolChoice | None) -> list[ir.Tool]:
+    """Return the tools that a choice allows: leaving out the others is how this format says it."""
+    if choice is None or choice.mode != "allowed":
+        return tools
+    return [tool for tool in tools if _names_of(tool) & set(choice.names)]
+
+
+def _names_of(tool: ir.Tool) -> set[str | None]:
+    if isinstance(tool, ir.HostedTool):
+        return {tool.kind, tool.family, tool.name}
+    return {tool.label if isinstance(tool, ir.McpServer) else tool.name}

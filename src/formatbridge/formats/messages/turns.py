@@ -1,0 +1,167 @@
+"""The order of a conversation in messages: which turns merge, where results go, and where instructions may stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats.messages.content import collapse, encode_answer, encode_result, encode_words
+from formatbridge.formats.messages.parts import encode_content
+from formatbridge.formats.messages.reasoning import encode_word_of_effort
+from formatbridge.formats.messages.tools import encode_function
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Instruction:
+    """Instructions that wait for their place: behind a turn of the user, before the model's next one."""
+
+    message: ir.Message
+    blocks: list[JsonObject]
+    has_moved: bool = False
+
+
+@dataclass(slots=True)
+class TurnEncoder:
+    """Puts turns into the order that the server demands. ``hoisted``: instructions that found no place among them."""
+
+    losses: Ledger
+    is_native: bool = True
+    turns: list[JsonObject] = field(default_factory=list)
+    hoisted: list[JsonObject] = field(default_factory=list)
+    _results: list[int] = field(default_factory=list)
+    _calls: dict[str, int] = field(default_factory=dict)
+    _waiting: list[_Instruction] = field(default_factory=list)
+    _answer: ir.Message | None = None
+
+    def add(self, message: ir.Message) -> None:
+        """Write one turn behind the others."""
+        if message.extra:
+            self.losses.extras(message)
+        if message.role in ("system", "developer"):
+            self._add_instruction(message)
+        elif message.role == "assistant":
+            self._add_answer(message)
+        else:
+            self._add_user(message)
+
+    def finish(self) -> list[JsonObject]:
+        """Return the turns. What still waits goes last or to the front; a last turn of the model's is a prefill."""
+        self._place_waiting()
+        for waiting in self._waiting:
+            self._hoist(waiting)
+        last = self.turns[-1] if self.turns else None
+        if self._answer is not None and last and last["role"] == "assistant" and last["content"][-1]["type"] == "text":
+            block = last["content"][-1]
+            block["text"] = block["text"].rstrip()
+            self.losses.changed(self._answer, "", block["text"], "prefill")
+        for turn in self.turns:
+            if "content" in turn:
+                turn["content"] = collapse(turn["content"])
+        return self.turns
+
+    def _add_answer(self, message: ir.Message) -> None:
+        blocks = encode_answer(message.parts, self.losses)
+        if not blocks:
+            self._note_empty(message)
+            return
+        self._place_waiting()
+        self._answer = message
+        turn = self._turn("assistant")
+        self.turns[turn]["content"] += blocks
+        for block in blocks:
+            if block["type"] == "tool_use":
+                self._calls[block["id"]] = turn
+
+    def _add_user(self, message: ir.Message) -> None:
+        results = [part for part in message.parts if isinstance(part, ir.ToolResult)]
+        others: list[ir.Part] = (
+            [part for part in message.parts if not isinstance(part, ir.ToolResult)] if results else message.parts
+        )
+        blocks = encode_content(others, self.losses)
+        if not blocks and not results:
+            self._note_empty(message)
+            return
+        for waiting in self._waiting:
+            waiting.has_moved = True
+        for result in results:
+            self._add_result(encode_result(result, self.losses))
+        if blocks:
+            self.turns[self._turn("user")]["content"] += blocks
+
+    def _add_result(self, result: JsonObject) -> None:
+        """Put a result behind the others in the turn after its call."""
+        called = self._calls.get(result["tool_use_id"])
+        turn = self._turn("user") if called is None or called + 1 >= len(self.turns) else called + 1
+        self.turns[turn]["content"].insert(self._results[turn], result)
+        self._results[turn] += 1
+
+    def _turn(self, role: str) -> int:
+        """Return the index of the last turn, a new one where the last is not of this role."""
+        if not self.turns or self.turns[-1]["role"] != role:
+            self.turns.append({"role": role, "content": []})
+            self._results.append(0)
+        return len(self.turns) - 1
+
+    def _note_empty(self, message: ir.Message) -> None:
+        if all(isinstance(part, ir.Text) and not part.text for part in message.parts):
+            self.losses.dropped(message, code="empty", severity="info")
+
+    # Instructions.
+
+    def _add_instruction(self, message: ir.Message) -> None:
+        blocks = encode_words(message.parts, self.losses)
+        if not self.is_native:
+            self._hoist(_Instruction(message, blocks))
+            blocks = []
+        blocks += [
+            {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition}}
+            for tool in message.tools or ()
+            if (definition := self._encode_tool(tool)) is not None
+        ]
+        if blocks or message.effort:
+            self._waiting.append(_Instruction(message, blocks))
+
+    def _encode_tool(self, tool: ir.Tool) -> JsonObject | None:
+        if isinstance(tool, ir.FunctionTool):
+            return encode_function(tool, False, self.losses)
+        self.losses.dropped(tool, code="server_tool", severity="impossible")
+        return None
+
+    def _place_waiting(self) -> None:
+        """Write the waiting instructions as one turn, if the last turn is the user's; else they wait for the next place."""
+        if not self._waiting:
+            return
+        if not self.turns or self.turns[-1]["role"] != "user":
+            for waiting in self._waiting:
+                waiting.has_moved = True
+            return
+        made: JsonObject = {"role": "system"}
+        for waiting in self._waiting:
+            message = waiting.message
+            if waiting.blocks:
+                made.setdefault("content", []).extend(waiting.blocks)
+            effort = encode_word_of_effort(message, self.losses) if message.effort else None
+            if effort:
+                made["output_config"] = {"effort": effort}
+            if waiting.has_moved:
+                self.losses.changed(message, "", collapse(waiting.blocks), "moved")
+        self._waiting = []
+        if len(made) > 1:
+            self.turns.append(made)
+            self._results.append(0)
+
+    def _hoist(self, waiting: _Instruction) -> None:
+        """Move instructions to the front; additions of tools and a change of effort cannot go there."""
+        words = [block for block in waiting.blocks if block["type"] == "text"]
+        if words:
+            self.losses.changed(waiting.message, "", collapse(words), "moved")
+        self.hoisted += words
+        if self.is_native:
+            for tool in waiting.message.tools or ():
+                self.losses.dropped(tool, code="position_lost", severity="impossible")
+            if waiting.message.effort:
+                self.losses.dropped(waiting.message, "effort", severity="impossible")

@@ -1,0 +1,94 @@
+"""Usage in messages: input leaves out tokens read from and written to the cache; the canonical model counts them in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_USAGE = frozenset({
+    "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation", "output_tokens_details",
+    "server_tool_use",
+})  # fmt: skip
+_TTLS = {"5m": "ephemeral_5m_input_tokens", "1h": "ephemeral_1h_input_tokens"}
+_SERVER_TOOLS = {"web_search": "web_search_requests", "web_fetch": "web_fetch_requests"}
+_UNCOUNTED = (
+    "tool_prompt",
+    "input_modality",
+    "output_modality",
+    "cached_modality",
+    "accepted_prediction",
+    "rejected_prediction",
+)
+
+
+def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
+    """Read usage and count the cache in."""
+    split, made, tools = (
+        raw.get("cache_creation") or {},
+        raw.get("output_tokens_details") or {},
+        raw.get("server_tool_use") or {},
+    )
+    by_ttl = {ttl: split[name] for ttl, name in _TTLS.items() if split.get(name) is not None}
+    counts = {word: tools[name] for word, name in _SERVER_TOOLS.items() if tools.get(name) is not None}
+    read, written = raw.get("cache_read_input_tokens"), raw.get("cache_creation_input_tokens")
+    if written is None and by_ttl:
+        written = sum(by_ttl.values())
+    return ir.Usage(
+        input=(raw.get("input_tokens") or 0) + (read or 0) + (written or 0),
+        output=raw.get("output_tokens") or 0,
+        cache_read=read,
+        cache_write=written,
+        cache_write_ttl=by_ttl or None,
+        reasoning=made.get("thinking_tokens"),
+        server_tools=counts or None,
+        src=src,
+        extra=joined(
+            rest(raw, _USAGE),
+            rest(split, frozenset(_TTLS.values()), "cache_creation/"),
+            rest(made, frozenset({"thinking_tokens"}), "output_tokens_details/"),
+            rest(tools, frozenset(_SERVER_TOOLS.values()), "server_tool_use/"),
+        ),
+    )
+
+
+def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
+    """Write usage; counts of the cache are always there, other details where the source gave them."""
+    if usage.extra:
+        losses.extras(usage)
+    for name in _UNCOUNTED:
+        value = getattr(usage, name)
+        if any(value.values()) if isinstance(value, dict) else value:
+            losses.dropped(usage, name, "accounting", severity="info")
+    if usage.total is not None and usage.total != usage.input + usage.output:
+        losses.dropped(usage, "total", "accounting", severity="info")
+    read, written = usage.cache_read or 0, usage.cache_write or 0
+    fresh = usage.input - read - written
+    body: JsonObject = {
+        "input_tokens": fresh if fresh >= 0 else losses.changed(usage, "input", 0, "accounting", severity="info"),
+        "cache_creation_input_tokens": written,
+        "cache_read_input_tokens": read,
+        "output_tokens": usage.output,
+    }
+    if usage.reasoning is not None:
+        body["output_tokens_details"] = {"thinking_tokens": usage.reasoning}
+    return body | _encode_counts(usage, losses)
+
+
+def _encode_counts(usage: ir.Usage, losses: Ledger) -> JsonObject:
+    """Write what was cached for how long, and how often the server's tools ran."""
+    body: JsonObject = {}
+    by_ttl, counts = usage.cache_write_ttl or {}, usage.server_tools or {}
+    if by_ttl and by_ttl.keys() <= _TTLS.keys():
+        body["cache_creation"] = {name: by_ttl.get(ttl, 0) for ttl, name in _TTLS.items()}
+    elif any(by_ttl.values()):
+        losses.dropped(usage, "cache_write_ttl", "accounting", severity="info")
+    if counts and counts.keys() <= _SERVER_TOOLS.keys():
+        body["server_tool_use"] = {name: counts.get(word, 0) for word, name in _SERVER_TOOLS.items()}
+    elif any(counts.values()):
+        losses.dropped(usage, "server_tools", "accounting", severity="info")
+    return body

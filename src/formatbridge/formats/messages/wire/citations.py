@@ -1,0 +1,109 @@
+"""Citations: the switch in a request, and the five kinds of places a text can point to.
+
+A citation sent back in a later request has the same shape as the one received.
+"""
+
+from typing import Annotated, Literal
+
+from formatbridge.formats._wire import Count, Open, Unknown, Wire
+
+
+class CitationOptions(Wire):
+    """Switches citations on for one source.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    enabled: bool | None = None
+
+
+class DocumentLocation(Wire):
+    """What the three kinds of places in a document have in common.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    cited_text: str | None = None
+    document_index: Count | None = None
+    """Counts the documents of the whole request, from 0."""
+    document_title: str | None = None
+    file_id: str | None = None
+    """Set in answers only."""
+
+
+class CharLocation(DocumentLocation):
+    """A range of characters in a plain-text document.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    start_char_index: Count | None = None
+    """From 0."""
+    end_char_index: Count | None = None
+    """Exclusive."""
+    type: Literal["char_location"]
+
+
+class PageLocation(DocumentLocation):
+    """A range of pages in a PDF document.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    start_page_number: Count | None = None
+    """From 1."""
+    end_page_number: Count | None = None
+    """Exclusive."""
+    type: Literal["page_location"]
+
+
+class ContentBlockLocation(DocumentLocation):
+    """A range of blocks in a document that was given as blocks.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    start_block_index: Count | None = None
+    """From 0."""
+    end_block_index: Count | None = None
+    """Exclusive."""
+    type: Literal["content_block_location"]
+
+
+class WebSearchLocation(Wire):
+    """A page that the hosted web search found.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    cited_text: str | None = None
+    encrypted_index: str | None = None
+    """Opaque; must come back unchanged in later requests."""
+    title: str | None = None
+    type: Literal["web_search_result_location"]
+    url: str
+
+
+class SearchResultLocation(Wire):
+    """A range of blocks in a search result that the caller provided.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    cited_text: str | None = None
+    end_block_index: Count | None = None
+    """Exclusive."""
+    search_result_index: Count | None = None
+    """Counts the search results of the whole request, from 0."""
+    source: str
+    start_block_index: Count | None = None
+    """From 0."""
+    title: str | None = None
+    type: Literal["search_result_location"]
+
+
+Citation = Annotated[
+    CharLocation | PageLocation | ContentBlockLocation | WebSearchLocation | SearchResultLocation | Unknown,
+    Open("type"),
+]
+"""Where a piece of text comes from."""

@@ -1,0 +1,221 @@
+"""The turns of a conversation, and the union of every content block."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from formatbridge.formats._wire import Open, Unknown, Wire
+from formatbridge.formats.messages.wire.cache import CacheControl
+from formatbridge.formats.messages.wire.content import (
+    DocumentBlock,
+    ImageBlock,
+    RedactedThinkingBlock,
+    SearchResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from formatbridge.formats.messages.wire.hosted_content import (
+    AdvisorResultBlock,
+    CodeExecutionResultBlock,
+    ContainerUploadBlock,
+    McpToolListingBlock,
+    McpToolResultBlock,
+    McpToolUseBlock,
+    ServerToolUseBlock,
+    TextEditorResultBlock,
+    ToolSearchResultBlock,
+    WebFetchResultBlock,
+    WebSearchResultBlock,
+)
+from formatbridge.formats.messages.wire.hosted_tools import ToolReference
+from formatbridge.formats.messages.wire.tools import Tool
+
+
+class McpToolReference(Wire):
+    """A tool of an MCP server, by its name.
+
+    Source: official SDK types (beta), 2026-11.
+    """
+
+    name: str
+    server_name: str
+    type: Literal["mcp_tool_reference"]
+
+
+class McpToolsetReference(Wire):
+    """All tools of an MCP server, by the server's name.
+
+    Source: official SDK types (beta), 2026-11.
+    """
+
+    server_name: str
+    type: Literal["mcp_toolset_reference"]
+
+
+class ToolDefinition(Wire):
+    """A tool that the request did not name before.
+
+    Source: official SDK types (beta), 2026-11.
+    """
+
+    definition: Tool
+    type: Literal["tool_definition"]
+
+
+class ToolAdditionBlock(Wire):
+    """Offers a tool from this point of the conversation on.
+
+    Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
+    """
+
+    tool: Annotated[
+        ToolReference | McpToolReference | McpToolsetReference | ToolDefinition | Unknown,
+        Open("type"),
+    ]
+    type: Literal["tool_addition"]
+    cache_control: CacheControl | None = None
+
+
+class ToolRemovalBlock(Wire):
+    """Withdraws a tool from this point of the conversation on.
+
+    Source: official SDK types (beta), 2026-11.
+    """
+
+    tool: Annotated[ToolReference | McpToolReference | McpToolsetReference | Unknown, Open("type")]
+    type: Literal["tool_removal"]
+    cache_control: CacheControl | None = None
+
+
+class CompactionBlock(Wire):
+    """A summary that stands for the whole conversation before it.
+
+    Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
+    """
+
+    type: Literal["compaction"]
+    cache_control: CacheControl | None = None
+    content: str | None = None
+    """The summary; null when it failed."""
+    encrypted_content: str | None = None
+    """Opaque; must come back unchanged."""
+    signature: str | None = None
+    """Opaque; must come back unchanged."""
+    tool_changes: list[Annotated[ToolAdditionBlock | ToolRemovalBlock | Unknown, Open("type")]] | None = None
+    """The additions and removals that the summary swallowed."""
+
+
+class FallbackModel(Wire):
+    """A model on one side of a fallback.
+
+    Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
+    """
+
+    model: str
+
+
+class RefusalTrigger(Wire):
+    """A refusal, as the cause of something.
+
+    Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
+    """
+
+    category: str | None = None
+    """``cyber``, ``bio``, ``frontier_llm``, ``reasoning_extraction``, ``general_harms``."""
+    type: Literal["refusal"]
+
+
+class FallbackBlock(Wire):
+    """Tells that another model answers from here on.
+
+    Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
+    """
+
+    from_: FallbackModel = Field(alias="from")
+    to: FallbackModel
+    type: Literal["fallback"]
+    trigger: Annotated[RefusalTrigger | Unknown, Open("type")] | None = None
+    """Always set in answers."""
+
+
+Block = Annotated[
+    TextBlock
+    | ImageBlock
+    | DocumentBlock
+    | SearchResultBlock
+    | ThinkingBlock
+    | RedactedThinkingBlock
+    | ToolUseBlock
+    | ToolResultBlock
+    | ServerToolUseBlock
+    | WebSearchResultBlock
+    | WebFetchResultBlock
+    | AdvisorResultBlock
+    | CodeExecutionResultBlock
+    | TextEditorResultBlock
+    | ToolSearchResultBlock
+    | McpToolUseBlock
+    | McpToolResultBlock
+    | McpToolListingBlock
+    | ContainerUploadBlock
+    | CompactionBlock
+    | FallbackBlock
+    | ToolAdditionBlock
+    | ToolRemovalBlock
+    | Unknown,
+    Open("type"),
+]
+"""A piece of a turn of the user or of the assistant, in a request or in an answer."""
+
+SystemBlock = Annotated[TextBlock | ToolAdditionBlock | ToolRemovalBlock | Unknown, Open("type")]
+"""A piece of the system prompt (text only) or of a system message."""
+
+
+class UserMessage(Wire):
+    """A turn of the user; tool results come first in it.
+
+    Source: specification, POST /v1/messages ``messages``; official SDK types, 2026-11.
+    """
+
+    content: str | list[Block]
+    role: Literal["user"]
+
+
+class AssistantMessage(Wire):
+    """A turn of the model; as the last message it is a prefill of the answer.
+
+    Source: specification, POST /v1/messages ``messages``; official SDK types, 2026-11.
+    """
+
+    content: str | list[Block]
+    role: Literal["assistant"]
+
+
+class SystemOutputConfig(Wire):
+    """Output settings that a system message changes.
+
+    Source: official SDK types (beta), 2026-11.
+    """
+
+    effort: str | None = None
+    """``low``, ``medium``, ``high``, ``xhigh``, ``max``."""
+
+
+class SystemMessage(Wire):
+    """Instructions inside the conversation; never its first message, and refused by older models.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    content: str | list[SystemBlock] | None = None
+    """May be absent in the beta."""
+    role: Literal["system"]
+    clear_at: str | None = None
+    """``next_user_message`` or ``never``."""
+    output_config: SystemOutputConfig | None = None
+
+
+Message = Annotated[UserMessage | AssistantMessage | SystemMessage, Open("role")]
+"""A turn of the conversation. The set of roles is closed."""

@@ -1,0 +1,136 @@
+"""The body of a model list."""
+
+from typing import Literal
+
+from formatbridge.formats._wire import Count, Wire
+
+
+class Capability(Wire):
+    """Whether a model can do something.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    supported: bool | None = None
+
+
+class ContextManagementCapability(Capability):
+    """Which edits of the context a model supports.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    clear_thinking_20251015: Capability | None = None
+    clear_tool_uses_20250919: Capability | None = None
+    compact_20260112: Capability | None = None
+
+
+class EffortCapability(Capability):
+    """Which levels of effort a model supports.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    high: Capability | None = None
+    low: Capability | None = None
+    max: Capability | None = None
+    medium: Capability | None = None
+    xhigh: Capability | None = None
+
+
+class ServerToolsCapability(Capability):
+    """Which hosted tools a model supports.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    code_execution: Capability | None = None
+    web_search: Capability | None = None
+
+
+class ThinkingTypes(Wire):
+    """Which kinds of reasoning a model supports.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    adaptive: Capability | None = None
+    between_tools: Capability | None = None
+    disabled: Capability | None = None
+    enabled: Capability | None = None
+
+
+class ThinkingCapability(Capability):
+    """Whether and how a model reasons.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    types: ThinkingTypes | None = None
+
+
+class CompactionCapability(Capability):
+    """Which compaction requests a model supports.
+
+    Source: official SDK types (beta), 2026-11.
+    """
+
+    summarize: Capability | None = None
+
+
+class Capabilities(Wire):
+    """What a model can do.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    batch: Capability | None = None
+    citations: Capability | None = None
+    code_execution: Capability | None = None
+    context_management: ContextManagementCapability | None = None
+    effort: EffortCapability | None = None
+    image_input: Capability | None = None
+    pdf_input: Capability | None = None
+    server_tools: ServerToolsCapability | None = None
+    structured_outputs: Capability | None = None
+    thinking: ThinkingCapability | None = None
+    compaction: CompactionCapability | None = None
+
+
+class Model(Wire):
+    """One model of the list.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic, without the lifecycle fields.
+    """
+
+    id: str
+    capabilities: Capabilities | None = None
+    created_at: str | None = None
+    """A time in RFC 3339; the epoch when unknown."""
+    deprecated_at: str | None = None
+    """A time in RFC 3339."""
+    display_name: str | None = None
+    lifecycle: str | None = None
+    """``active``, ``deprecated``, ``retired``."""
+    line: str | None = None
+    """The family of models, a word of the vendor."""
+    max_input_tokens: Count | None = None
+    max_tokens: Count | None = None
+    """Tokens of the longest answer."""
+    retires_at: str | None = None
+    """A time in RFC 3339."""
+    type: Literal["model"] | None = None
+    allowed_fallback_models: list[str] | None = None
+
+
+class ModelList(Wire):
+    """The whole body of a model list: one page.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    data: list[Model]
+    first_id: str | None = None
+    has_more: bool | None = None
+    last_id: str | None = None
+    """Where the next page begins, as ``after_id``."""

@@ -1,0 +1,48 @@
+"""responses: a list of items, one endpoint, state on the server where the caller wants it.
+
+Sources: the relay's specification, "POST /v1/responses"; the official SDK's types of 2026-11; recorded traffic for what servers add.
+Items are finer than turns: what the model says in a row is one turn of the canonical model. Only its own sealed reasoning goes into a
+request; an answer carries other formats' tokens in the same slot.
+"""
+
+from __future__ import annotations
+
+import re
+
+from formatbridge import ir
+from formatbridge.formats._protocol import ToolRules
+from formatbridge.formats.responses.errors import decode_error, encode_error
+from formatbridge.formats.responses.finish import FINISH
+from formatbridge.formats.responses.models import decode_models, encode_models
+from formatbridge.formats.responses.request import decode_request, encode_request
+from formatbridge.formats.responses.response import decode_response, encode_response
+from formatbridge.formats.responses.settings import SETTINGS
+from formatbridge.formats.responses.spelling import SPELLING
+
+NAME: ir.Format = "responses"
+LIST_PATH = "/v1/models"
+TOOL_RULES = ToolRules(name=re.compile(r"[A-Za-z0-9_-]+"), longest_name=64, longest_call_id=64, custom=True, namespaces=True)
+
+
+def request_path(model: str, *, stream: bool) -> str:  # noqa: ARG001
+    """Return the path of the endpoint, the same for every model."""
+    return "/v1/responses"
+
+
+__all__ = [
+    "FINISH",
+    "LIST_PATH",
+    "NAME",
+    "SETTINGS",
+    "SPELLING",
+    "TOOL_RULES",
+    "decode_error",
+    "decode_models",
+    "decode_request",
+    "decode_response",
+    "encode_error",
+    "encode_models",
+    "encode_request",
+    "encode_response",
+    "request_path",
+]

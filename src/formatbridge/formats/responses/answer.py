@@ -1,0 +1,193 @@
+"""The output of an answer: what a turn in a request's history has, and ids, citations, probabilities and carried tokens besides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined
+from formatbridge.formats._parts import encode_opaque
+from formatbridge.formats.responses.citations import decode_logprobs, encode_annotations, encode_logprobs, shift
+from formatbridge.formats.responses.content import decode_answer, encode_call, kind_of
+from formatbridge.formats.responses.hosted_items import encode_hosted, encode_image
+from formatbridge.formats.responses.ids import ItemIds
+from formatbridge.formats.responses.reasoning import carry_reasoning, carry_token, encode_item
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+
+def decode_output(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.TokenLogprob] | None, JsonObject | None]:
+    """Read the output: its parts, the probabilities of their tokens, and what belongs to no part, by pointer from the root."""
+    parts: list[ir.Part] = []
+    tokens: list[ir.TokenLogprob] = []
+    extra: JsonObject | None = None
+    length = 0
+    for index, raw in enumerate(items):
+        leftover = decode_answer(raw, f"/output/{index}", parts)
+        if leftover:
+            extra = joined(extra, leftover)
+        if kind_of(raw) == "message":
+            length = _place(parts, raw, length)
+            tokens += _take_logprobs(parts, raw)
+    return parts, tokens or None, extra
+
+
+def _place(parts: list[ir.Part], raw: JsonObject, start: int) -> int:
+    """Count the citations of the message that was read last from the start of the answer; return where the next one starts."""
+    for part in parts[len(parts) - _size(raw) :]:
+        if isinstance(part, ir.Text):
+            if part.citations and start:
+                shift(part.citations, start)
+            start += len(part.text)
+    return start
+
+
+def _take_logprobs(parts: list[ir.Part], raw: JsonObject) -> list[ir.TokenLogprob]:
+    """Read the probabilities out of the message that was read last; they belong to the whole answer."""
+    tokens: list[ir.TokenLogprob] = []
+    for part in parts[len(parts) - _size(raw) :]:
+        if isinstance(part, ir.Text) and part.extra and part.extra.get("logprobs"):
+            tokens += decode_logprobs(part.extra.pop("logprobs"), f"{part.src}/logprobs")
+    return tokens
+
+
+def _size(raw: JsonObject) -> int:
+    """Count the parts of a message."""
+    return 1 if isinstance(raw["content"], str) else len(raw["content"])
+
+
+class OutputEncoder:
+    """Writes the parts of an answer as items; adjacent words become one message."""
+
+    __slots__ = ("_ids", "_items", "_length", "_losses", "_options", "_parts", "_tokens", "_used")
+
+    def __init__(self, choice: ir.Choice, stem: str, losses: Ledger, options: Options) -> None:
+        self._parts = choice.parts
+        self._tokens = list(choice.logprobs or ())
+        self._ids = ItemIds("/output", stem, losses)
+        self._losses = losses
+        self._options = options
+        self._items: list[JsonObject] = []
+        self._length = 0
+        self._used: set[int] = set()
+
+    def encode(self) -> list[JsonObject]:
+        """Write all items."""
+        words: list[ir.Text | ir.Refusal] = []
+        for index, part in enumerate(self._parts):
+            if isinstance(part, ir.Opaque):
+                text = encode_opaque(part, self._losses)
+                words += [text] if text else []
+            elif isinstance(part, ir.Text | ir.Refusal):
+                if isinstance(part, ir.Text) and part.signature:
+                    self._write_words(words)
+                    words = []
+                    self._write_token(part.signature, "call" if part.text else None)
+                words += [part] if part.text else []
+            else:
+                self._write_words(words)
+                words = []
+                self._write_part(index, part)
+        self._write_words(words)
+        return self._items
+
+    def _write_part(self, index: int, part: ir.Part) -> None:
+        at, losses = len(self._items), self._losses
+        if not isinstance(part, ir.Reasoning | ir.Refusal | ir.Text) and part.signature and index not in self._used:
+            self._write_token(part.signature, "call")
+            at = len(self._items)
+        made: JsonObject | None = None
+        if isinstance(part, ir.Reasoning):
+            made = carry_reasoning(part, at, self._ids, losses, self._options)
+        elif isinstance(part, ir.ToolCall):
+            made = self._encode_call(part, at)
+        elif isinstance(part, ir.Media):
+            made = encode_image(part, at, self._ids, losses)
+        elif isinstance(part, ir.Hosted):
+            made = self._encode_hosted(index, part, at)
+        else:
+            losses.dropped(part, code="orphan", severity="impossible")
+        if made:
+            self._items.append(made)
+
+    def _write_token(self, signature: ir.Signature, kind: ir.SignatureKind | None) -> None:
+        """Write the token of a part that has no slot for it as an item of its own before that part."""
+        token = carry_token(signature, self._losses, self._options, kind)
+        if token:
+            self._items.append(encode_item("", token, len(self._items), self._ids))
+
+    def _encode_call(self, call: ir.ToolCall, at: int) -> JsonObject:
+        made = encode_call(call, self._losses)
+        if call.id_made:
+            self._losses.added(f"/output/{at}/call_id", call.id, "required, and the source has none")
+        prefix = "ctc" if call.kind == "custom" else "fc"
+        return made | {"id": self._ids.make(prefix, at), "status": "completed"}
+
+    def _encode_hosted(self, index: int, part: ir.Hosted, at: int) -> JsonObject | None:
+        """Write a call of the server's together with its result, wherever that stands."""
+        if index in self._used:
+            return None
+        if part.role == "result":
+            self._losses.dropped(part, code="server_history")
+            return None
+        place = None if part.role == "both" else self._result_of(index, part)
+        if place is None:
+            return encode_hosted(part, None, at, self._ids, self._losses)
+        self._used.add(place)
+        result = self._parts[place]
+        return encode_hosted(part, result if isinstance(result, ir.Hosted) else None, at, self._ids, self._losses)
+
+    def _result_of(self, index: int, call: ir.Hosted) -> int | None:
+        """Find the result of a call: the one of its id, else the one directly behind it."""
+        nearest = None
+        for place in range(index + 1, len(self._parts)):
+            part = self._parts[place]
+            if isinstance(part, ir.Hosted) and part.role == "result" and part.family == call.family and place not in self._used:
+                if part.id == call.id:
+                    return place
+                nearest = place if place == index + 1 else nearest
+        return nearest
+
+    def _write_words(self, parts: list[ir.Text | ir.Refusal]) -> None:
+        """Write adjacent words as one message, adjacent texts as one part of it."""
+        if not parts:
+            return
+        content: list[JsonObject] = []
+        run: list[ir.Text] = []
+        for part in parts:
+            if isinstance(part, ir.Text):
+                run.append(part)
+                continue
+            content += [self._encode_texts(run)] if run else []
+            run = []
+            if part.extra:
+                self._losses.extras(part)
+            content.append({"type": "refusal", "refusal": part.text})
+        content += [self._encode_texts(run)] if run else []
+        made_id = self._ids.make("msg", len(self._items))
+        self._items.append({"id": made_id, "type": "message", "role": "assistant", "status": "completed", "content": content})
+
+    def _encode_texts(self, parts: list[ir.Text]) -> JsonObject:
+        losses = self._losses
+        text = "".join(part.text for part in parts)
+        annotations: list[JsonObject] = []
+        for part in parts:
+            if part.extra:
+                losses.extras(part)
+            if part.cache:
+                losses.dropped(part.cache, severity="info")
+            annotations += encode_annotations(part.citations or [], self._length, len(text), losses)
+        self._length += len(text)
+        tokens = encode_logprobs(self._take_tokens(len(text)), losses)
+        return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": tokens}
+
+    def _take_tokens(self, length: int) -> list[ir.TokenLogprob]:
+        """Take as many tokens as the text is long; a token may be a part of a character, so lengths are close, not exact."""
+        taken, seen = 0, 0
+        while taken < len(self._tokens) and seen < length:
+            seen += len(self._tokens[taken].token)
+            taken += 1
+        found, self._tokens = self._tokens[:taken], self._tokens[taken:]
+        return found

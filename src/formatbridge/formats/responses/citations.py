@@ -1,0 +1,139 @@
+"""What accompanies generated text: annotations and token probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import rest
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_URL = frozenset({"type", "url", "title", "start_index", "end_index"})
+_FILE = frozenset({"type", "file_id", "filename", "index"})
+_CONTAINER_FILE = frozenset({"type", "file_id", "filename", "start_index", "end_index"})
+_TOKEN = frozenset({"token", "logprob", "bytes", "top_logprobs"})
+
+
+def decode_annotations(raw: list[JsonObject] | None, src: str) -> tuple[list[ir.Citation] | None, JsonObject | None]:
+    """Read the annotations of a text, places counted from its start. A kind that is not known is left over."""
+    if not raw:
+        return None, None
+    citations: list[ir.Citation] = []
+    leftover: JsonObject = {}
+    for index, item in enumerate(raw):
+        kind = item.get("type")
+        decode = _DECODE_ANNOTATION.get(kind) if isinstance(kind, str) else None
+        if decode:
+            citations.append(decode(item, f"{src}/{index}"))
+        else:
+            leftover[f"annotations/{index}"] = item
+    return citations or None, leftover or None
+
+
+def shift(citations: list[ir.Citation], by: int) -> None:
+    """Count the places of citations that were just read from the start of the whole answer."""
+    for citation in citations:
+        if citation.start is not None:
+            citation.start += by
+        if citation.end is not None:
+            citation.end += by
+
+
+def encode_annotations(citations: list[ir.Citation], start: int, length: int, losses: Ledger) -> list[JsonObject]:
+    """Write the citations of a text that begins at ``start`` of the answer and is ``length`` long, in code points."""
+    return [made for citation in citations if (made := _encode_annotation(citation, start, length, losses)) is not None]
+
+
+def _encode_annotation(citation: ir.Citation, start: int, length: int, losses: Ledger) -> JsonObject | None:
+    if citation.url is None and citation.file_id is None:
+        losses.dropped(citation)
+        return None
+    if citation.extra:
+        losses.extras(citation)
+    if citation.cited_text is not None:
+        losses.dropped(citation, "cited_text")
+    first = 0 if citation.start is None else min(max(citation.start - start, 0), length)
+    last = length if citation.end is None else min(max(citation.end - start, first), length)
+    if citation.url is not None:
+        if citation.file_id is not None:
+            losses.dropped(citation, "file_id")
+        title = citation.title or ""
+        return {"type": "url_citation", "url": citation.url, "title": title, "start_index": first, "end_index": last}
+    return {"type": "file_citation", "file_id": citation.file_id, "filename": citation.title or "", "index": first}
+
+
+def _decode_url(raw: JsonObject, src: str) -> ir.Citation:
+    return ir.Citation(
+        kind="web",
+        url=raw["url"],
+        title=raw.get("title"),
+        start=raw.get("start_index"),
+        end=raw.get("end_index"),
+        src=src,
+        extra=rest(raw, _URL),
+    )
+
+
+def _decode_file(raw: JsonObject, src: str) -> ir.Citation:
+    title, place = raw.get("filename"), raw.get("index")
+    return ir.Citation(kind="file", file_id=raw["file_id"], title=title, start=place, src=src, extra=rest(raw, _FILE))
+
+
+def _decode_container_file(raw: JsonObject, src: str) -> ir.Citation:
+    return ir.Citation(
+        kind="file",
+        file_id=raw["file_id"],
+        title=raw.get("filename"),
+        start=raw.get("start_index"),
+        end=raw.get("end_index"),
+        src=src,
+        extra=rest(raw, _CONTAINER_FILE),
+    )
+
+
+_DECODE_ANNOTATION: dict[str, Callable[[JsonObject, str], ir.Citation]] = {
+    "url_citation": _decode_url,
+    "file_citation": _decode_file,
+    "container_file_citation": _decode_container_file,
+    "file_path": _decode_file,
+}
+
+
+# Token probabilities.
+
+
+def decode_logprobs(raw: list[JsonObject], src: str) -> list[ir.TokenLogprob]:
+    """Read the tokens of a text."""
+    return [_decode_token(item, f"{src}/{index}") for index, item in enumerate(raw)]
+
+
+def encode_logprobs(tokens: list[ir.TokenLogprob], losses: Ledger) -> list[JsonObject]:
+    """Write the tokens of a text, each with its bytes and runners-up."""
+    return [
+        _encode_token(token, losses) | {"top_logprobs": [_encode_token(top, losses) for top in token.top or ()]} for token in tokens
+    ]
+
+
+def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
+    top = raw.get("top_logprobs")
+    return ir.TokenLogprob(
+        token=raw.get("token") or "",
+        logprob=raw.get("logprob") or 0.0,
+        bytes=raw.get("bytes"),
+        top=[_decode_token(item, f"{src}/top_logprobs/{index}") for index, item in enumerate(top)] if top is not None else None,
+        src=src,
+        extra=rest(raw, _TOKEN),
+    )
+
+
+def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:
+    if token.extra:
+        losses.extras(token)
+    return {
+        "token": token.token,
+        "bytes": list(token.token.encode()) if token.bytes is None else token.bytes,
+        "logprob": token.logprob,
+    }

@@ -1,0 +1,235 @@
+"""Items of a conversation in responses: messages, reasoning, calls, results; decode and encode side by side.
+
+What other formats hold in one turn of the model's are items of their own here. They join into one turn, in order, until something
+from the other side comes; results are turns of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._arguments import encode_arguments_text
+from formatbridge.formats._extra import rest
+from formatbridge.formats._parts import drop_citations, encode_opaque
+from formatbridge.formats._signatures import native_token
+from formatbridge.formats.responses.hosted_items import decode_hosted, encode_image
+from formatbridge.formats.responses.ids import ItemIds
+from formatbridge.formats.responses.parts import decode_content, encode_content
+from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_MESSAGE = frozenset({"type", "role", "content"})
+_ANSWER = frozenset({"type", "role", "content", "id"})
+_CALL = frozenset({"type", "id", "call_id", "name", "arguments", "namespace"})
+_CUSTOM_CALL = frozenset({"type", "id", "call_id", "name", "input", "namespace"})
+_RESULT = frozenset({"type", "call_id", "name", "output"})
+
+
+def kind_of(raw: JsonObject) -> str:
+    """Return the type of an item; one without is a message."""
+    kind = raw.get("type")
+    return kind if isinstance(kind, str) else "message" if kind is None else str(kind)
+
+
+def decode_message(raw: JsonObject, src: str) -> ir.Message:
+    """Read a message that is not the model's."""
+    parts = decode_content(raw["content"], f"{src}/content")
+    return ir.Message(role=raw["role"], parts=parts, src=src, extra=rest(raw, _MESSAGE))
+
+
+def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
+    """Write one turn to the end of ``items``: an item for each of its results, calls and thoughts."""
+    if message.extra:
+        losses.extras(message)
+    if message.role == "assistant":
+        encode_answer(message.parts, items, ids, losses)
+        return
+    others: list[ir.Part] = []
+    for part in message.parts:
+        if isinstance(part, ir.ToolResult):
+            items.append(encode_result(part, losses))
+        else:
+            others.append(part)
+    content = encode_content(others, losses) if others else ""
+    if content or any(isinstance(part, ir.Text) for part in others):
+        items.append({"type": "message", "role": "user" if message.role == "tool" else message.role, "content": content})
+
+
+# What the model said, in a request's history or in a response.
+
+
+def decode_answer(raw: JsonObject, src: str, parts: list[ir.Part]) -> JsonObject | None:
+    """Read one item of the model's to the end of ``parts``; return what belongs to no part, by pointer from the root.
+
+    A carried token that belongs to what follows goes to the next part that is not reasoning.
+    """
+    kind = kind_of(raw)
+    found, leftover = _decode_said(raw, src) if kind == "message" else (_decode_item(kind, raw, src), None)
+    if parts and found and _waits(parts[-1]) and not isinstance(found[0], ir.Reasoning | ir.Refusal):
+        found[0] = replace(found[0], signature=parts.pop().signature)  # type: ignore[union-attr]  # only reasoning waits
+    parts += found
+    return leftover
+
+
+def encode_answer(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
+    """Write a turn of the model's for a request's history; adjacent words become one message."""
+    words: list[ir.Text | ir.Refusal] = []
+    for part in parts:
+        match part:
+            case ir.Text() | ir.Refusal():
+                words.append(part)
+                continue
+            case ir.Hosted() | ir.Opaque():
+                text = encode_opaque(part, losses)
+                words += [text] if text else []
+                continue
+        _encode_words(words, items, ids, losses)
+        words = []
+        _encode_other(part, items, ids, losses)
+    _encode_words(words, items, ids, losses)
+
+
+def _decode_said(raw: JsonObject, src: str) -> tuple[list[ir.Part], JsonObject | None]:
+    """Read a message of the model's; what stands beside its content is left over."""
+    parts = decode_content(raw["content"], f"{src}/content", raw.get("id"))
+    return parts, rest(raw, _ANSWER, f"{src}/")
+
+
+def _decode_item(kind: str, raw: JsonObject, src: str) -> list[ir.Part]:
+    decode = _DECODE_ITEM.get(kind)
+    return [decode(raw, src) if decode else decode_hosted(raw, src)]
+
+
+def _waits(part: ir.Part) -> bool:
+    """Say whether a part is but a carried token that belongs to what follows."""
+    return isinstance(part, ir.Reasoning) and part.signature is not None and part.signature.kind == "call" and not part.text
+
+
+def _encode_words(parts: list[ir.Text | ir.Refusal], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
+    """Write adjacent words as one message: a plain text as it is, more in full, as the server itself writes a message."""
+    if not parts:
+        return
+    for part in parts:
+        _note_words(part, losses)
+    if len(parts) == 1 and isinstance(parts[0], ir.Text):
+        items.append({"type": "message", "role": "assistant", "content": parts[0].text})
+        return
+    content = [
+        {"type": "output_text", "text": part.text, "annotations": []}
+        if isinstance(part, ir.Text)
+        else {"type": "refusal", "refusal": part.text}
+        for part in parts
+    ]
+    made_id = ids.make("msg", len(items))
+    items.append({"type": "message", "id": made_id, "role": "assistant", "status": "completed", "content": content})
+
+
+def _note_words(part: ir.Text | ir.Refusal, losses: Ledger) -> None:
+    if part.extra:
+        losses.extras(part)
+    if isinstance(part, ir.Text):
+        if part.citations:
+            drop_citations(part, losses)
+        if part.cache:
+            losses.dropped(part.cache, severity="info")
+        native_token(part.signature, "responses", losses)
+
+
+def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
+    made: JsonObject | None = None
+    if isinstance(part, ir.Reasoning):
+        made = encode_reasoning(part, len(items), ids, losses)
+    elif isinstance(part, ir.ToolCall):
+        native_token(part.signature, "responses", losses)
+        made = encode_call(part, losses)
+    elif isinstance(part, ir.Media):
+        native_token(part.signature, "responses", losses)
+        if part.cache:
+            losses.dropped(part.cache, severity="info")
+        made = encode_image(part, len(items), ids, losses)
+        if made:
+            losses.changed(part, "", {"type": "image_generation_call"}, "weaker_carrier")
+    else:
+        losses.dropped(part, code="orphan", severity="impossible")
+    if made:
+        items.append(made)
+
+
+# Calls and their results.
+
+
+def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
+    """Read a call of a function."""
+    return ir.ToolCall(
+        id=raw["call_id"],
+        name=raw["name"],
+        arguments=raw["arguments"],
+        namespace=raw.get("namespace"),
+        item_id=raw.get("id"),
+        src=src,
+        extra=rest(raw, _CALL),
+    )
+
+
+def _decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
+    return ir.ToolCall(
+        id=raw["call_id"],
+        name=raw["name"],
+        arguments=raw["input"],
+        kind="custom",
+        namespace=raw.get("namespace"),
+        item_id=raw.get("id"),
+        src=src,
+        extra=rest(raw, _CUSTOM_CALL),
+    )
+
+
+def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
+    """Write one tool call without the ids and states that an answer has; a token on it is the caller's business."""
+    if call.extra:
+        losses.extras(call)
+    if call.cache:
+        losses.dropped(call.cache, severity="info")
+    text = encode_arguments_text(call)
+    if call.kind == "custom":
+        made: JsonObject = {"type": "custom_tool_call", "call_id": call.id, "name": call.name, "input": text}
+    else:
+        made = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": text}
+    return made | {"namespace": call.namespace} if call.namespace else made
+
+
+def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
+    """Read what a tool of the caller's gave back. Without an id it answers the call that its place in the input names."""
+    return ir.ToolResult(
+        call_id=raw.get("call_id") or f"call_{src.rpartition('/')[2]}",
+        content=decode_content(raw["output"], f"{src}/output"),
+        name=raw.get("name"),
+        kind="custom" if raw["type"] == "custom_tool_call_output" else "function",
+        src=src,
+        extra=rest(raw, _RESULT),
+    )
+
+
+def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
+    """Write a result as an item of its own."""
+    if result.extra:
+        losses.extras(result)
+    if result.is_error:
+        losses.dropped(result, "is_error")
+    if result.cache:
+        losses.dropped(result.cache, severity="info")
+    native_token(result.signature, "responses", losses)
+    kind = "custom_tool_call_output" if result.kind == "custom" else "function_call_output"
+    return {"type": kind, "call_id": result.call_id, "output": encode_content(result.content, losses)}
+
+
+_DECODE_ITEM: dict[str, Callable[[JsonObject, str], ir.Part]] = {
+    "function_call": decode_call,
+    "custom_tool_call": _decode_custom_call,
+    "reasoning": decode_reasoning,
+}

@@ -1,0 +1,75 @@
+"""Errors of responses: the body of a failed call, and the error inside an answer that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._errors import classify, decode_error_object, encode_error_object
+from formatbridge.formats._extra import rest
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_DETAIL = frozenset({"message", "type", "param", "code"})
+_CODES: Mapping[str, ir.ErrorKind] = {
+    "server_error": "server",
+    "rate_limit_exceeded": "rate_limit",
+    "vector_store_timeout": "timeout",
+}
+_FAULTS = frozenset({
+    "invalid_prompt", "data_residency_mismatch", "bio_policy", "misalignment_policy_violation", "invalid_image", "invalid_image_format",
+    "invalid_base64_image", "invalid_image_url", "image_too_large", "image_too_small", "image_parse_error",
+    "image_content_policy_violation", "invalid_image_mode", "image_file_too_large", "unsupported_image_media_type", "empty_image_file",
+    "failed_to_download_image", "image_file_not_found",
+})  # fmt: skip
+"""Codes inside a failed answer that lay the fault on the request; with those of ``_CODES`` there are no others."""
+_WORDS: Mapping[ir.ErrorKind, str] = {
+    "rate_limit": "rate_limit_exceeded",
+    "timeout": "vector_store_timeout",
+    "invalid_request": "invalid_prompt",
+}
+
+
+def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
+    """Read an error body."""
+    return decode_error_object(body, status=status)
+
+
+def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
+    """Write an error: the HTTP status and the body."""
+    return encode_error_object(error, losses)
+
+
+def decode_failure(raw: JsonObject) -> ir.Error:
+    """Read the error inside an answer that failed; it has no HTTP status."""
+    code, word = raw.get("code"), raw.get("type")
+    kind = "invalid_request" if code in _FAULTS else _CODES.get(str(code)) or classify(None, code=code, word=word)
+    return ir.Error(
+        kind=kind,
+        message=raw.get("message") or "",
+        family="detail",
+        code=code,
+        type=word,
+        param=raw.get("param"),
+        src="/error",
+        extra=rest(raw, _DETAIL),
+    )
+
+
+def encode_failure(error: ir.Error, losses: Ledger) -> JsonObject:
+    """Write the error inside an answer that failed; its codes are a closed set."""
+    if error.extra:
+        losses.extras(error)
+    for name in ("request_id", "retry_after"):
+        if getattr(error, name) is not None:
+            losses.dropped(error, name, "diagnostic", severity="info")
+    if isinstance(error.code, str) and (error.code in _CODES or error.code in _FAULTS):
+        code = error.code
+    else:
+        code = _WORDS.get(error.kind, "server_error")
+        if error.code is not None:
+            losses.changed(error, "code", code, severity="info")
+    made: JsonObject = {"code": code, "message": error.message}
+    return made | {key: value for key, value in (("param", error.param), ("type", error.type)) if value is not None}

@@ -1,0 +1,111 @@
+"""Why an answer of responses ended: a status, a reason where it stopped early, and what its output holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+FINISH: Mapping[str, ir.FinishReason] = {
+    "max_output_tokens": "length",
+    "max_messages": "pause",
+    "content_filter": "content_filter",
+    "steered": "stop",
+}
+"""Reasons of an incomplete answer to ours; any other is ``other``."""
+
+STATUSES: Mapping[str, ir.FinishReason] = {
+    "completed": "stop",
+    "complete": "stop",
+    "incomplete": "pause",
+    "in_progress": "pause",
+    "queued": "pause",
+    "cancelled": "cancelled",
+    "failed": "error",
+}
+"""Statuses to our reasons, where no reason is given."""
+
+WORDS: Mapping[ir.FinishReason, tuple[str, str | None, bool]] = {
+    "stop": ("completed", None, True),
+    "stop_sequence": ("completed", None, False),
+    "length": ("incomplete", "max_output_tokens", True),
+    "context_length": ("incomplete", "max_output_tokens", False),
+    "tool_calls": ("completed", None, True),
+    "content_filter": ("incomplete", "content_filter", True),
+    "refusal": ("incomplete", "content_filter", True),
+    "pause": ("incomplete", None, False),
+    "compaction": ("incomplete", "max_output_tokens", False),
+    "error": ("failed", None, True),
+    "cancelled": ("cancelled", None, True),
+    "other": ("completed", None, False),
+}
+"""Our reasons to the status and its reason, and whether nothing is lost by that."""
+
+_WAITING = frozenset({
+    "function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request",
+})  # fmt: skip
+"""Items that wait for the caller."""
+
+
+def decode_finish(body: JsonObject) -> ir.Finish:
+    """Read why an answer ended. A complete one that waits for the caller ended for calls, one with a refusal refused."""
+    status: str = body.get("status") or "completed"
+    word = (body.get("incomplete_details") or {}).get("reason")
+    if word:
+        reason = FINISH.get(word, "other")
+        return ir.Finish(reason=reason, raw=word, finer=word == "steered" or word not in FINISH)
+    reason = STATUSES.get(status, "stop")
+    if reason == "stop":
+        reason = _reason_of_output(body["output"])
+    return ir.Finish(reason=reason, raw=status, finer=status not in STATUSES)
+
+
+def encode_finish(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> JsonObject:
+    """Write why an answer ended: its status, and for the unfinished and the failed what happened."""
+    if finish is None:
+        return {"status": "completed", "error": None, "incomplete_details": None}
+    status, reason, is_exact = WORDS[finish.reason]
+    if finish.reason == "refusal" and any(isinstance(part, ir.Refusal) for part in parts):
+        status, reason = "completed", None
+    if finish.finer:
+        losses.changed(finish, "reason", reason or status, "finish_reason", severity="info")
+    elif not is_exact:
+        losses.changed(finish, "reason", reason or status, "finish_reason")
+    if finish.stop_sequence is not None:
+        losses.dropped(finish, "stop_sequence", severity="info")
+    if finish.category is not None:
+        losses.dropped(finish, "category", severity="info")
+    if finish.extra:
+        losses.extras(finish)
+    return {
+        "status": status,
+        "error": {"code": "server_error", "message": finish.message or str(finish.raw or "")} if status == "failed" else None,
+        "incomplete_details": {"reason": reason} if reason else None,
+    }
+
+
+def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> ir.Refusal | None:
+    """Return the explanation of a blocked answer as its refusal; in a failed one it is the error, anywhere else it has no place."""
+    if finish is None or finish.message is None or finish.reason == "error":
+        return None
+    if finish.reason in ("content_filter", "refusal") and not any(isinstance(part, ir.Refusal) for part in parts):
+        return ir.Refusal(text=finish.message, src=finish.src)
+    losses.dropped(finish, "message", "diagnostic", severity="info")
+    return None
+
+
+def _reason_of_output(output: list[JsonObject]) -> ir.FinishReason:
+    """Tell from the items of a complete answer why it ended."""
+    kinds = [item.get("type") for item in output]
+    for kind, item in zip(kinds, output, strict=True):
+        if isinstance(kind, str) and (kind in _WAITING or (kind == "tool_search_call" and item.get("execution") == "client")):
+            return "tool_calls"
+    for kind, item in zip(kinds, output, strict=True):
+        content = item.get("content")
+        if kind in (None, "message") and isinstance(content, list) and any(part.get("type") == "refusal" for part in content):
+            return "refusal"
+    return "stop"

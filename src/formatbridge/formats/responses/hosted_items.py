@@ -1,0 +1,231 @@
+"""Items of tools that the server ran, or that only this format has: shared families, images, and all else as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._codec import dumps
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats.responses.ids import ItemIds
+from formatbridge.losses import Ledger
+from formatbridge.options import Severity
+
+JsonObject = dict[str, Any]
+
+SEVERITIES: Mapping[str, Severity] = {
+    "file_search_call": "lossy",
+    "mcp_list_tools": "lossy",
+    "tool_search_call": "lossy",
+    "tool_search_output": "lossy",
+    "function_call_output": "lossy",
+    "custom_tool_call_output": "lossy",
+    "additional_tools": "lossy",
+    "image_generation_call": "lossy",
+}
+"""How grave it is to lose an item that other formats have no counterpart of; one without a row changes what the conversation means."""
+
+_MEDIA_TYPES = {"jpeg": "image/jpeg", "svg": "image/svg+xml"}
+_FORMATS = {"image/png": "png", "image/webp": "webp", "image/jpeg": "jpeg", "image/gif": "gif", "image/svg+xml": "svg"}
+
+_IMAGE = frozenset({"type", "id", "result", "output_format"})
+_CODE = frozenset({"type", "id", "code", "outputs", "status"})
+_MCP = frozenset({"type", "id", "arguments", "name", "server_label", "output", "error", "status"})
+_SEARCH = frozenset({"type", "id", "action", "status"})
+
+
+def decode_hosted(raw: JsonObject, src: str) -> ir.Part:
+    """Read an item that is neither words nor a call of the caller's tools; most stay as they are."""
+    kind = raw.get("type")
+    decode = _DECODE_HOSTED.get(kind) if isinstance(kind, str) else None
+    return (decode(raw, src) if decode else None) or _keep(raw, src)
+
+
+def _keep(raw: JsonObject, src: str) -> ir.Opaque:
+    kind = str(raw.get("type"))
+    return ir.Opaque(format="responses", raw=raw, what=kind, severity=SEVERITIES.get(kind, "impossible"), src=src)
+
+
+# Images that the model drew.
+
+
+def _decode_image(raw: JsonObject, src: str) -> ir.Media | None:
+    data, word = raw.get("result"), raw.get("output_format")
+    if not data:
+        return None
+    mime = _MEDIA_TYPES.get(word, f"image/{word}") if word else None
+    return ir.Media(kind="image", mime=mime, data=data, id=raw.get("id"), src=src, extra=rest(raw, _IMAGE))
+
+
+def encode_image(part: ir.Media, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
+    """Write an image of the model's; it must be there in full. Other media have no place in an answer."""
+    if part.kind != "image" or part.data is None:
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return None
+    if part.extra:
+        losses.extras(part)
+    for name in ("filename", "detail"):
+        if getattr(part, name) not in (None, "auto"):
+            losses.dropped(part, name, severity="info")
+    item: JsonObject = {"type": "image_generation_call", "id": ids.make("ig", index), "status": "completed", "result": part.data}
+    word = _FORMATS.get(part.mime or "")
+    if word is None and part.mime is not None:
+        losses.dropped(part, "mime", severity="info")
+    return item | {"output_format": word} if word else item
+
+
+# Code.
+
+
+def _decode_code(raw: JsonObject, src: str) -> ir.Hosted:
+    outputs = raw.get("outputs") or []
+    logs = [output["logs"] for output in outputs if output.get("type") == "logs"]
+    return ir.Hosted(
+        family="code",
+        role="both",
+        id=raw.get("id") or f"ci_{src.rpartition('/')[2]}",
+        arguments=raw.get("code") or "",
+        output="".join(logs) if logs else None,
+        status=raw.get("status"),
+        src=src,
+        raw=raw,
+        extra=joined(
+            rest(raw, _CODE),
+            {f"outputs/{index}": output for index, output in enumerate(outputs) if output.get("type") != "logs"} or None,
+        ),
+    )
+
+
+def _encode_code(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:
+    """Write a run of code with what it printed; the code counts as Python here."""
+    end = result or call
+    if call.name not in (None, "code_execution"):
+        losses.changed(call, "name", "code_interpreter_call")
+    printed = [text for text in (end.output, end.error) if text is not None]
+    return {
+        "type": "code_interpreter_call",
+        "id": ids.make("ci", index),
+        "status": end.status if end.status in ("completed", "incomplete", "failed") else "completed",
+        "code": call.arguments or "",
+        "container_id": losses.added(f"/output/{index}/container_id", "", "required, and the source has none"),
+        "outputs": [{"type": "logs", "logs": text} for text in printed] or None,
+    }
+
+
+# Remote tool servers.
+
+
+def _decode_mcp(raw: JsonObject, src: str) -> ir.Hosted:
+    error = raw.get("error")
+    return ir.Hosted(
+        family="mcp",
+        role="both",
+        id=raw.get("id") or f"mcp_{src.rpartition('/')[2]}",
+        name=raw["name"],
+        server=raw["server_label"],
+        arguments=raw["arguments"],
+        output=raw.get("output"),
+        error=_error_text(error) if error is not None else None,
+        status=raw.get("status"),
+        src=src,
+        raw=raw,
+        extra=rest(raw, _MCP),
+    )
+
+
+def _error_text(error: str | JsonObject) -> str:
+    """Put the error of a remote tool in words: its message, its text, or the whole of it."""
+    if isinstance(error, str):
+        return error
+    content = error.get("content")
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and isinstance(content[0].get("text"), str):
+        return str(content[0]["text"])
+    if isinstance(content, str):
+        return content
+    return dumps(error).decode()
+
+
+def _encode_mcp(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:
+    del losses  # nothing is added or lost
+    end = result or call
+    error = end.error
+    failure = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": error}]} if error is not None else None
+    return {
+        "type": "mcp_call",
+        "id": ids.make("mcp", index),
+        "status": "completed" if error is None else "failed",
+        "server_label": call.server or "",
+        "name": call.name or "",
+        "arguments": call.arguments or "",
+        "output": end.output,
+        "error": failure,
+    }
+
+
+# Searches of the web.
+
+
+def _decode_search(raw: JsonObject, src: str) -> ir.Hosted:
+    action = raw.get("action") or {}
+    query = action.get("query") or action.get("url") or next(iter(action.get("queries") or ()), None)
+    return ir.Hosted(
+        family="web_search",
+        role="call",
+        id=raw.get("id") or f"ws_{src.rpartition('/')[2]}",
+        name=action.get("type"),
+        arguments=query,
+        status=raw.get("status"),
+        src=src,
+        raw=raw,
+        extra=joined(rest(raw, _SEARCH), _unread_action(action, query)),
+    )
+
+
+def _unread_action(action: JsonObject, query: str | None) -> JsonObject | None:
+    """Return what an action says beside its query."""
+    repeats = ([query], query)
+    return {
+        f"action/{key}": value for key, value in action.items() if key != "type" and value is not None and value not in repeats
+    } or None
+
+
+def _encode_search(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:
+    if result is not None:
+        losses.dropped(result, code="server_history")
+    if call.output is not None:
+        losses.dropped(call, "output", "server_history")
+    query = call.arguments or ""
+    return {
+        "type": "web_search_call",
+        "id": ids.make("ws", index),
+        "status": "completed",
+        "action": {"type": "search", "query": query, "queries": [query]},
+    }
+
+
+_DECODE_HOSTED: dict[str, Callable[[JsonObject, str], ir.Part | None]] = {
+    "image_generation_call": _decode_image,
+    "code_interpreter_call": _decode_code,
+    "mcp_call": _decode_mcp,
+    "web_search_call": _decode_search,
+}
+_ENCODE_HOSTED: dict[str, Callable[[ir.Hosted, ir.Hosted | None, int, ItemIds, Ledger], JsonObject]] = {
+    "code": _encode_code,
+    "mcp": _encode_mcp,
+    "web_search": _encode_search,
+}
+
+
+def encode_hosted(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
+    """Write a call that the server ran, with its result where that stands apart; None for a family that has no item here."""
+    encode = _ENCODE_HOSTED.get(call.family)
+    if encode is None:
+        for part in (call, result):
+            if part:
+                losses.dropped(part, code="server_history")
+        return None
+    for part in (call, result):
+        if part and part.extra:
+            losses.extras(part)
+    return encode(call, result, index, ids, losses)

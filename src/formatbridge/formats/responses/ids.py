@@ -1,0 +1,25 @@
+"""Ids of items that the target demands: by position, so that the same input gets the same ids."""
+
+from __future__ import annotations
+
+from formatbridge.losses import Ledger
+
+
+class ItemIds:
+    """Hands out ids. In a request they are numbered as they are needed; in an answer they hold its id and the item's place."""
+
+    __slots__ = ("_at", "_count", "_losses", "_stem")
+
+    def __init__(self, at: str, stem: str, losses: Ledger) -> None:
+        self._at = at
+        self._stem = stem
+        self._losses = losses
+        self._count = 0
+
+    def make(self, prefix: str, index: int) -> str:
+        """Return an id for the item at ``index`` of the target's list, and note that it was added."""
+        number = index if self._stem else self._count
+        self._count += 1
+        made = f"{prefix}_{self._stem}{number}"
+        self._losses.added(f"{self._at}/{index}/id", made, "required, and the source has none")
+        return made

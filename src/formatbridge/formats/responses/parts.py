@@ -1,0 +1,233 @@
+"""Content parts of responses: text, images and files given to the model, text and refusals that it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, assert_never
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._media import guess_mime, media_kind, read_data_url, write_data_url
+from formatbridge.formats._parts import drop_citations, encode_opaque
+from formatbridge.formats._signatures import native_token
+from formatbridge.formats.responses.citations import decode_annotations
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_DETAILS = frozenset({"auto", "low", "high", "original"})
+_FILE_DETAILS = frozenset({"auto", "low", "high"})
+_TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
+
+_TEXT = frozenset({"type", "text", "prompt_cache_breakpoint"})
+_OUTPUT = frozenset({"type", "text", "annotations"})
+_IMAGE = frozenset({"type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"})
+_FILE = frozenset({"type", "file_data", "file_url", "file_id", "filename", "detail", "prompt_cache_breakpoint"})
+
+
+def decode_content(content: str | list[JsonObject], src: str, item_id: str | None = None) -> list[ir.Part]:
+    """Read content that is text or parts. ``item_id`` is the id of the item around it."""
+    if isinstance(content, str):
+        return [ir.Text(text=content, id=item_id, src=src)]
+    return [decode_part(part, f"{src}/{index}", item_id) for index, part in enumerate(content)]
+
+
+def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
+    """Write what is given to the model; one plain text on its own becomes a string."""
+    made = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
+    if len(parts) == len(made) == 1 and made[0].keys() == {"type", "text"}:
+        text: str = made[0]["text"]
+        return text
+    return made or ""
+
+
+def decode_part(raw: JsonObject, src: str, item_id: str | None = None) -> ir.Part:
+    """Read one content part; a kind that is not known stays as it is."""
+    decode = _DECODE_PART.get(raw["type"]) if isinstance(raw.get("type"), str) else None
+    return decode(raw, src, item_id) if decode else ir.Opaque(format="responses", raw=raw, what=str(raw.get("type")), src=src)
+
+
+def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
+    """Write one part that is given to the model; None where the target has no such part."""
+    match part:
+        case ir.Text():
+            return _encode_text(part, losses)
+        case ir.Media():
+            return _encode_media(part, losses)
+        case ir.Refusal():
+            if part.extra:
+                losses.extras(part)
+            losses.changed(part, "", part.text, "flattened")
+            return {"type": "input_text", "text": part.text}
+        case ir.Opaque() | ir.Hosted():
+            text = encode_opaque(part, losses)
+            return None if text is None else {"type": "input_text", "text": text.text}
+        case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
+            losses.dropped(part, code="orphan", severity="impossible")
+            return None
+        case _:
+            assert_never(part)
+
+
+def _decode_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    return ir.Text(text=raw["text"], cache=_decode_cache(raw, src), id=item_id, src=src, extra=rest(raw, _TEXT))
+
+
+def _decode_output(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    citations, leftover = decode_annotations(raw.get("annotations"), f"{src}/annotations")
+    extra = rest(raw, _OUTPUT)
+    return ir.Text(text=raw["text"], citations=citations, id=item_id, src=src, extra=joined(extra, leftover) if leftover else extra)
+
+
+def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
+    if part.extra:
+        losses.extras(part)
+    if part.citations:
+        drop_citations(part, losses)
+    if part.signature:
+        native_token(part.signature, "responses", losses)
+    return {"type": "input_text", "text": part.text, **encode_cache(part.cache, losses)}
+
+
+def _decode_refusal(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    return ir.Refusal(text=raw["refusal"], id=item_id, src=src, extra=rest(raw, frozenset({"type", "refusal"})))
+
+
+# Images, files, sound.
+
+
+def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    url, file_id = raw.get("image_url"), raw.get("file_id")
+    if url is None and file_id is None:
+        return ir.Opaque(format="responses", raw=raw, what="input_image", src=src)
+    mime, data = (read_data_url(url) or (None, None)) if url is not None else (None, None)
+    extra = rest(raw, _IMAGE)
+    return ir.Media(
+        kind="image",
+        mime=mime,
+        data=data,
+        url=url if data is None else None,
+        file_id=file_id if url is None else None,
+        home="responses",
+        detail=raw.get("detail"),
+        cache=_decode_cache(raw, src),
+        id=item_id,
+        src=src,
+        extra=extra if url is None or file_id is None else joined(extra, {"file_id": file_id}),
+    )
+
+
+def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.filename is not None:
+        losses.dropped(part, "filename", severity="info")
+    detail = part.detail or "auto"
+    if detail not in _DETAILS:
+        detail = losses.changed(part, "detail", "auto")
+    image: JsonObject = {"type": "input_image", "detail": detail}
+    if part.file_id is not None:
+        if part.home not in ("responses", "chat_completions"):
+            losses.dropped(part, code="foreign_id", severity="impossible")
+            return None
+        return image | {"file_id": part.file_id}
+    url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
+    return image | {"image_url": url}
+
+
+def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    content, url, file_id, name = raw.get("file_data"), raw.get("file_url"), raw.get("file_id"), raw.get("filename")
+    if content is None and url is None and file_id is None:
+        return ir.Opaque(format="responses", raw=raw, what="input_file", src=src)
+    mime, data = (read_data_url(content) or (guess_mime(name or ""), content)) if content is not None else (None, None)
+    kind = media_kind(mime) if mime else "document"
+    unread = {"file_url": url if data is not None else None, "file_id": file_id if data is not None or url is not None else None}
+    return ir.Media(
+        kind=kind,  # type: ignore[arg-type]  # one of the four kinds
+        mime=mime,
+        data=data,
+        url=url if data is None else None,
+        file_id=file_id if data is None and url is None else None,
+        home="responses",
+        filename=name,
+        detail=raw.get("detail"),
+        cache=_decode_cache(raw, src),
+        id=item_id,
+        src=src,
+        extra=joined(rest(raw, _FILE), {key: value for key, value in unread.items() if value is not None}),
+    )
+
+
+def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    file: JsonObject = {"type": "input_file"}
+    if part.filename is not None:
+        file["filename"] = part.filename
+    if part.detail in _FILE_DETAILS and part.detail != "auto":
+        file["detail"] = part.detail
+    elif part.detail not in (None, "auto"):
+        losses.dropped(part, "detail")
+    if part.file_id is not None:
+        if part.home not in ("responses", "chat_completions"):
+            losses.dropped(part, code="foreign_id", severity="impossible")
+            return None
+        return file | {"file_id": part.file_id}
+    if part.url is not None:
+        return file | {"file_url": part.url}
+    data = part.data or ""
+    return file | {"file_data": write_data_url(part.mime, data) if part.mime else data}
+
+
+def _decode_audio(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    audio = raw["input_audio"]
+    word = audio.get("format")
+    return ir.Media(
+        kind="audio",
+        mime={"mp3": "audio/mpeg", None: None}.get(word, f"audio/{word}"),
+        data=audio.get("data"),
+        id=item_id,
+        src=src,
+        extra=joined(rest(raw, frozenset({"type", "input_audio"})), rest(audio, frozenset({"data", "format"}), "input_audio/")),
+    )
+
+
+def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.extra:
+        losses.extras(part)
+    if part.signature:
+        native_token(part.signature, "responses", losses)
+    if part.kind in ("audio", "video"):
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return None
+    made = _encode_image(part, losses) if part.kind == "image" else _encode_file(part, losses)
+    return made and made | encode_cache(part.cache, losses)
+
+
+_DECODE_PART: dict[str, Callable[[JsonObject, str, str | None], ir.Part]] = {
+    "input_text": _decode_text,
+    "output_text": _decode_output,
+    "refusal": _decode_refusal,
+    "input_image": _decode_image,
+    "input_file": _decode_file,
+    "input_audio": _decode_audio,
+}
+
+
+# Cache marks.
+
+
+def _decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    mark = raw.get("prompt_cache_breakpoint")
+    if mark is None:
+        return None
+    extra = rest(mark, frozenset({"mode", "ttl"}))
+    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/prompt_cache_breakpoint", extra=extra)
+
+
+def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
+    """Write a cache mark as the member of its part; nothing where there is none."""
+    if mark is None:
+        return {}
+    if mark.extra:
+        losses.extras(mark)
+    ttl = _TTLS.get(mark.ttl, mark.ttl)
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}

@@ -1,0 +1,89 @@
+"""Reasoning items: a summary or the text itself, and one sealed token, which may be another format's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._signatures import decode_token, encode_token
+from formatbridge.formats.responses.ids import ItemIds
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+_ITEM = frozenset({"type", "id", "summary", "content", "encrypted_content"})
+_PART = frozenset({"type", "text"})
+
+
+def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
+    """Read a reasoning item. The text itself goes before a summary of it, which is then left over unless it says the same."""
+    summary, content = raw.get("summary") or [], raw.get("content") or []
+    thought, digest = _join(content), _join(summary)
+    token = raw.get("encrypted_content")
+    leftover = {"summary": summary} if thought and digest and digest != thought else None
+    return ir.Reasoning(
+        text=thought or digest,
+        summary=not thought,
+        signature=decode_token(token, "responses", "encrypted", f"{src}/encrypted_content") if token else None,
+        id=raw.get("id"),
+        src=src,
+        extra=joined(rest(raw, _ITEM), leftover, _unread(content, "content"), None if leftover else _unread(summary, "summary")),
+    )
+
+
+def encode_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
+    """Write reasoning for a request, which takes only its own tokens; None where nothing is left."""
+    signature = part.signature
+    token = signature.token if signature and signature.home == "responses" else None
+    if signature and token is None:
+        losses.dropped(signature if part.text else part, code="foreign_signature")
+    if part.extra:
+        losses.extras(part)
+    return encode_item(part.text, token, index, ids) if part.text or token else None
+
+
+def carry_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger, options: Options) -> JsonObject | None:
+    """Write reasoning for an answer, which keeps other formats' tokens for the next request."""
+    if part.extra:
+        losses.extras(part)
+    token = carry_token(part.signature, losses, options)
+    return encode_item(part.text, token, index, ids) if part.text or token else None
+
+
+def carry_token(
+    signature: ir.Signature | None, losses: Ledger, options: Options, kind: ir.SignatureKind | None = None
+) -> str | None:
+    """Write a token into the sealed slot of an answer. ``kind`` call: it belongs to the item that follows."""
+    if signature is None:
+        return None
+    if signature.home != "responses" and not options.carry_reasoning:
+        losses.dropped(signature, code="foreign_signature")
+        return None
+    return encode_token(signature, "responses", kind=kind)
+
+
+def encode_item(text: str, token: str | None, index: int, ids: ItemIds) -> JsonObject:
+    """Write a reasoning item; an empty summary says that there is only the token."""
+    summary = [{"type": "summary_text", "text": text}] if text else []
+    item: JsonObject = {"type": "reasoning", "id": ids.make("rs", index), "summary": summary}
+    return item | {"encrypted_content": token} if token else item
+
+
+def _join(parts: list[JsonObject]) -> str:
+    if len(parts) == 1:
+        text = parts[0].get("text")
+        return text if isinstance(text, str) else ""
+    return "\n\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+
+
+def _unread(parts: list[JsonObject], at: str) -> JsonObject | None:
+    """Return what the texts of a list leave out; parts of other kinds that have no text, as a whole."""
+    found: JsonObject | None = None
+    for index, part in enumerate(parts):
+        if isinstance(part.get("text"), str):
+            found = joined(found, rest(part, _PART, f"{at}/{index}/"))
+        else:
+            found = joined(found, {f"{at}/{index}": part})
+    return found

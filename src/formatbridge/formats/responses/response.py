@@ -1,0 +1,104 @@
+"""Answers of responses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import rest
+from formatbridge.formats._ids import encode_id
+from formatbridge.formats._protocol import Context
+from formatbridge.formats.responses.answer import OutputEncoder, decode_output
+from formatbridge.formats.responses.errors import decode_failure, encode_failure
+from formatbridge.formats.responses.finish import decode_finish, encode_finish, refusal_of
+from formatbridge.formats.responses.usage import decode_usage, encode_usage
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+_RESPONSE = frozenset({"id", "object", "created_at", "model", "output", "usage", "status", "incomplete_details", "error"})
+_ECHOED = (
+    "background", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id",
+    "prompt_cache_key", "reasoning", "safety_identifier", "store", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p",
+    "truncation", "user",
+)  # fmt: skip
+"""Fields of a request that its answer repeats as they were."""
+_DEMANDED: JsonObject = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+"""Those that an answer must have, and what happens where the request says nothing."""
+
+
+def decode_response(body: JsonObject) -> ir.Response:
+    """Read a whole answer. One that failed has its error beside what came before."""
+    usage, status, error = body.get("usage"), body.get("status"), body.get("error")
+    parts, logprobs, leftover = decode_output(body["output"])
+    finish = decode_finish(body)
+    return ir.Response(
+        format="responses",
+        id=body["id"],
+        model=body.get("model"),
+        created=body.get("created_at"),
+        choices=[ir.Choice(parts=parts, finish=finish, logprobs=logprobs, src="/output", extra=leftover)],
+        usage=decode_usage(usage, "/usage") if usage else None,
+        error=decode_failure(error or {}) if error or status == "failed" else None,
+        extra=rest(body, _RESPONSE),
+    )
+
+
+def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
+    """Write a whole answer; what it repeats of its request comes from ``context``, else it says what happens anyway."""
+    if response.extra:
+        losses.extras(response)
+    made_id = encode_id(response.id, "resp_") or losses.added("/id", "resp_0", "required, and the source has none")
+    first, others = _choices(response)
+    for choice in others:
+        losses.dropped(choice, code="single_answer", severity="impossible")
+    if first.extra:
+        losses.extras(first)
+    if first.refusal_logprobs:
+        losses.dropped(first, "refusal_logprobs")
+    refusal = refusal_of(first.finish, first.parts, losses)
+    ended = encode_finish(first.finish, first.parts, losses)
+    if refusal:
+        first = ir.Choice(parts=[*first.parts, refusal], logprobs=first.logprobs, src=first.src)
+    if response.error:
+        ended = {"status": "failed", "error": encode_failure(response.error, losses), "incomplete_details": None}
+    body: JsonObject = {
+        "id": made_id,
+        "object": "response",
+        "created_at": _encode_created(response, losses, options),
+        **ended,
+        "model": response.model
+        if response.model is not None
+        else losses.added("/model", "", "required, and the source names none"),
+        "output": OutputEncoder(first, f"{made_id.removeprefix('resp_')}_", losses, options).encode(),
+        **_encode_echo(context, losses),
+    }
+    if response.usage:
+        body["usage"] = encode_usage(response.usage, losses)
+    return body
+
+
+def _choices(response: ir.Response) -> tuple[ir.Choice, list[ir.Choice]]:
+    """Return the first answer and the others, which have no place here."""
+    choices = sorted(response.choices, key=lambda choice: choice.index)
+    return (choices[0], choices[1:]) if choices else (ir.Choice(parts=[]), [])
+
+
+def _encode_created(response: ir.Response, losses: Ledger, options: Options) -> int | float:
+    """Write the time of an answer in seconds; nothing reads a clock."""
+    created = response.created
+    if created is None:
+        added: int = losses.added("/created_at", options.created or 0, "required, and the source has none")
+        return added
+    return int(created) if created == int(created) else created
+
+
+def _encode_echo(context: Context | None, losses: Ledger) -> JsonObject:
+    """Repeat what the caller asked for, where the caller spoke this format."""
+    asked = context.body if context and context.source == "responses" else {}
+    made = {key: asked[key] for key in _ECHOED if asked.get(key) is not None}
+    for key, value in _DEMANDED.items():
+        if key not in made:
+            made[key] = losses.added(f"/{key}", value, "required, and the source has none")
+    return made

@@ -1,0 +1,236 @@
+"""Settings of a request: flat ones by table, reasoning and the shape of the answer by function."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._reasoning import encode_effort
+from formatbridge.formats._settings import drop_setting
+from formatbridge.formats._tables import FieldTable, ValueTable
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+SETTINGS = FieldTable(
+    {
+        "temperature": "temperature",
+        "top_p": "top_p",
+        "top_logprobs": "top_logprobs",
+        "max_tokens": "max_output_tokens",
+        "parallel_tool_calls": "parallel_tool_calls",
+        "user": "user",
+        "safety_identifier": "safety_identifier",
+        "metadata": "metadata",
+        "store": "store",
+        "moderation": "moderation",
+        "prompt_cache_key": "prompt_cache_key",
+        "prompt_cache_retention": "prompt_cache_retention",
+    }
+)
+
+TIERS = ValueTable(
+    ("auto", "auto"), ("standard", "default"), ("flex", "flex"), ("scale", "scale"), ("priority", "priority"), ("fast", "fast"),
+    ("ultrafast", "ultrafast"),
+)  # fmt: skip
+
+SHAPED = frozenset({"service_tier", "text", "prompt_cache_options", "context_management", "include", "stream_options"})
+"""Fields of the wire that are no flat settings."""
+
+DONE = frozenset({
+    "tier", "verbosity", "prompt_cache_options", "compact_at", "logprobs", "stream_options", "usage_in_stream", "max_tokens", "store",
+})  # fmt: skip
+"""Canonical settings that ``encode_shaped_settings`` and ``encode_text`` write."""
+
+_LOGPROBS = "message.output_text.logprobs"
+_SEALED = "reasoning.encrypted_content"
+_CACHE = ("mode", "ttl", "comparison_response_id")
+_FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
+_REASONING = frozenset({"effort", "summary", "generate_summary"})
+_EFFORTS = frozenset(get_args(ir.Effort))
+
+
+def decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
+    """Read the settings; the second value is what has no canonical name, by pointer."""
+    names = SETTINGS.canonical
+    settings: JsonObject = {names[key]: value for key, value in body.items() if key in names and value is not None}
+    tier, text = body.get("service_tier"), body.get("text") or {}
+    if tier is not None:
+        settings["tier"] = TIERS.canonical.get(tier, tier)
+    if text.get("verbosity") is not None:
+        settings["verbosity"] = text["verbosity"]
+    if body.get("stream_options"):
+        settings["stream_options"] = body["stream_options"]
+    leftover = joined(
+        rest(text, frozenset({"format", "verbosity"}), "text/"),
+        _decode_cache(body.get("prompt_cache_options"), settings),
+        _decode_include(body.get("include"), settings),
+        _decode_compaction(body.get("context_management"), settings),
+    )
+    return settings, leftover  # type: ignore[return-value]  # built key by key
+
+
+def encode_shaped_settings(request: ir.Request, losses: Ledger) -> JsonObject:
+    """Write the settings that are more than a name and a value."""
+    settings, body = request.settings, JsonObject()
+    limit, store, tier = settings.get("max_tokens"), settings.get("store"), settings.get("tier")
+    if limit:
+        body["max_output_tokens"] = limit
+    if store is not None:
+        body |= _encode_store(request, store, losses)
+    if tier is not None:
+        body |= _encode_tier(request, tier, losses)
+    body |= _encode_cache(request, losses)
+    if settings.get("logprobs"):
+        body["include"] = [_LOGPROBS]
+    if "compact_at" in settings:
+        limit = settings["compact_at"]
+        body["context_management"] = [{"type": "compaction"} | ({"compact_threshold": limit} if limit else {})]
+    options = settings.get("stream_options")
+    if options:
+        body |= _encode_stream_options(request, options, losses)
+    return body
+
+
+def _decode_include(raw: list[str] | None, settings: JsonObject) -> JsonObject | None:
+    """Read what the answer is to hold besides; sealed reasoning comes in any case elsewhere."""
+    leftover: JsonObject = {}
+    for index, word in enumerate(raw or ()):
+        if word == _LOGPROBS:
+            settings["logprobs"] = True
+        elif word != _SEALED:
+            leftover[f"include/{index}"] = word
+    return leftover or None
+
+
+def _decode_compaction(raw: list[JsonObject] | None, settings: JsonObject) -> JsonObject | None:
+    leftover: JsonObject = {}
+    for index, rule in enumerate(raw or ()):
+        if rule["type"] == "compaction" and "compact_at" not in settings:
+            settings["compact_at"] = rule.get("compact_threshold")
+            leftover |= rest(rule, frozenset({"type", "compact_threshold"}), f"context_management/{index}/") or {}
+        else:
+            leftover[f"context_management/{index}"] = rule
+    return leftover or None
+
+
+def _decode_cache(raw: JsonObject | None, settings: JsonObject) -> JsonObject | None:
+    """Read the cache options. To warm the cache and generate nothing is a limit of 0 elsewhere."""
+    if not raw:
+        return None
+    known = {key: raw[key] for key in _CACHE if raw.get(key) is not None}
+    if known:
+        settings["prompt_cache_options"] = known
+    leftover = rest(raw, frozenset({*_CACHE, "prewarm"}), "prompt_cache_options/")
+    if raw.get("prewarm"):
+        limit = settings.get("max_tokens")
+        settings["max_tokens"] = 0
+        return leftover if limit is None else joined(leftover, {"max_output_tokens": limit})
+    return leftover
+
+
+def _encode_cache(request: ir.Request, losses: Ledger) -> JsonObject:
+    given = request.settings.get("prompt_cache_options") or {}
+    made = {key: given[key] for key in ("mode", "ttl") if given.get(key) is not None}
+    for key in given.keys() - {"mode", "ttl"}:
+        losses.dropped(request, f"prompt_cache_options.{key}", severity="info")
+    if request.settings.get("max_tokens") == 0:
+        made["prewarm"] = True
+    return {"prompt_cache_options": made} if made else {}
+
+
+def _encode_store(request: ir.Request, store: bool, losses: Ledger) -> JsonObject:
+    """Write whether to keep the exchange; the word means something else in formats that only log."""
+    if request.format == "chat_completions":
+        return {"store": store}
+    drop_setting(request, "store", store, losses)
+    return {}
+
+
+def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
+    word = TIERS.wire.get(tier)
+    if word is None:
+        drop_setting(request, "tier", tier, losses)
+        return {}
+    return {"service_tier": word}
+
+
+def _encode_stream_options(request: ir.Request, options: JsonObject, losses: Ledger) -> JsonObject:
+    for key in options.keys() - {"include_obfuscation"}:
+        losses.dropped(request, f"stream_options.{key}", severity="info")
+    flag = options.get("include_obfuscation")
+    return {} if flag is None else {"stream_options": {"include_obfuscation": flag}}
+
+
+# Reasoning and the shape of the answer.
+
+
+def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
+    """Read how much to think and what to show of it; words that are not known are left over."""
+    effort, summary, older = raw.get("effort"), raw.get("summary"), raw.get("generate_summary")
+    show = summary if summary is not None else older
+    unread = {
+        "effort": effort if effort not in _EFFORTS else None,
+        "summary": summary if summary not in ("auto", "concise", "detailed") else None,
+        "generate_summary": older if older != show or older not in ("auto", "concise", "detailed") else None,
+    }
+    return ir.ReasoningConfig(
+        effort=effort if effort in _EFFORTS else None,
+        show=show if show in ("auto", "concise", "detailed") else None,
+        src="/reasoning",
+        extra=joined(rest(raw, _REASONING), {key: value for key, value in unread.items() if value is not None}),
+    )
+
+
+def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
+    """Write how much to think and what to show of it; nothing is shown unless asked for."""
+    if config.extra:
+        losses.extras(config)
+    effort = encode_effort(config, losses)
+    made: JsonObject = {"effort": effort} if effort else {}
+    if config.show not in (None, "hide"):
+        made["summary"] = config.show
+    return {"reasoning": made} if made else {}
+
+
+def decode_format(raw: JsonObject) -> ir.OutputFormat:
+    """Read the form that the answer must have; one that is not known is left over."""
+    kind = raw.get("type")
+    if kind not in ("text", "json_object", "json_schema"):
+        return ir.OutputFormat(type="text", src="/text/format", extra={"": raw})
+    return ir.OutputFormat(
+        type=kind,
+        schema=raw.get("schema"),
+        name=raw.get("name"),
+        description=raw.get("description"),
+        strict=raw.get("strict"),
+        src="/text/format",
+        extra=rest(raw, _FORMAT),
+    )
+
+
+def encode_text(request: ir.Request, losses: Ledger) -> JsonObject:
+    """Write what the answer's text is to look like."""
+    made: JsonObject = {}
+    format, verbosity = request.output_format, request.settings.get("verbosity")
+    if format:
+        if format.extra:
+            losses.extras(format)
+        if format.type != "text":
+            made["format"] = _encode_format(format, losses)
+    if verbosity is not None:
+        made["verbosity"] = verbosity
+    return {"text": made} if made else {}
+
+
+def _encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
+    if format.type == "json_object":
+        return {"type": "json_object"}
+    name = format.name or losses.added("/text/format/name", "response", "required, and the source has none")
+    made: JsonObject = {"type": "json_schema", "name": name, "schema": format.schema or {}}
+    if format.description is not None:
+        made["description"] = format.description
+    if format.strict is not None:
+        made["strict"] = format.strict
+    return made

@@ -1,0 +1,188 @@
+"""Where responses keeps canonical fields, and how grave it is to lose the fields of its own."""
+
+from __future__ import annotations
+
+from formatbridge.formats.responses.settings import SETTINGS
+from formatbridge.losses import Own, Spelling
+
+_ECHO = Own("info", "echo")
+_DIAGNOSTIC = Own("info", "diagnostic")
+_COUNTED = Own("info", "accounting")
+_STATE = Own("impossible", "not_portable")
+_STATUS = Own("info", "diagnostic", neutral=("completed",))
+_CALLER = Own(neutral=({"type": "direct"},))
+_CALLERS = Own(neutral=(["direct"],))
+
+_OUTPUTS = range(16)
+_DETAILS = ("input_tokens_details", "prompt_tokens_details")
+
+SPELLING = Spelling(
+    places={
+        **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
+        "Request.max_tokens": ("max_output_tokens", "prompt_cache_options/prewarm"),
+        "Request.tier": ("service_tier",),
+        "Request.verbosity": ("text/verbosity",),
+        "Request.logprobs": ("include",),
+        "Request.compact_at": ("context_management/0/compact_threshold", "context_management/0"),
+        "ReasoningConfig.show": ("summary", "generate_summary"),
+        "Message.effort": ("reasoning/effort",),
+        "FunctionTool.callers": ("allowed_callers",),
+        "CustomTool.callers": ("allowed_callers",),
+        "CustomTool.definition": ("format/definition",),
+        "CustomTool.syntax": ("format/syntax",),
+        "HostedTool.allowed_domains": ("filters/allowed_domains",),
+        "HostedTool.context_size": ("search_context_size",),
+        "McpServer.label": ("server_label",),
+        "McpServer.url": ("server_url",),
+        "McpServer.token": ("authorization",),
+        "McpServer.allowed": ("allowed_tools/tool_names", "allowed_tools"),
+        "McpServer.approval": ("require_approval",),
+        "McpServer.description": ("server_description",),
+        "ToolCall.id": ("call_id",),
+        "ToolCall.item_id": ("id",),
+        "ToolCall.arguments": ("arguments", "input"),
+        "ToolResult.content": ("output",),
+        "Text.citations": ("annotations",),
+        "Citation.title": ("title", "filename"),
+        "Citation.start": ("start_index", "index"),
+        "Citation.end": ("end_index",),
+        "Reasoning.text": ("content", "summary"),
+        "Refusal.text": ("refusal",),
+        "Media.url": ("image_url", "file_url"),
+        "Media.data": ("image_url", "file_data", "input_audio/data", "result"),
+        "Media.mime": ("image_url", "file_data", "input_audio/format", "output_format"),
+        "Hosted.server": ("server_label",),
+        "Hosted.arguments": ("arguments", "code", "action/query", "action/url", "action/queries"),
+        "Hosted.output": ("output", "outputs"),
+        "TokenLogprob.top": ("top_logprobs",),
+        "Choice.logprobs": tuple(f"{index}/content/0/logprobs" for index in _OUTPUTS),
+        "Finish.reason": ("incomplete_details/reason", "status"),
+        "Finish.raw": ("incomplete_details/reason", "status"),
+        "Response.created": ("created_at",),
+        "Usage.input": ("input_tokens", "prompt_tokens"),
+        "Usage.output": ("output_tokens", "completion_tokens"),
+        "Usage.total": ("total_tokens",),
+        "Usage.cache_read": tuple(f"{at}/cached_tokens" for at in _DETAILS),
+        "Usage.cache_write": tuple(f"{at}/cache_write_tokens" for at in _DETAILS),
+        "Usage.cache_write_ttl": tuple(f"{at}/cache_write_tokens_details" for at in _DETAILS),
+        "Usage.reasoning": ("output_tokens_details/reasoning_tokens", "completion_tokens_details/reasoning_tokens"),
+        "Usage.input_modality": _DETAILS,
+        "Usage.output_modality": ("output_tokens_details", "completion_tokens_details"),
+        **{f"Usage.input_modality.{word}": tuple(f"{at}/{word}_tokens" for at in _DETAILS) for word in ("text", "audio", "image")},
+        **{
+            f"Usage.output_modality.{word}": (
+                f"output_tokens_details/{word}_tokens",
+                f"completion_tokens_details/{word}_tokens",
+            )
+            for word in ("text", "audio", "image")
+        },
+        "Error.code": ("error/code", "code"),
+        "Error.type": ("error/type", "type"),
+        "Error.param": ("error/param", "param"),
+        "Error.message": ("error/message", "message", "detail", "error"),
+        "Model.display_name": ("name",),
+        "Model.owner": ("owned_by",),
+        "Model.input_limit": ("context_length",),
+        "Model.retires": ("shutdown_date",),
+    },
+    own={
+        # Requests.
+        "Request.access_programs": Own(),
+        "Request.background": Own(neutral=(False,)),
+        "Request.background_options": Own(),
+        "Request.context_management/*": Own(),
+        "Request.conversation": _STATE,
+        "Request.image": Own(neutral=({"context_compression": "auto"},)),
+        "Request.include/*": Own(),
+        "Request.max_output_tokens": Own("info", "excluded"),
+        "Request.max_tool_calls": Own(),
+        "Request.previous_response_id": _STATE,
+        "Request.prompt": _STATE,
+        "Request.provider": Own(),
+        "Request.truncation": Own(neutral=("disabled",)),
+        "ReasoningConfig.context": Own(neutral=("auto",)),
+        "ReasoningConfig.mode": Own(neutral=("standard",)),
+        # Items.
+        "Message.id": Own("info", "diagnostic"),
+        "Message.phase": Own(),
+        "Message.status": _STATUS,
+        "Message.text": Own("impossible"),
+        "Message./input/*/phase": Own(),
+        "Message./input/*/status": _STATUS,
+        "Choice./output/*/phase": Own(),
+        "Choice./output/*/status": _STATUS,
+        "Text.logprobs": Own("info"),
+        "Reasoning.status": _STATUS,
+        "Reasoning.summary": Own(),
+        "ToolCall.async": Own(neutral=(False,)),
+        "ToolCall.caller": _CALLER,
+        "ToolCall.status": _STATUS,
+        "ToolResult.caller": _CALLER,
+        "ToolResult.created_by": _DIAGNOSTIC,
+        "ToolResult.id": _DIAGNOSTIC,
+        "ToolResult.namespace": Own("info"),
+        "ToolResult.status": _STATUS,
+        "Media.action": Own("info"),
+        "Media.background": Own("info"),
+        "Media.file_id": Own("impossible", "foreign_id"),
+        "Media.quality": Own("info"),
+        "Media.revised_prompt": Own("info"),
+        "Media.size": Own("info"),
+        "Media.status": _STATUS,
+        "Media.svg_usage": _COUNTED,
+        "Hosted.container_id": Own("info", "foreign_id"),
+        "Citation.container_id": Own("info", "foreign_id"),
+        # Tools.
+        "FunctionTool.async": Own(neutral=(False,)),
+        "CustomTool.async": Own(neutral=(False,)),
+        "HostedTool.allowed_callers": _CALLERS,
+        "HostedTool.container": Own("impossible", "foreign_id"),
+        "HostedTool.external_web_access": Own(neutral=(True,)),
+        "HostedTool.return_token_budget": Own(neutral=("default",)),
+        "McpServer.": Own("impossible", kind="changed"),
+        "McpServer.allowed_callers": _CALLERS,
+        "McpServer.connector_id": Own("impossible", "not_portable"),
+        "McpServer.tunnel_id": Own("impossible", "not_portable"),
+        # Answers: what repeats the request, and what tells about the server.
+        **{
+            f"Response.{name}": _ECHO
+            for name in (
+                "access_programs", "conversation", "image", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
+                "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+                "safety_identifier", "tools", "top_logprobs", "user",
+            )
+        },
+        "Response.background": Own("info", "echo", neutral=(False,)),
+        "Response.parallel_tool_calls": Own("info", "echo", neutral=(True,)),
+        "Response.reasoning": Own("info", "echo", neutral=({"effort": None, "summary": None},)),
+        "Response.store": Own("info", "echo", neutral=(True, False)),
+        "Response.temperature": Own("info", "echo", neutral=(1.0, 1)),
+        "Response.text": Own("info", "echo", neutral=({"format": {"type": "text"}},)),
+        "Response.tool_choice": Own("info", "echo", neutral=("auto",)),
+        "Response.top_p": Own("info", "echo", neutral=(1.0, 1)),
+        "Response.truncation": Own("info", "echo", neutral=("disabled",)),
+        **{
+            f"Response.{name}": _DIAGNOSTIC
+            for name in (
+                "billing", "completed_at", "content_filters", "input_transformations", "moderation", "prompt_cache_diagnostics",
+            )
+        },
+        "Response.frequency_penalty": Own("info", "echo", neutral=(0.0, 0)),
+        "Response.presence_penalty": Own("info", "echo", neutral=(0.0, 0)),
+        "Response.service_tier": Own("info", "diagnostic", neutral=("default", "auto")),
+        "Response.tool_usage": _COUNTED,
+        **{
+            f"Usage.{name}": _COUNTED
+            for name in (
+                "context_details", "cost", "cost_details", "cost_in_usd_ticks", "is_byok", "num_server_side_tools_used",
+                "num_sources_used", "server_side_tool_usage_details",
+            )
+        },
+        # Errors.
+        "Error.misalignment": _DIAGNOSTIC,
+        "Error.metadata": _DIAGNOSTIC,
+        "Error.error/misalignment": _DIAGNOSTIC,
+        "Error.error/metadata": _DIAGNOSTIC,
+        "Error.success": Own("info", "diagnostic", neutral=(False,)),
+    },
+)  # fmt: skip

@@ -1,0 +1,209 @@
+"""Tool definitions and tool choice of responses."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats.responses.hosted_tools import HOSTED, decode_hosted_tool, encode_hosted_tool, encode_server
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_COMMON = frozenset({"type", "name", "description", "allowed_callers", "defer_loading"})
+_FUNCTION = _COMMON | {"parameters", "strict", "output_schema"}
+_CUSTOM = _COMMON | {"format"}
+_GRAMMAR = frozenset({"type", "syntax", "definition"})
+
+
+def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
+    """Read one tool; a kind that is not known is the server's own."""
+    kind = raw.get("type")
+    if kind == "function":
+        return _decode_function(raw, src)
+    if kind == "custom":
+        return _decode_custom(raw, src)
+    if kind == "namespace":
+        return _decode_namespace(raw, src)
+    return decode_hosted_tool(raw, src)
+
+
+def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
+    """Write the tools of a request, and the limit on their calls that one of them may bring."""
+    made, body = [], JsonObject()
+    for tool in tools:
+        encoded = _encode_tool(tool, losses)
+        if encoded is not None:
+            made.append(encoded)
+        if isinstance(tool, ir.HostedTool) and tool.max_uses is not None and encoded is not None:
+            uses: int = body.get("max_tool_calls", 0) + tool.max_uses
+            body["max_tool_calls"] = losses.changed(tool, "max_uses", uses, "weaker_carrier")
+    return ({"tools": made} if made else {}) | body
+
+
+def _encode_tool(tool: ir.Tool, losses: Ledger) -> JsonObject | None:
+    match tool:
+        case ir.FunctionTool():
+            return _encode_function(tool, losses)
+        case ir.CustomTool():
+            return _encode_custom(tool, losses)
+        case ir.Namespace():
+            return _encode_namespace(tool, losses)
+        case ir.HostedTool():
+            return encode_hosted_tool(tool, losses)
+        case ir.McpServer():
+            return encode_server(tool, losses)
+        case _:
+            assert_never(tool)
+
+
+def _decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
+    return ir.FunctionTool(
+        name=raw["name"],
+        description=raw.get("description"),
+        parameters=raw.get("parameters"),
+        strict=raw.get("strict"),
+        output_schema=raw.get("output_schema"),
+        defer_loading=raw.get("defer_loading"),
+        callers=raw.get("allowed_callers"),
+        src=src,
+        extra=rest(raw, _FUNCTION),
+    )
+
+
+def _encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
+    made: JsonObject = {"type": "function", "name": tool.name}
+    made |= _encode_common(tool, losses)
+    # Absent counts as true here and as false everywhere else.
+    made |= {"parameters": tool.parameters, "strict": tool.strict or False}
+    return made | ({"output_schema": tool.output_schema} if tool.output_schema is not None else {})
+
+
+def _decode_custom(raw: JsonObject, src: str) -> ir.CustomTool:
+    format = raw.get("format") or {}
+    extra = rest(raw, _CUSTOM)
+    known = format.get("type", "text") in ("text", "grammar")
+    return ir.CustomTool(
+        name=raw["name"],
+        description=raw.get("description"),
+        syntax=format.get("syntax") if known else None,
+        definition=format.get("definition") if known else None,
+        defer_loading=raw.get("defer_loading"),
+        callers=raw.get("allowed_callers"),
+        src=src,
+        extra=joined(extra, rest(format, _GRAMMAR, "format/") if known else {"format": format}),
+    )
+
+
+def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
+    made: JsonObject = {"type": "custom", "name": tool.name} | _encode_common(tool, losses)
+    if tool.definition is not None:
+        made["format"] = {"type": "grammar", "syntax": tool.syntax or "lark", "definition": tool.definition}
+    return made
+
+
+def _encode_common(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> JsonObject:
+    if tool.extra:
+        losses.extras(tool)
+    if tool.cache:
+        losses.dropped(tool.cache, severity="info")
+    made: JsonObject = {"description": tool.description} if tool.description is not None else {}
+    if tool.defer_loading is not None:
+        made["defer_loading"] = tool.defer_loading
+    if tool.callers:
+        kept = [word for word in tool.callers if word in ("direct", "programmatic")]
+        if kept != tool.callers:
+            losses.changed(tool, "callers", kept or None)
+        if kept and kept != ["direct"]:
+            made["allowed_callers"] = kept
+    return made
+
+
+def _decode_namespace(raw: JsonObject, src: str) -> ir.Namespace:
+    tools: list[ir.FunctionTool | ir.CustomTool] = []
+    leftover: JsonObject = {}
+    for index, inner in enumerate(raw["tools"]):
+        tool = decode_tool(inner, f"{src}/tools/{index}")
+        if isinstance(tool, ir.FunctionTool | ir.CustomTool):
+            tools.append(tool)
+        else:
+            leftover[f"tools/{index}"] = inner
+    extra = rest(raw, frozenset({"type", "name", "description", "tools"}))
+    return ir.Namespace(name=raw["name"], tools=tools, description=raw.get("description"), src=src, extra=joined(extra, leftover))
+
+
+def _encode_namespace(tool: ir.Namespace, losses: Ledger) -> JsonObject:
+    if tool.extra:
+        losses.extras(tool)
+    tools = [_encode_tool(inner, losses) for inner in tool.tools]
+    return {"type": "namespace", "name": tool.name, "description": tool.description or "", "tools": tools}
+
+
+# Choice.
+
+
+def decode_tool_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
+    """Read ``tool_choice``: a word, one tool, or a set of allowed tools. A word of some server's own means what it says."""
+    if isinstance(raw, str):
+        if raw in ("none", "auto", "required"):
+            return ir.ToolChoice(mode=raw, src=src)  # type: ignore[arg-type]  # one of the three words
+        return ir.ToolChoice(mode="auto", src=src, extra={"": raw})
+    kind = str(raw.get("type"))
+    if kind == "allowed_tools":
+        return _decode_allowed(raw, src)
+    if kind in ("function", "custom"):
+        return ir.ToolChoice(mode="named", names=[raw["name"]], src=src, extra=rest(raw, frozenset({"type", "name"})))
+    return ir.ToolChoice(mode="hosted", names=[kind], src=src, extra=rest(raw, frozenset({"type"})))
+
+
+def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
+    names, leftover = [], JsonObject()
+    for index, tool in enumerate(raw["tools"]):
+        name = tool.get("name")
+        if tool.get("type") in ("function", "custom") and isinstance(name, str):
+            names.append(name)
+            leftover |= rest(tool, frozenset({"type", "name"}), f"tools/{index}/") or {}
+        else:
+            leftover[f"tools/{index}"] = tool
+    extra = joined(rest(raw, frozenset({"type", "mode", "tools"})), leftover)
+    return ir.ToolChoice(
+        mode="allowed", names=names, inner="required" if raw["mode"] == "required" else "auto", src=src, extra=extra
+    )
+
+
+def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:
+    """Write which tools may or must be called; None where the target cannot say it."""
+    if choice.extra:
+        losses.extras(choice)
+    match choice.mode:
+        case "auto" | "none" | "required":
+            return choice.mode
+        case "named":
+            return _encode_named(choice.names[0], tools)
+        case "allowed":
+            allowed = [_encode_named(name, tools) for name in choice.names]
+            return {"type": "allowed_tools", "mode": choice.inner, "tools": allowed}
+        case "validated":
+            return str(losses.changed(choice, "mode", "auto"))
+        case "hosted":
+            return _encode_hosted_choice(choice, tools, losses)
+        case _:
+            assert_never(choice.mode)
+
+
+def _encode_named(name: str, tools: list[ir.Tool]) -> JsonObject:
+    is_custom = any(isinstance(tool, ir.CustomTool) and tool.name == name for tool in tools)
+    return {"type": "custom" if is_custom else "function", "name": name}
+
+
+def _encode_hosted_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> JsonObject | None:
+    """Write the choice of a server's tool, told by its kind, its name or its server's label."""
+    name = choice.names[0]
+    for tool in tools:
+        if isinstance(tool, ir.HostedTool) and name in (tool.kind, tool.name, tool.family) and tool.family in HOSTED:
+            return {"type": HOSTED[tool.family]}
+        if isinstance(tool, ir.McpServer) and name == tool.label:
+            return {"type": "mcp", "server_label": tool.label}
+    losses.dropped(choice, code="server_tool", severity="impossible")
+    return None

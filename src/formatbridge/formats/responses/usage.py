@@ -1,0 +1,101 @@
+"""Tokens of an answer of responses; cached and reasoning tokens are counted in, as in the canonical model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_NAMES = (
+    ("input_tokens", "prompt_tokens"),
+    ("output_tokens", "completion_tokens"),
+)
+_DETAILS = (
+    ("input_tokens_details", "prompt_tokens_details"),
+    ("output_tokens_details", "completion_tokens_details"),
+)
+_USAGE = frozenset({"total_tokens", *(name for pair in _NAMES + _DETAILS for name in pair)})
+_SENT = frozenset({
+    "cached_tokens", "cache_write_tokens", "cache_write_tokens_details", "text_tokens", "audio_tokens", "image_tokens",
+})  # fmt: skip
+_MADE = frozenset({"reasoning_tokens", "text_tokens", "audio_tokens", "image_tokens"})
+_UNCOUNTED = (
+    "tool_prompt", "input_modality", "output_modality", "cached_modality", "server_tools", "accepted_prediction", "rejected_prediction",
+    "cache_write_ttl",
+)  # fmt: skip
+_TTLS = {"30m": "ttl_30m_tokens", "12h": "ttl_12h_tokens"}
+
+
+def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
+    """Read the usage under the vendor's names or those of chat completions; where both differ, the one that says more."""
+    leftover: JsonObject = {}
+    (sent_count, made_count) = (_either(raw, *names, leftover) or 0 for names in _NAMES)
+    (sent_at, sent), (made_at, made) = (_details(raw, *names, leftover) for names in _DETAILS)
+    split = sent.get("cache_write_tokens_details") or {}
+    ttl = {label: split[key] for label, key in _TTLS.items() if split.get(key) is not None}
+    written = sent.get("cache_write_tokens")
+    return ir.Usage(
+        input=sent_count,
+        output=made_count,
+        total=raw.get("total_tokens"),
+        cache_read=sent.get("cached_tokens"),
+        cache_write=written if written is not None or not ttl else sum(ttl.values()),
+        cache_write_ttl=ttl or None,
+        reasoning=made.get("reasoning_tokens"),
+        input_modality=_modality(sent),
+        output_modality=_modality(made),
+        src=src,
+        extra=joined(
+            rest(raw, _USAGE),
+            leftover,
+            rest(sent, _SENT, f"{sent_at}/"),
+            rest(split, frozenset(_TTLS.values()), f"{sent_at}/cache_write_tokens_details/"),
+            rest(made, _MADE, f"{made_at}/"),
+        ),
+    )
+
+
+def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
+    """Write the usage; both objects of details are demanded, with zeros for what is not known."""
+    if usage.extra:
+        losses.extras(usage)
+    for name in _UNCOUNTED:
+        value = getattr(usage, name)
+        if value and (not isinstance(value, dict) or any(value.values())):
+            losses.dropped(usage, name, "accounting", severity="info")
+    return {
+        "input_tokens": usage.input,
+        "input_tokens_details": {"cached_tokens": usage.cache_read or 0, "cache_write_tokens": usage.cache_write or 0},
+        "output_tokens": usage.output,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning or 0},
+        "total_tokens": usage.total if usage.total is not None else usage.input + usage.output,
+    }
+
+
+def _either(raw: JsonObject, name: str, alias: str, leftover: JsonObject) -> int | None:
+    """Read a count under one of two names: the vendor's, unless it is zero and the other is not."""
+    count, other = raw.get(name), raw.get(alias)
+    if not count and other:
+        return int(other)
+    if other and other != count:
+        leftover[alias] = other
+    return None if count is None else int(count)
+
+
+def _details(raw: JsonObject, name: str, alias: str, leftover: JsonObject) -> tuple[str, JsonObject]:
+    """Read details under one of two names, as ``_either`` does; the first value is where they stand."""
+    details, other = raw.get(name) or {}, raw.get(alias) or {}
+    if not any(details.values()) and any(other.values()):
+        return alias, other
+    if other != details and any(other.values()):
+        leftover |= {f"{alias}/{key}": value for key, value in other.items() if value and details.get(key) != value}
+    return name, details
+
+
+def _modality(details: JsonObject) -> dict[str, int] | None:
+    found = {word: count for word in ("text", "audio", "image") if (count := details.get(f"{word}_tokens"))}
+    return found or None

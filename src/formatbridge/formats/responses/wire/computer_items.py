@@ -1,0 +1,194 @@
+"""Calls of the computer tool: actions at a screen, and the screen after them."""
+
+from typing import Annotated, Literal
+
+from formatbridge.formats._wire import Int, Open, Unknown, Wire
+
+
+class Point(Wire):
+    """A place on the screen, in pixels.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    x: Int
+    y: Int
+
+
+class ClickAction(Wire):
+    """A click.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    button: str
+    """``left``, ``right``, ``wheel``, ``back`` or ``forward``."""
+    type: Literal["click"]
+    x: Int
+    y: Int
+    keys: list[str] | None = None
+    """Keys held down meanwhile; so in the other actions."""
+
+
+class DoubleClickAction(Wire):
+    """A double click.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    keys: list[str] | None = None
+    type: Literal["double_click"]
+    x: Int
+    y: Int
+
+
+class DragAction(Wire):
+    """A drag along a path.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    path: list[Point]
+    type: Literal["drag"]
+    keys: list[str] | None = None
+
+
+class KeypressAction(Wire):
+    """Keys pressed together.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    keys: list[str]
+    type: Literal["keypress"]
+
+
+class MoveAction(Wire):
+    """A move of the pointer.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    type: Literal["move"]
+    x: Int
+    y: Int
+    keys: list[str] | None = None
+
+
+class ScreenshotAction(Wire):
+    """A look at the screen.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    type: Literal["screenshot"]
+
+
+class ScrollAction(Wire):
+    """A scroll at a place.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    scroll_x: Int
+    scroll_y: Int
+    type: Literal["scroll"]
+    x: Int
+    y: Int
+    keys: list[str] | None = None
+
+
+class TypeAction(Wire):
+    """Text typed.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    text: str
+    type: Literal["type"]
+
+
+class WaitAction(Wire):
+    """A pause.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    type: Literal["wait"]
+
+
+ComputerAction = Annotated[
+    ClickAction
+    | DoubleClickAction
+    | DragAction
+    | KeypressAction
+    | MoveAction
+    | ScreenshotAction
+    | ScrollAction
+    | TypeAction
+    | WaitAction
+    | Unknown,
+    Open("type"),
+]
+"""Something done at the computer."""
+
+
+class SafetyCheck(Wire):
+    """A doubt of the server that the caller has to acknowledge.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    id: str
+    code: str | None = None
+    message: str | None = None
+
+
+class ComputerCall(Wire):
+    """What the model wants done at the computer.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    id: str | None = None
+    call_id: str
+    pending_safety_checks: list[SafetyCheck] | None = None
+    status: str | None = None
+    """``in_progress``, ``completed`` or ``incomplete``."""
+    type: Literal["computer_call"]
+    action: ComputerAction | None = None
+    """The preview tool's single action."""
+    actions: list[ComputerAction] | None = None
+    """The computer tool's actions, in order."""
+
+
+class ComputerScreenshot(Wire):
+    """The screen after an action.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    type: Literal["computer_screenshot"]
+    file_id: str | None = None
+    image_url: str | None = None
+
+
+ComputerOutput = Annotated[ComputerScreenshot | Unknown, Open("type")]
+"""What the computer shows."""
+
+
+class ComputerCallOutput(Wire):
+    """What came of a call of the computer tool.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    call_id: str
+    output: ComputerOutput
+    type: Literal["computer_call_output"]
+    id: str | None = None
+    acknowledged_safety_checks: list[SafetyCheck] | None = None
+    status: str | None = None
+    """``in_progress``, ``completed`` or ``incomplete``; a response knows ``failed`` too."""
+    created_by: str | None = None
+    """Responses only."""

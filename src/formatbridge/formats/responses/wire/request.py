@@ -1,0 +1,85 @@
+"""The body of a request."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from formatbridge.formats._wire import Count, Int, Number, Wire
+from formatbridge.formats.responses.wire.items import Item
+from formatbridge.formats.responses.wire.settings import (
+    AccessPrograms,
+    BackgroundOptions,
+    CacheOptions,
+    ContextManagement,
+    Conversation,
+    ImageConfig,
+    Moderation,
+    Prompt,
+    Reasoning,
+    StreamOptions,
+    TextConfig,
+)
+from formatbridge.formats.responses.wire.tools import Tool, ToolChoice
+
+
+class Request(Wire):
+    """A request for one response.
+
+    Nothing is required: a prompt template can supply the model and the input. This format has no ``stop``, ``seed``,
+    ``n``, ``logit_bias``, penalties or ``top_k``.
+    Source: official SDK types, 2026-11; specification, "POST /v1/responses". Seen: ``provider``, in recorded requests.
+    """
+
+    access_programs: AccessPrograms | None = None
+    background: bool | None = None
+    background_options: BackgroundOptions | None = None
+    context_management: list[ContextManagement] | None = None
+    conversation: str | Conversation | None = None
+    """An id or an object with one; excludes ``previous_response_id``."""
+    image: ImageConfig | None = None
+    include: list[str] | None = None
+    """What to add to the answer, such as ``reasoning.encrypted_content`` or ``message.output_text.logprobs``."""
+    input: str | list[Item] | None = None
+    """One user message's text, or items."""
+    instructions: str | None = None
+    """A system text put before the input; not carried over by ``previous_response_id``."""
+    max_output_tokens: Annotated[Int, Field(ge=1)] | None = None
+    """1 or more, reasoning included; the vendor's own least is 16."""
+    max_tool_calls: Count | None = None
+    """Calls of hosted tools in the whole response."""
+    metadata: dict[str, str] | None = None
+    """The caller's own labels; at the vendor 16 of 512 characters at most."""
+    model: str | None = None
+    moderation: Moderation | None = None
+    parallel_tool_calls: bool | None = None
+    previous_response_id: str | None = None
+    prompt: Prompt | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_options: CacheOptions | None = None
+    prompt_cache_retention: str | None = None
+    """``in_memory`` or ``24h``."""
+    reasoning: Reasoning | None = None
+    safety_identifier: str | None = None
+    """A stable mark of the end user; 128 characters at most."""
+    service_tier: str | None = None
+    """``auto``, ``default``, ``flex``, ``scale``, ``priority``, ``fast`` or ``ultrafast``."""
+    store: bool | None = None
+    """Absent counts as true."""
+    stream_options: StreamOptions | None = None
+    temperature: Number | None = None
+    """0 to 2 at the vendor. Not checked: the specification states no bounds here, and a recorded request has -1."""
+    text: TextConfig | None = None
+    tool_choice: str | ToolChoice | None = None
+    """``none``, ``auto``, ``required``, or an object."""
+    tools: list[Tool] | None = None
+    top_logprobs: Annotated[Int, Field(ge=0, le=20)] | None = None
+    """0 to 20."""
+    top_p: Annotated[Number, Field(ge=0, le=1)] | None = None
+    """0 to 1."""
+    truncation: str | None = None
+    """``auto`` or ``disabled``, the default."""
+    user: str | None = None
+    """Deprecated for ``safety_identifier`` and ``prompt_cache_key``."""
+    stream: bool | None = None
+    provider: dict[str, Any] | None = None
+    """Routing wishes of one relay."""

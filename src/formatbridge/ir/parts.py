@@ -1,0 +1,198 @@
+"""What a turn is made of: text, media, reasoning, tool calls and their results, and what only one format can say.
+
+``src`` is the JSON pointer of the node in the body it was decoded from; a node made of a bare string points at that string.
+``extra`` holds what only the source format knows: JSON pointers relative to ``src``, without the leading slash, to values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Format = Literal["chat_completions", "messages", "responses", "generate_content"]
+JsonValue = Any
+JsonObject = dict[str, Any]
+
+SignatureKind = Literal["thinking", "redacted", "encrypted", "thought", "call"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Signature:
+    """An opaque token that proves or holds reasoning; of use only to the format that minted it.
+
+    ``kind``: ``thinking`` signs visible reasoning, ``redacted`` and ``encrypted`` hold hidden reasoning, ``thought`` sits on any part
+    of generate_content, ``call`` belongs to the tool call or text that follows.
+    """
+
+    home: Format
+    kind: SignatureKind
+    token: str
+    src: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class CacheMark:
+    """The prompt up to and including this part may be cached. ``ttl``: ``5m``, ``30m``, ``1h``, ``12h``; None: the server's default."""
+
+    ttl: str | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Citation:
+    """Where a span of an answer's text comes from.
+
+    ``start`` and ``end`` count Unicode code points over the visible text of the whole choice, end exclusive; None: not said.
+    """
+
+    kind: Literal["web", "document", "file", "map", "search"]
+    url: str | None = None
+    title: str | None = None
+    file_id: str | None = None
+    cited_text: str | None = None
+    start: int | None = None
+    end: int | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Text:
+    """Visible text. ``id`` is the item it came in, where the format has items."""
+
+    text: str
+    citations: list[Citation] | None = None
+    logprobs: list[Any] | None = None
+    cache: CacheMark | None = None
+    signature: Signature | None = None
+    id: str | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Media:
+    """An image, a sound, a video or a document; exactly one of ``data``, ``url``, ``file_id``.
+
+    ``data`` is base64, ``mime`` its media type where known. A ``file_id`` is of use only to ``home``, whose servers issued it.
+    ``detail``: ``auto``, ``low``, ``medium``, ``high``, ``original``.
+    """
+
+    kind: Literal["image", "audio", "video", "document"]
+    mime: str | None = None
+    data: str | None = None
+    url: str | None = None
+    file_id: str | None = None
+    home: Format | None = None
+    filename: str | None = None
+    detail: str | None = None
+    transcript: str | None = None
+    cache: CacheMark | None = None
+    signature: Signature | None = None
+    id: str | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Reasoning:
+    """What the model thought. No text and a signature: redacted or encrypted reasoning. ``summary``: a digest, not the thought itself."""
+
+    text: str = ""
+    summary: bool = False
+    signature: Signature | None = None
+    id: str | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Refusal:
+    """The model's own words for declining."""
+
+    text: str
+    id: str | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolCall:
+    """A call of a tool that the caller runs.
+
+    ``arguments`` stay as they were written: text where the source has text, an object where it has one. ``kind`` custom: free text.
+    ``id`` is always set; ``id_made`` says that the source had none. ``item_id`` is the id of the item around it, where there is one.
+    """
+
+    id: str
+    name: str
+    arguments: str | JsonObject
+    kind: Literal["function", "custom"] = "function"
+    namespace: str | None = None
+    id_made: bool = False
+    item_id: str | None = None
+    cache: CacheMark | None = None
+    signature: Signature | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolResult:
+    """What a tool answered. ``name`` is the tool's, where the source says it; ``content`` is text and media."""
+
+    call_id: str
+    content: list[Part]
+    name: str | None = None
+    is_error: bool | None = None
+    kind: Literal["function", "custom"] = "function"
+    cache: CacheMark | None = None
+    signature: Signature | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Hosted:
+    """A call that the server ran itself, or its result, of a family that several formats have.
+
+    ``family``: ``web_search``, ``web_fetch``, ``code``, ``mcp``. ``role``: the call, its result, or both in one item.
+    ``arguments``: the query, URL, code or JSON text. ``output``: text of the result, ``error`` its error text.
+    ``raw`` is the item as its own format spells it; ``extra`` what the named fields leave out.
+    """
+
+    family: Literal["web_search", "web_fetch", "code", "mcp"]
+    role: Literal["call", "result", "both"]
+    id: str
+    name: str | None = None
+    server: str | None = None
+    arguments: str | None = None
+    output: str | None = None
+    error: str | None = None
+    status: str | None = None
+    signature: Signature | None = None
+    src: str = ""
+    raw: JsonObject | None = None
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Opaque:
+    """A part that only one format can say, kept as it stood. ``what`` names it; ``text`` is how others may put it in words."""
+
+    format: Format
+    raw: JsonValue
+    what: str = ""
+    text: str | None = None
+    severity: Literal["info", "lossy", "impossible"] = "lossy"
+    signature: Signature | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+Part = Text | Media | Reasoning | Refusal | ToolCall | ToolResult | Hosted | Opaque
+"""Everything that can stand in a turn."""
+
+Node = Any
+"""Anything with ``src`` and ``extra``: what the ledger takes."""

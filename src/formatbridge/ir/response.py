@@ -1,0 +1,155 @@
+"""What a model answers: choices with parts and an end, usage, errors, and lists of models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from formatbridge.ir.parts import Format, JsonObject, JsonValue, Part
+
+FinishReason = Literal[
+    "stop", "stop_sequence", "length", "context_length", "tool_calls", "content_filter", "refusal", "pause",
+    "compaction", "error", "cancelled", "other",
+]  # fmt: skip
+
+ErrorKind = Literal[
+    "invalid_request", "authentication", "billing", "permission", "not_found", "conflict", "too_large", "rate_limit",
+    "cancelled", "server", "overloaded", "timeout",
+]  # fmt: skip
+
+
+@dataclass(slots=True, kw_only=True)
+class Usage:
+    """Tokens of one answer, inclusive: input counts cached and tool-prompt tokens, output counts reasoning.
+
+    None means that the source did not say; 0 that it said none. ``total`` is as reported. Modalities are lower case words to tokens.
+    ``cache_write_ttl`` splits ``cache_write`` by ``5m``, ``30m``, ``1h``, ``12h``.
+    """
+
+    input: int = 0
+    output: int = 0
+    total: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    cache_write_ttl: dict[str, int] | None = None
+    reasoning: int | None = None
+    tool_prompt: int | None = None
+    input_modality: dict[str, int] | None = None
+    output_modality: dict[str, int] | None = None
+    cached_modality: dict[str, int] | None = None
+    accepted_prediction: int | None = None
+    rejected_prediction: int | None = None
+    server_tools: dict[str, int] | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Finish:
+    """Why an answer ended. ``raw`` is the source's own word; ``message`` its explanation, ``category`` its class of refusal.
+
+    ``finer``: ``raw`` says more than ``reason``, so a format without that word loses something.
+    """
+
+    reason: FinishReason
+    raw: str | int | None = None
+    finer: bool = False
+    message: str | None = None
+    stop_sequence: str | None = None
+    category: str | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class TokenLogprob:
+    """One token of an answer, its natural log probability, its UTF-8 bytes where known, and the runners-up at its place."""
+
+    token: str
+    logprob: float
+    bytes: list[int] | None = None
+    top: list[TokenLogprob] | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Choice:
+    """One answer among ``n``."""
+
+    parts: list[Part]
+    finish: Finish | None = None
+    index: int = 0
+    logprobs: list[TokenLogprob] | None = None
+    refusal_logprobs: list[TokenLogprob] | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Error:
+    """What went wrong on the other side. ``retry_after`` in seconds, ``status`` the HTTP status.
+
+    ``family`` says whose words ``type`` and ``code`` are: ``detail`` (chat_completions, responses), ``messages``, ``status``.
+    """
+
+    kind: ErrorKind
+    message: str
+    family: Literal["detail", "messages", "status"] | None = None
+    status: int | None = None
+    code: str | int | None = None
+    type: str | None = None
+    param: str | None = None
+    request_id: str | None = None
+    retry_after: float | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Response:
+    """A whole answer. ``created`` in seconds since the epoch. ``error`` set: it failed on the way, ``choices`` is what came before."""
+
+    format: Format
+    id: str | None
+    model: str | None
+    choices: list[Choice]
+    created: float | None = None
+    usage: Usage | None = None
+    error: Error | None = None
+    settings: JsonObject = field(default_factory=dict)
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Model:
+    """One model on offer. ``id`` without any ``models/`` prefix; times in seconds since the epoch; limits in tokens."""
+
+    id: str
+    display_name: str | None = None
+    description: str | None = None
+    version: str | None = None
+    created: float | None = None
+    owner: str | None = None
+    input_limit: int | None = None
+    output_limit: int | None = None
+    methods: list[str] | None = None
+    lifecycle: str | None = None
+    retires: JsonValue = None
+    src: str = ""
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class ModelList:
+    """A page of models; ``more``: there are others behind it."""
+
+    format: Format
+    models: list[Model]
+    more: bool | None = None
+    first_id: str | None = None
+    last_id: str | None = None
+    next_page: str | None = None
+    src: str = ""
+    extra: JsonObject | None = None

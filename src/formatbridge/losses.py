@@ -1,0 +1,266 @@
+"""The loss report: what it says, and the ledger in which encoders write it.
+
+Encoders speak of canonical nodes and fields; the report speaks in JSON pointers into the user's own body. The source format says where
+its fields stand (``Spelling``), and a pointer is worked out only when a loss exists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from formatbridge.options import Severity
+
+JsonValue = Any
+
+REASONS: Mapping[str, str] = {
+    "no_counterpart": "the target has no place for it",
+    "unknown_field": "known to its own format alone",
+    "out_of_range": "outside the range of the target",
+    "nearest_value": "the nearest value the target has",
+    "weaker_carrier": "carried, but with less meaning",
+    "foreign_signature": "only the format that minted it can read it",
+    "unsigned_reasoning": "the target takes signed reasoning only",
+    "foreign_id": "the id belongs to another vendor",
+    "unsupported_media": "the target does not take this medium here",
+    "flattened": "written as plain text",
+    "moved": "stands elsewhere in the target",
+    "position_lost": "its place in the turn is lost",
+    "renamed": "the target allows no such name",
+    "wrapped": "free text becomes a JSON argument",
+    "invalid_arguments": "no JSON object, passed on as raw text",
+    "duplicate_keys": "of equal keys only the last counts",
+    "inexact_number": "the target reads numbers as doubles",
+    "too_many": "more than the target takes",
+    "single_answer": "the target gives one answer only",
+    "excluded": "the target refuses it beside another setting",
+    "schema_keyword": "moved into the description",
+    "server_history": "server tool history stays with its vendor",
+    "server_tool": "the target has no such server tool",
+    "orphan": "call and result do not match",
+    "empty": "nothing is left of the turn",
+    "echo": "only repeats the request",
+    "diagnostic": "tells about the server, not the answer",
+    "accounting": "the target does not count this",
+    "finish_reason": "the target ends for fewer reasons",
+    "prefill": "the target may not continue this turn",
+    "span_lost": "the target cites without offsets",
+    "not_portable": "depends on state of the source's server",
+}
+"""Code of a loss to its reason: the same words for the same reason everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One value that the target could not hold as it was.
+
+    ``path`` is a JSON pointer (RFC 6901) into the source body, at the most specific node that lost meaning. ``changed``: the nearest
+    value or a weaker carrier stands in the target; ``dropped``: nothing does. ``info``: the model never sees it, or only cost and labels
+    change; ``lossy``: the output may differ; ``impossible``: the payload no longer means the same.
+    """
+
+    path: str
+    kind: Literal["dropped", "changed"]
+    severity: Severity
+    code: str
+    why: str
+    before: JsonValue = None
+    after: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """A value that the target demands and the source lacks. ``path`` is a JSON pointer into the target body."""
+
+    path: str
+    value: JsonValue
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """How much is lost with a field that only its own format has; ``neutral`` values say what happens anyway and are no loss."""
+
+    severity: Severity = "lossy"
+    code: str = "no_counterpart"
+    neutral: tuple[JsonValue, ...] = ()
+    kind: Literal["dropped", "changed"] = "dropped"
+
+    def is_neutral(self, value: JsonValue) -> bool:
+        """Say whether a value is what happens anyway."""
+        return is_empty(value) or any(value == neutral and type(value) is type(neutral) for neutral in self.neutral)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spelling:
+    """Where a source format keeps canonical fields, and how grave it is to lose the fields of its own.
+
+    ``places``: ``Class.field`` to pointers relative to the node, the first that exists counts; a field that stands under its own name
+    needs no row; one that begins with @ is relative to the node's ``aside``. ``own``: ``Class.pointer`` of a field in ``extra`` to what
+    its loss means; without a row it is lossy. ``snake_case``: the format also takes its keys in snake_case.
+    """
+
+    places: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    own: Mapping[str, Own] = field(default_factory=dict)
+    snake_case: bool = False
+
+
+_INDEX = re.compile(r"(?<=[./])\d+(?=/|$)")
+_UNKNOWN = Own(code="unknown_field")
+_ABSENT = object()
+
+
+class Ledger:
+    """Where encoders write what got lost on the way. It records; it never decides, warns or raises.
+
+    ``dropped``, ``changed`` and ``added`` return the value to use. Writing one pointer twice keeps the first note.
+    """
+
+    __slots__ = ("_additions", "_body", "_losses", "_spelling")
+
+    def __init__(self, body: JsonValue, spelling: Spelling) -> None:
+        self._body = body
+        self._spelling = spelling
+        self._losses: dict[str, Loss] = {}
+        self._additions: dict[str, Addition] = {}
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """The losses so far, without those below a container that is gone as a whole."""
+        gone = {path for path, loss in self._losses.items() if loss.kind == "dropped"}
+        return tuple(loss for path, loss in self._losses.items() if not _is_below(path, gone))
+
+    @property
+    def additions(self) -> tuple[Addition, ...]:
+        """The additions so far."""
+        return tuple(self._additions.values())
+
+    def dropped(self, node: Any, name: str = "", code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
+        """Note that a field of a node is gone; without ``name``, the whole node."""
+        path, before = self._find(node, name)
+        self._note(Loss(path, "dropped", severity, code, REASONS[code], before))
+        aside: str | None = getattr(node, "aside", None)
+        if aside and not name:
+            path, before = self._resolve(aside)
+            self._note(Loss(path, "dropped", severity, code, REASONS[code], before))
+
+    def changed(
+        self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity = "lossy"
+    ) -> JsonValue:
+        """Note that a field of a node becomes ``after`` and return that."""
+        path, before = self._find(node, name)
+        self._note(Loss(path, "changed", severity, code, REASONS[code], before, after))
+        return after
+
+    def added(self, path: str, value: JsonValue, why: str) -> JsonValue:
+        """Note that the target demands ``value`` at ``path`` (a pointer into the target) and return it."""
+        self._additions.setdefault(path, Addition(path, value, why))
+        return value
+
+    def extras(self, node: Any) -> None:
+        """Note every field of a node that only its own format has, as grave as that format says. Neutral values are none."""
+        kind = type(node).__name__
+        for pointer, value in node.extra.items():
+            own = self._own(f"{kind}.{pointer}")
+            if own.is_neutral(value):
+                continue
+            place = pointer if pointer[:1] == "/" else f"{node.src}/{pointer}" if pointer else node.src
+            path, before = resolve(self._body, place, snake_case=self._spelling.snake_case)
+            before = value if before is _ABSENT else before
+            self._note(Loss(path, own.kind, own.severity, own.code, REASONS[own.code], before))
+
+    def _own(self, name: str) -> Own:
+        """Return what the loss of a field means; a row may have a star for any index."""
+        own = self._spelling.own.get(name)
+        return own or self._spelling.own.get(_INDEX.sub("*", name), _UNKNOWN)
+
+    def note(self, losses: Iterable[Loss]) -> None:
+        """Take over losses that were found before the encoder ran."""
+        for loss in losses:
+            self._note(loss)
+
+    def _note(self, loss: Loss) -> None:
+        self._losses.setdefault(loss.path, loss)
+
+    def _find(self, node: Any, name: str) -> tuple[str, JsonValue]:
+        """Turn a canonical place into the pointer and the value in the user's body; the node itself where the field has none.
+
+        ``name`` may go on below a field, after a dot or a slash: ``schema/properties/a``.
+        """
+        if name:
+            inner = _INNER.search(name)
+            places = self._spelling.places.get(f"{type(node).__name__}.{name}", () if inner else (name,))
+            for place in places:
+                path, value = self._resolve(_join(node, place))
+                if value is not _ABSENT:
+                    return path, value
+            if inner:
+                field, before = self._find(node, name[: inner.start()])
+                path, value = self._resolve(f"{field}/{name[inner.end() :]}")
+                return (field, before) if value is _ABSENT else (path, value)
+        path, value = self._resolve(node.src)
+        return path, None if value is _ABSENT else value
+
+    def _resolve(self, pointer: str) -> tuple[str, JsonValue]:
+        return resolve(self._body, pointer, snake_case=self._spelling.snake_case)
+
+
+_INNER = re.compile(r"[./]")
+
+
+def _join(node: Any, place: str) -> str:
+    """Return the pointer of a place: relative to the node, or after an @ to the second object that the node is made of."""
+    if place.startswith("@"):
+        return f"{node.aside}{place[1:]}" if node.aside else f"{node.src}/@"
+    return f"{node.src}/{place}" if place else str(node.src)
+
+
+def is_empty(value: JsonValue) -> bool:
+    """Say whether a value is null or an empty container: nothing that could be lost."""
+    return value is None or (isinstance(value, list | dict) and not value)
+
+
+def escape(key: str) -> str:
+    """Write a key as one step of a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key
+
+
+def unescape(step: str) -> str:
+    """Read one step of a JSON pointer back as a key."""
+    return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
+
+
+def resolve(body: JsonValue, pointer: str, *, snake_case: bool = False) -> tuple[str, JsonValue]:
+    """Follow a pointer through a body; return it in the body's own spelling with the value, or a marker where there is none."""
+    steps: list[str] = []
+    value = body
+    for step in pointer.split("/")[1:]:
+        key = unescape(step)
+        if isinstance(value, dict):
+            if snake_case and key not in value:
+                key = to_snake(key)
+            value = value.get(key, _ABSENT)
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            value = _ABSENT
+        if value is _ABSENT:
+            return pointer, _ABSENT
+        steps.append(escape(key))
+    return "".join(f"/{step}" for step in steps), value
+
+
+def to_snake(key: str) -> str:
+    """Spell a camelCase key in snake_case."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
+
+
+def _is_below(path: str, gone: set[str]) -> bool:
+    end = path.rfind("/")
+    while end >= 0:
+        if path[:end] in gone:
+            return True
+        end = path.rfind("/", 0, end)
+    return False

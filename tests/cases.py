@@ -1,0 +1,105 @@
+"""The worked cases: small payloads with what must come out of them. Read where they are present, from beside the corpus."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from formatbridge.convert import Converted, convert_error, convert_request, convert_response
+from tests.corpus import FOLDER as CORPUS
+from tests.pointers import ABSENT, value_at
+
+FOLDER: Path = CORPUS.parent / "cases"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One worked case as the file has it."""
+
+    id: str
+    source: str
+    target: str
+    kind: str
+    raw: dict[str, Any]
+
+
+@cache
+def cases(name: str) -> tuple[Case, ...]:
+    """Return the cases of ``requests`` or ``responses``; none where the folder is absent."""
+    path = FOLDER / f"{name}.jsonl"
+    if not path.exists():
+        return ()
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    return tuple(Case(row["id"], row["source"], row["target"], row.get("kind", "request"), row) for row in rows)
+
+
+def complaints(case: Case) -> list[str]:
+    """Return what a case demands and does not get."""
+    return _JUDGES[case.kind](case)
+
+
+def _judge_request(case: Case) -> list[str]:
+    row = case.raw
+    made = convert_request(row["input"], source=case.source, target=case.target, model=row.get("source_model"))
+    found = list(_wrong_values(made.body, row["expected_contains"]))
+    found += [f"{pointer} must be absent" for pointer in row["expected_absent"] if value_at(made.body, pointer) is not ABSENT]
+    told = {(loss.path, loss.kind, loss.severity) for loss in made.losses}
+    wanted = {(loss["path"], loss["kind"], loss["severity"]) for loss in row["losses"]}
+    found += [f"loss missing: {loss}" for loss in sorted(wanted - told)] + [
+        f"loss too many: {loss}" for loss in sorted(told - wanted)
+    ]
+    added = {addition.path: addition.value for addition in made.additions}
+    found += [f"addition missing: {path}" for path, value in row.get("additions", {}).items() if added.get(path) != value]
+    if "expected_path" in row and made.path != row["expected_path"]:
+        found.append(f"path is {made.path!r}, expected {row['expected_path']!r}")
+    return found
+
+
+def _judge_response(case: Case) -> list[str]:
+    made = convert_response(case.raw["input"], source=case.source, target=case.target)
+    return list(_wrong_values(made.body, case.raw["expected_contains"])) + _missing_losses(case, made, case.raw["input"])
+
+
+def _judge_error(case: Case) -> list[str]:
+    given = case.raw["input"]
+    made = convert_error(given["body"], source=case.source, target=case.target, status=given["status"])
+    whole = {"status": made.status, "body": made.body}
+    return list(_wrong_values(whole, case.raw["expected_contains"])) + _missing_losses(case, made, given["body"])
+
+
+_JUDGES: dict[str, Callable[[Case], list[str]]] = {
+    "request": _judge_request,
+    "response": _judge_response,
+    "error": _judge_error,
+}
+
+
+def _missing_losses(case: Case, made: Converted, body: Any) -> list[str]:
+    told = {loss.path for loss in made.losses}
+    return [
+        f"loss missing: {path}"
+        for path in case.raw["expected_loss_paths"]
+        if path not in told and not _all_below(path, value_at(body, path), told)
+    ]
+
+
+def _all_below(path: str, value: Any, told: set[str]) -> bool:
+    """Say whether every leaf below a container was reported."""
+    if path in told:
+        return True
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    members = list(inside)
+    return bool(members) and all(_all_below(f"{path}/{key}", item, told) for key, item in members)
+
+
+def _wrong_values(body: Any, expected: dict[str, Any]) -> Iterator[str]:
+    for pointer, wanted in expected.items():
+        found = value_at(body, pointer)
+        if found is ABSENT:
+            yield f"{pointer} is absent, expected {json.dumps(wanted)[:200]}"
+        elif found != wanted:
+            yield f"{pointer} is {json.dumps(found, default=str)[:200]}, expected {json.dumps(wanted)[:200]}"

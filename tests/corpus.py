@@ -1,0 +1,85 @@
+"""Access to the recorded traffic: bodies of real calls, which lie outside this repository.
+
+The folder is named by ``FORMATBRIDGE_CORPUS``; without it, ``shared/corpus`` beside the project's folder.
+"""
+
+import functools
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(os.environ.get("FORMATBRIDGE_CORPUS") or Path(__file__).parents[2] / "shared" / "corpus").resolve()
+
+requires_corpus = pytest.mark.skipif(
+    not (FOLDER / "index.jsonl").is_file(),
+    reason=f"no recorded traffic in {str(FOLDER)!r}; FORMATBRIDGE_CORPUS names the folder",
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One recorded body, and what the index says about it."""
+
+    id: str
+    path: str
+    """Relative to the corpus folder."""
+    format: str
+    kind: str
+    """request, response, stream, error or models."""
+    model: str | None
+    url_model: str | None
+    """The model named in the URL; generate_content only."""
+    http_status: int | None
+    """None for requests, and where the source did not keep it."""
+    streaming: bool
+    framing: str
+    """json, sse or json_array."""
+    provenance: str
+    """recorded, recorded_values, recorded_reframed, or curated: edited on purpose, at times broken."""
+    tags: tuple[str, ...]
+
+    @property
+    def is_curated(self) -> bool:
+        return self.provenance == "curated"
+
+    def bytes(self) -> bytes:
+        return (FOLDER / self.path).read_bytes()
+
+    def json(self) -> Any:
+        return json.loads(self.bytes())
+
+
+def entries(format: str | None = None, kind: str | None = None) -> Iterator[Entry]:
+    """Yield the recorded bodies, in the index's order; none where there is no corpus."""
+    for entry in _index():
+        if format in (None, entry.format) and kind in (None, entry.kind):
+            yield entry
+
+
+@functools.cache
+def _index() -> tuple[Entry, ...]:
+    index = FOLDER / "index.jsonl"
+    if not index.is_file():
+        return ()
+    return tuple(_entry(json.loads(line)) for line in index.read_text("utf-8").splitlines())
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    return Entry(
+        id=row["id"],
+        path=row["path"],
+        format=row["format"],
+        kind=row["kind"],
+        model=row["model"],
+        url_model=row.get("url_model"),
+        http_status=row["http_status"],
+        streaming=row["streaming"],
+        framing=row["framing"],
+        provenance=row["provenance"],
+        tags=tuple(row["tags"]),
+    )

@@ -1,0 +1,113 @@
+"""Convert the recorded traffic, ask the official types and print what they refuse: ``python -m tests.judges_run --target messages``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from typing import Any, NamedTuple
+
+from formatbridge import formats
+from formatbridge.errors import InvalidPayloadError
+from tests.corpus import Entry, entries
+from tests.judges import baseline_problems, problems, shape
+from tests.laws import converter, through_itself
+
+
+class Row(NamedTuple):
+    """What is counted: a way between two formats, and a problem's shape there."""
+
+    way: str
+    shape: str
+
+
+def main() -> None:
+    """Print problems by direction and shape, worst first, each with a file that shows it."""
+    given = _parser().parse_args()
+    found: Counter[Row] = Counter()
+    examples: dict[Row, str] = {}
+    conversions, start = 0, time.perf_counter()
+    for entry in islice(_whole_bodies(given.source, given.kind, given.match), given.limit):
+        for target in formats.FORMATS:
+            is_wanted = given.target in (None, target) and (target == entry.format) == given.self
+            if not is_wanted or not _loads(entry.format, target):
+                continue
+            conversions += 1
+            for row, detail in _rows(entry, target, is_gross=given.gross).items():
+                found[row] += 1
+                examples.setdefault(row, f"{entry.path}  {detail}")
+    for row, count in found.most_common(given.rows):
+        print(f"{count:5} {row.way} | {row.shape}\n        {examples[row][:300]}")
+    took = time.perf_counter() - start
+    print(f"{conversions} conversions, {found.total()} problems of {len(found)} shapes, {took:.0f} s")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", choices=formats.FORMATS)
+    parser.add_argument("--target", choices=formats.FORMATS)
+    parser.add_argument("--kind", choices=("request", "response", "error", "models"), help="default: all of them")
+    parser.add_argument("--match", default="", help="only files whose path contains this")
+    parser.add_argument("--limit", type=int, help="how many files to convert")
+    parser.add_argument("--rows", type=int, default=60, help="how many shapes to print")
+    parser.add_argument("--self", action="store_true", help="decode and encode in the format itself")
+    parser.add_argument("--gross", action="store_true", help="also what the target's own recorded bodies show")
+    return parser
+
+
+def _whole_bodies(source: str | None, kind: str | None, match: str) -> Iterator[Entry]:
+    for entry in entries(source, kind):
+        if entry.kind != "stream" and entry.framing != "sse" and match in entry.path:
+            yield entry
+
+
+def _rows(entry: Entry, target: str, *, is_gross: bool) -> dict[Row, str]:
+    """Convert one file and return the shapes of its problems, each once, with the first problem in full."""
+    way = f"{entry.kind} {entry.format} -> {target}"
+    rows: dict[Row, str] = {}
+    body = entry.json()
+    for value in body if isinstance(body, list) and entry.kind != "error" else [body]:
+        for told, detail in _complaints(entry, value, target, is_gross=is_gross):
+            rows.setdefault(Row(way, told), detail)
+    return rows
+
+
+def _complaints(entry: Entry, value: Any, target: str, *, is_gross: bool) -> Iterator[tuple[str, str]]:
+    """Yield shapes and problems; a body that is refused on the way in has none, a conversion that raises has one."""
+    try:
+        made = (through_itself if target == entry.format else converter)(entry)(value, target)
+    except InvalidPayloadError:
+        return
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        yield f"raises {type(error).__name__}: {error!s:.80}", f"{where.filename}:{where.lineno}"
+        return
+    known = frozenset() if is_gross else baseline_problems(target, made.kind)
+    for problem in problems(target, made.kind, made.body):
+        if shape(problem) not in known:
+            yield shape(problem), problem
+
+
+@cache
+def _loads(*names: str) -> bool:
+    """Say whether the formats can be imported and convert; print, once, why not."""
+    for name in names:
+        try:
+            formats.load(name).TOOL_RULES  # noqa: B018  # what a half-written format lacks
+        except (ImportError, AttributeError, SyntaxError) as error:
+            _regret(name, str(error))
+            return False
+    return True
+
+
+@cache
+def _regret(name: str, why: str) -> None:
+    print(f"{name} cannot be loaded: {why}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Run the laws over the recorded traffic and print the worst places: ``python -m tests.laws_run --source messages``."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+import traceback
+from collections import Counter
+
+from formatbridge import formats
+from tests.corpus import Entry, entries
+from tests.laws import converter, home_again, nothing_is_silent, report_is_precise, through_itself
+
+_INDEX = re.compile(r"/\d+(?=/|$)")
+
+
+def main() -> None:
+    """Print breaches by law, direction and place, worst first."""
+    parser = argparse.ArgumentParser()
+    for name in ("--source", "--target", "--kind", "--match"):
+        parser.add_argument(name)
+    parser.add_argument("--limit", type=int, default=10**9)
+    parser.add_argument("--per-place", type=int, default=2)
+    parser.add_argument("--rows", type=int, default=60)
+    parser.add_argument("--self", action="store_true", help="decode and encode in the format itself")
+    given = parser.parse_args()
+    found: Counter[tuple[str, ...]] = Counter()
+    examples: dict[tuple[str, ...], str] = {}
+    bodies, start = 0, time.perf_counter()
+    for entry in entries(given.source, given.kind):
+        if entry.kind == "stream" or entry.path.endswith(".sse") or (given.match and given.match not in entry.path):
+            continue
+        bodies += 1
+        if bodies > given.limit:
+            break
+        for row, detail in rows_of(entry, given.target, given.per_place, given.self):
+            found[row] += 1
+            examples.setdefault(row, f"{entry.path}  {detail}")
+    for row, count in found.most_common(given.rows):
+        print(f"{count:5} {' | '.join(row)}\n        {examples[row][:300]}")
+    print(f"{bodies} bodies, {sum(found.values())} breaches in {len(found)} places, {time.perf_counter() - start:.0f} s")
+
+
+def rows_of(entry: Entry, only: str | None, per_place: int, itself: bool) -> list[tuple[tuple[str, ...], str]]:
+    """Return the breaches of one body as rows to count."""
+    body, convert = entry.json(), through_itself(entry) if itself else converter(entry)
+    rows: list[tuple[tuple[str, ...], str]] = []
+    for target in formats.FORMATS:
+        if only not in (None, target) or (itself and target != entry.format):
+            continue
+        way = f"{entry.kind} {entry.format} -> {target}"
+        try:
+            if target == entry.format and not itself:
+                breaches = [*home_again(body, target, convert)]
+            else:
+                breaches = [
+                    *report_is_precise(body, target, convert),
+                    *nothing_is_silent(body, target, convert, per_place),
+                ]
+            rows += [((breach.law, way, _INDEX.sub("/*", breach.path)), breach.detail) for breach in breaches]
+        except Exception as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            rows.append((("0 raised", way, f"{type(error).__name__} {str(error)[:80]}"), f"{where.name}:{where.lineno}"))
+    return rows
+
+
+if __name__ == "__main__":
+    main()

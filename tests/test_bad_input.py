@@ -1,0 +1,164 @@
+"""What is not of its format is refused with the format, the pointer and what was expected, quickly and with nothing half done."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+REQUESTS: dict[str, dict[str, Any]] = {
+    "chat_completions": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
+    "messages": {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]},
+    "responses": {"model": "m", "input": [{"role": "user", "content": "hi"}]},
+    "generate_content": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
+}
+"""The smallest request of each format."""
+
+PAIRS = [(source, target) for source in fb.FORMATS for target in fb.FORMATS if source != target]
+
+
+def _convert(body: Any, source: str = "chat_completions", target: str = "messages") -> fb.ConvertedRequest:
+    return fb.convert_request(body, source=source, target=target, model="m" if source == "generate_content" else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"", "is not JSON"),
+        (b"{", "is not JSON"),
+        (b"[]", "is an array, expected an object"),
+        (b'"x"', "expected an object"),
+        (b"null", "is null, expected an object"),
+        (b"\xff\xfe", "is not UTF-8 at byte 0"),
+        (b'{"model": NaN}', "NaN"),
+        (b'{"model":"m","messages":[],"temperature":Infinity}', "Infinity"),
+        (b'{"model":"m","messages":[{"role":"user","content":"\\ud800"}]}', "lone surrogate"),
+    ],
+)
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_text_that_is_no_json_object_is_refused(text: bytes, told: str, source: str) -> None:
+    """A proxy got an HTML page, half a body, or a number that JSON does not have."""
+    target = next(name for name in fb.FORMATS if name != source)
+
+    with pytest.raises(fb.InvalidPayloadError) as caught:
+        _convert(text, source, target)
+
+    assert told in str(caught.value)
+    assert caught.value.format == source
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        ("/temperature", float("nan"), "is nan, expected a finite number"),
+        ("/temperature", 3, "is 3, expected 2.0 or less"),
+        ("/temperature", "1", "is the string '1', expected a number"),
+        ("/max_tokens", 10**30, "expected 9223372036854775807 or less"),
+        ("/max_tokens", -1, "is -1, expected"),
+        ("/max_tokens", True, "is true, expected an integer"),
+        ("/n", 0, "is 0, expected 1 or more"),
+        ("/messages/0/role", "boss", "is the string 'boss', expected one of"),
+        ("/messages/0/content", 5, "is 5, expected a string or an array"),
+        ("/messages/0/content", "\ud800", "holds a lone surrogate"),
+        ("/metadata", {1: "x"}, "has the key 1, expected a string"),
+        ("/metadata", {"x": b"x"}, "is a bytes, expected a JSON value"),
+    ],
+)
+def test_a_wrong_leaf_is_named_with_what_was_expected(path: str, value: Any, told: str) -> None:
+    """Whoever reads the message can mend the body without opening the documentation."""
+    body = copy.deepcopy(REQUESTS["chat_completions"])
+    *way, last = path.split("/")[1:]
+    place: Any = body
+    for step in way:
+        place = place[int(step)] if isinstance(place, list) else place[step]
+    place[last] = value
+
+    with pytest.raises(fb.InvalidPayloadError) as caught:
+        _convert(body)
+
+    assert caught.value.problems[0][0] in (path, f"{path}/x")
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_hundred_thousand_levels_of_nesting_are_refused(source: str, target: str) -> None:
+    """Somebody sends a bomb as a schema, as metadata or as a field that nobody knows."""
+    for text in (_nested(100_000), _nested(600)):
+        body = json.dumps(REQUESTS[source]).encode()[:-1] + b',"metadata":' + text + b"}"
+        with pytest.raises(fb.InvalidPayloadError, match="levels deep"):
+            _convert(body, source, target)
+
+
+def _nested(levels: int) -> bytes:
+    return b'{"a":' * levels + b"1" + b"}" * levels
+
+
+@pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
+@pytest.mark.parametrize("arguments", ['{"a":' * 100_000, _nested(100_000).decode(), "[1]", '"x"', "null", '{"a":NaN}', '{"a":1e400}'])
+def test_arguments_that_are_no_object_are_passed_on_as_text_and_reported(arguments: str, target: str) -> None:
+    """A model was cut in the middle of a call, or wrote nonsense; nothing is repaired in silence."""
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+
+    made = _convert({"model": "m", "messages": messages}, target=target)
+
+    if target == "responses":
+        assert made.body["input"][1]["arguments"] == arguments
+    else:
+        assert json.dumps({"raw_arguments": arguments}) in json.dumps(made.body)
+        assert any(loss.path.endswith("/function/arguments") for loss in made.losses)
+
+
+@pytest.mark.parametrize("target", ["messages", "generate_content"])
+def test_equal_keys_in_arguments_are_reported(target: str) -> None:
+    """A model wrote a key twice: the last one counts, and the report says so."""
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"a":1,"a":2}'}}
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+
+    made = _convert({"model": "m", "messages": messages}, target=target)
+
+    assert [loss.code for loss in made.losses if loss.path.endswith("/arguments")] == ["duplicate_keys"]
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_inputs_are_never_changed(source: str, target: str) -> None:
+    """A caller sends the same history again and again."""
+    body = REQUESTS[source]
+    before = copy.deepcopy(body)
+
+    made = _convert(body, source, target)
+    made.body["x"] = 1
+
+    assert body == before
+
+
+def test_a_source_must_be_named_unless_the_body_is_a_model() -> None:
+    """Guessing a format in silence would be a default nobody is told about."""
+    with pytest.raises(fb.ConfigurationError, match="source is missing"):
+        fb.convert_request(REQUESTS["messages"], target="responses")
+    with pytest.raises(fb.UnknownFormatError, match="unknown format 'chat'"):
+        fb.convert_request(REQUESTS["messages"], source="chat", target="responses")
+
+
+def test_keys_that_look_like_python_are_data() -> None:
+    """A key is never used to reach an attribute."""
+    body = {**REQUESTS["chat_completions"], "__class__": "x", "model_config": {"extra": 1}, "": "y", "self": 1, "copy": 2}
+
+    home = fb.convert_request(body, source="chat_completions", target="chat_completions")
+    there = _convert(body)
+
+    assert home.body == body
+    assert {loss.path for loss in there.losses} >= {"/__class__", "/model_config", "/", "/self", "/copy"}
+
+
+def test_a_body_of_a_hundred_megabytes_is_shared_not_copied() -> None:
+    """An image in a data URL crosses without being decoded, and text without being copied."""
+    text = "x" * 100_000_000
+
+    made = _convert({"model": "m", "messages": [{"role": "user", "content": text}]})
+
+    assert made.body["messages"][0]["content"] is text
