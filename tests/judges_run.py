@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from formatbridge import formats
 from formatbridge.errors import InvalidPayloadError
-from tests.corpus import Entry, entries
 from tests.judges import baseline_problems, problems, shape
-from tests.laws import converter, through_itself
+from tests.laws import Sample, recorded, through_itself
 
 
 class Row(NamedTuple):
@@ -39,7 +38,7 @@ def main() -> None:
             conversions += 1
             for row, detail in _rows(entry, target, is_gross=given.gross).items():
                 found[row] += 1
-                examples.setdefault(row, f"{entry.path}  {detail}")
+                examples.setdefault(row, f"{entry.id}  {detail}")
     for row, count in found.most_common(given.rows):
         print(f"{count:5} {row.way} | {row.shape}\n        {examples[row][:300]}")
     took = time.perf_counter() - start
@@ -59,28 +58,27 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _whole_bodies(source: str | None, kind: str | None, match: str) -> Iterator[Entry]:
-    for entry in entries(source, kind):
-        if entry.kind != "stream" and entry.framing != "sse" and match in entry.path:
-            yield entry
+def _whole_bodies(source: str | None, kind: str | None, match: str) -> Iterator[Sample]:
+    return (entry for entry in recorded(source, kind) if match in entry.id)
 
 
-def _rows(entry: Entry, target: str, *, is_gross: bool) -> dict[Row, str]:
+def _rows(entry: Sample, target: str, *, is_gross: bool) -> dict[Row, str]:
     """Convert one file and return the shapes of its problems, each once, with the first problem in full."""
     way = f"{entry.kind} {entry.format} -> {target}"
     rows: dict[Row, str] = {}
-    body = entry.json()
+    body = entry.body
     for value in body if isinstance(body, list) and entry.kind != "error" else [body]:
         for told, detail in _complaints(entry, value, target, is_gross=is_gross):
             rows.setdefault(Row(way, told), detail)
     return rows
 
 
-def _complaints(entry: Entry, value: Any, target: str, *, is_gross: bool) -> Iterator[tuple[str, str]]:
-    """Yield shapes and problems; a body that is refused on the way in has none, a conversion that raises has one."""
+def _complaints(entry: Sample, value: Any, target: str, *, is_gross: bool) -> Iterator[tuple[str, str]]:
+    """Yield shapes and problems; a conversion that refuses the body or breaks is one problem, so that nothing passes unjudged."""
     try:
-        made = (through_itself if target == entry.format else converter)(entry)(value, target)
-    except InvalidPayloadError:
+        made = (through_itself(entry) if target == entry.format else entry.convert)(value, target)
+    except InvalidPayloadError as error:
+        yield f"refused on the way in, as {error.format} {error.kind}", str(error)
         return
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
@@ -98,8 +96,8 @@ def _loads(*names: str) -> bool:
     for name in names:
         try:
             formats.load(name).TOOL_RULES  # noqa: B018  # what a half-written format lacks
-        except (ImportError, AttributeError, SyntaxError) as error:
-            _regret(name, str(error))
+        except Exception as error:
+            _regret(name, f"{type(error).__name__}: {error}")
             return False
     return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -9,11 +10,21 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from formatbridge import formats
-from formatbridge.convert import Converted, Report, check, convert_error, convert_models, convert_request, convert_response
+from formatbridge.convert import (
+    Converted,
+    ConvertedError,
+    Report,
+    check,
+    convert_error,
+    convert_models,
+    convert_request,
+    convert_response,
+)
 from formatbridge.errors import FormatBridgeError
-from formatbridge.losses import Ledger
+from formatbridge.losses import Ledger, Loss
 from formatbridge.options import Options
-from tests.corpus import Entry
+from tests.corpus import entries
+from tests.normal import normal_form, without
 from tests.pointers import is_at_or_below, leaves, value_at, with_value
 
 Convert = Callable[[Any, str], Converted]
@@ -34,21 +45,49 @@ class Breach:
     detail: str
 
 
-def converter(entry: Entry) -> Convert:
-    """Return the conversion of the entry's kind, with what the URL said of it."""
-    source = entry.format
-    if entry.kind == "request":
-        model = (entry.url_model or entry.model or "m") if source == "generate_content" else None
-        return lambda body, target: convert_request(body, source=source, target=target, model=model)
-    if entry.kind == "response":
-        return lambda body, target: convert_response(body, source=source, target=target)
-    if entry.kind == "models":
-        return lambda body, target: convert_models(body, source=source, target=target)
-    status = entry.http_status or 400
-    return lambda body, target: convert_error(body, source=source, target=target, status=status)
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A body to put to the laws, with all that is needed to convert it."""
+
+    id: str
+    format: str
+    kind: str
+    body: Any
+    model: str | None = None
+    status: int = 400
+
+    def __str__(self) -> str:
+        return self.id
+
+    def convert(self, body: Any, target: str, options: Options | None = None) -> Converted:
+        """Convert a body of this sample's format."""
+        return _convert(body, self.format, target, self, options)
+
+    def back(self, made: Converted) -> Converted:
+        """Bring a converted body home to this sample's format."""
+        return _convert(made.body, made.target, self.format, self, None)
 
 
-def through_itself(entry: Entry) -> Convert:
+def _convert(body: Any, source: str, target: str, like: Sample, options: Options | None) -> Converted:
+    if like.kind == "request":
+        model = like.model or "m" if source == "generate_content" else None
+        return convert_request(body, source=source, target=target, model=model, options=options)
+    if like.kind == "response":
+        return convert_response(body, source=source, target=target, options=options)
+    if like.kind == "models":
+        return convert_models(body, source=source, target=target, options=options)
+    return convert_error(body, source=source, target=target, status=like.status, options=options)
+
+
+def recorded(format: str | None = None, kind: str | None = None) -> Iterator[Sample]:
+    """Yield the recorded bodies that are whole."""
+    for entry in entries(format, kind):
+        if entry.kind != "stream" and not entry.path.endswith(".sse"):
+            model = entry.url_model or entry.model
+            yield Sample(entry.path, entry.format, entry.kind, entry.json(), model, entry.http_status or 400)
+
+
+def through_itself(entry: Sample) -> Convert:
     """Return the conversion of a body to its own format by way of the canonical model, which no caller ever sees."""
     format, kind = formats.load(entry.format), cast(Any, entry.kind)
 
@@ -62,7 +101,7 @@ def through_itself(entry: Entry) -> Convert:
         elif kind == "models":
             made = format.encode_models(format.decode_models(checked), losses)
         else:
-            made = format.encode_error(format.decode_error(checked, status=entry.http_status), losses)[1]
+            made = format.encode_error(format.decode_error(checked, status=entry.status), losses)[1]
         return Converted(made, Report(losses.losses, losses.additions), format.NAME, format.NAME, kind)
 
     return convert
@@ -87,10 +126,11 @@ def nothing_is_silent(body: Any, target: str, convert: Convert, per_place: int =
         except FormatBridgeError:
             continue
         is_gone = any(is_at_or_below(path, above) for above in dropped)
-        if is_gone and made.body != base.body:
+        is_same = made.body == base.body and getattr(made, "path", "") == getattr(base, "path", "")
+        if is_gone and not is_same:
             yield Breach("2 claimed lost", path, _difference(base.body, made.body))
         is_told = is_gone or any(is_at_or_below(path, above) for above in reported)
-        if not is_told and made.body == base.body and made.losses == base.losses:
+        if not is_told and is_same and made.losses == base.losses:
             yield Breach("1 silent", path, repr(value)[:80])
 
 
@@ -133,3 +173,43 @@ def _difference(a: Any, b: Any, path: str = "") -> str:
                     else _difference(a[index], b[index], f"{path}/{index}")
                 )
     return "" if a == b else f"{path}: {repr(a)[:80]} became {repr(b)[:80]}"
+
+
+def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
+    """Law 4: a body sent there and brought back means what it meant, but for the values that the two reports name."""
+    there = entry.convert(body, target)
+    if isinstance(there, ConvertedError) and entry.kind != "error":
+        return
+    home = entry.back(there)
+    before, after = (_meaning(each, entry) for each in (body, home.body))
+    if before == after:
+        return
+    named = Counter(_words(value) for made in (there, home) for loss in made.losses for value in _told(loss))
+    named += Counter(_words(value) for made in (there, home) for item in made.additions for _, value in leaves(item.value))
+    first, second = Counter(_words(value) for _, value in leaves(before)), Counter(_words(value) for _, value in leaves(after))
+    for word in [*(first - second), *(second - first)]:
+        if word not in named and not any(word in other for other in named if len(word) > 3):
+            yield Breach("4 not the same", "", f"{word[:80]!r} {'gone' if first[word] > second[word] else 'come'}")
+
+
+def _told(loss: Loss) -> Iterator[Any]:
+    for value in (loss.before, loss.after):
+        for _, leaf in leaves(value):
+            yield leaf
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _meaning(body: Any, entry: Sample) -> Any:
+    """Return the normal form of a body in its own format."""
+    format, kind = formats.load(entry.format), cast(Any, entry.kind)
+    checked = check(body, entry.format, kind)
+    if kind == "request":
+        return without(normal_form(format.decode_request(checked, model=entry.model, stream=None)), ["stream", "model"])
+    if kind == "response":
+        return normal_form(format.decode_response(checked))
+    if kind == "models":
+        return normal_form(format.decode_models(checked))
+    return normal_form(format.decode_error(checked, status=entry.status))

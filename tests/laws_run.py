@@ -9,8 +9,7 @@ import traceback
 from collections import Counter
 
 from formatbridge import formats
-from tests.corpus import Entry, entries
-from tests.laws import converter, home_again, nothing_is_silent, report_is_precise, through_itself
+from tests.laws import Sample, home_again, nothing_is_silent, recorded, report_is_precise, there_and_back, through_itself
 
 _INDEX = re.compile(r"/\d+(?=/|$)")
 
@@ -28,23 +27,23 @@ def main() -> None:
     found: Counter[tuple[str, ...]] = Counter()
     examples: dict[tuple[str, ...], str] = {}
     bodies, start = 0, time.perf_counter()
-    for entry in entries(given.source, given.kind):
-        if entry.kind == "stream" or entry.path.endswith(".sse") or (given.match and given.match not in entry.path):
+    for entry in recorded(given.source, given.kind):
+        if given.match and given.match not in entry.id:
             continue
         bodies += 1
         if bodies > given.limit:
             break
         for row, detail in rows_of(entry, given.target, given.per_place, given.self):
             found[row] += 1
-            examples.setdefault(row, f"{entry.path}  {detail}")
+            examples.setdefault(row, f"{entry.id}  {detail}")
     for row, count in found.most_common(given.rows):
         print(f"{count:5} {' | '.join(row)}\n        {examples[row][:300]}")
     print(f"{bodies} bodies, {sum(found.values())} breaches in {len(found)} places, {time.perf_counter() - start:.0f} s")
 
 
-def rows_of(entry: Entry, only: str | None, per_place: int, itself: bool) -> list[tuple[tuple[str, ...], str]]:
+def rows_of(entry: Sample, only: str | None, per_place: int, itself: bool) -> list[tuple[tuple[str, ...], str]]:
     """Return the breaches of one body as rows to count."""
-    body, convert = entry.json(), through_itself(entry) if itself else converter(entry)
+    body, convert = entry.body, through_itself(entry) if itself else entry.convert
     rows: list[tuple[tuple[str, ...], str]] = []
     for target in formats.FORMATS:
         if only not in (None, target) or (itself and target != entry.format):

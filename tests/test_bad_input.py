@@ -98,7 +98,9 @@ def _nested(levels: int) -> bytes:
 
 
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
-@pytest.mark.parametrize("arguments", ['{"a":' * 100_000, _nested(100_000).decode(), "[1]", '"x"', "null", '{"a":NaN}', '{"a":1e400}'])
+@pytest.mark.parametrize(
+    "arguments", ['{"a":' * 100_000, _nested(100_000).decode(), "[1]", '"x"', "null", '{"a":NaN}', '{"a":1e400}']
+)
 def test_arguments_that_are_no_object_are_passed_on_as_text_and_reported(arguments: str, target: str) -> None:
     """A model was cut in the middle of a call, or wrote nonsense; nothing is repaired in silence."""
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}}

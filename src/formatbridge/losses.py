@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from formatbridge.options import Severity
+from formatbridge.options import SEVERITIES, Severity
 
 JsonValue = Any
 
@@ -98,12 +98,14 @@ class Spelling:
     """Where a source format keeps canonical fields, and how grave it is to lose the fields of its own.
 
     ``places``: ``Class.field`` to pointers relative to the node, the first that exists counts; a field that stands under its own name
-    needs no row; one that begins with @ is relative to the node's ``aside``. ``own``: ``Class.pointer`` of a field in ``extra`` to what
-    its loss means; without a row it is lossy. ``snake_case``: the format also takes its keys in snake_case.
+    needs no row; one that begins with @ is relative to the node's ``aside``, each ^ leads one step out of it. ``own``: ``Class.pointer`` of a field in ``extra`` to what
+    its loss means; without a row it is lossy. ``shared``: fields whose place also says something that stays (the key of a text, say), so
+    that losing them changes the place. ``snake_case``: the format also takes its keys in snake_case.
     """
 
     places: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own: Mapping[str, Own] = field(default_factory=dict)
+    shared: frozenset[str] = frozenset()
     snake_case: bool = False
 
 
@@ -115,7 +117,8 @@ _ABSENT = object()
 class Ledger:
     """Where encoders write what got lost on the way. It records; it never decides, warns or raises.
 
-    ``dropped``, ``changed`` and ``added`` return the value to use. Writing one pointer twice keeps the first note.
+    ``dropped``, ``changed`` and ``added`` return the value to use. Of two notes on one pointer the
+    graver one stays.
     """
 
     __slots__ = ("_additions", "_body", "_losses", "_spelling")
@@ -138,9 +141,14 @@ class Ledger:
         return tuple(self._additions.values())
 
     def dropped(self, node: Any, name: str = "", code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
-        """Note that a field of a node is gone; without ``name``, the whole node."""
+        """Note that a field of a node is gone; without ``name``, the whole node.
+
+        A field that stands nowhere of its own in the source changes the node, which is still there.
+        """
         path, before = self._find(node, name)
-        self._note(Loss(path, "dropped", severity, code, REASONS[code], before))
+        is_whole = not name or path != self._resolve(node.src)[0] or isinstance(before, str)
+        is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._spelling.shared
+        self._note(Loss(path, "dropped" if is_whole else "changed", severity, code, REASONS[code], before))
         aside: str | None = getattr(node, "aside", None)
         if aside and not name:
             path, before = self._resolve(aside)
@@ -182,7 +190,9 @@ class Ledger:
             self._note(loss)
 
     def _note(self, loss: Loss) -> None:
-        self._losses.setdefault(loss.path, loss)
+        known = self._losses.get(loss.path)
+        if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(loss.severity):
+            self._losses[loss.path] = loss
 
     def _find(self, node: Any, name: str) -> tuple[str, JsonValue]:
         """Turn a canonical place into the pointer and the value in the user's body; the node itself where the field has none.
@@ -211,9 +221,15 @@ _INNER = re.compile(r"[./]")
 
 
 def _join(node: Any, place: str) -> str:
-    """Return the pointer of a place: relative to the node, or after an @ to the second object that the node is made of."""
+    """Return the pointer of a place: relative to the node, after an @ to the second object that the node is made of.
+
+    Each ^ in front leads one step out of the node.
+    """
     if place.startswith("@"):
         return f"{node.aside}{place[1:]}" if node.aside else f"{node.src}/@"
+    if place.startswith("^"):
+        name = place.lstrip("^")
+        return f"{node.src.rsplit('/', len(place) - len(name))[0]}/{name}"
     return f"{node.src}/{place}" if place else str(node.src)
 
 

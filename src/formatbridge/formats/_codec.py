@@ -23,7 +23,8 @@ MAX_DEPTH = 512
 JsonValue = Any
 
 _LONG = 4 * 1024 * 1024
-_PLAIN_DUMP = 2  # the last version of the format without references
+
+_RARE_BYTE = b"\xf0"  # in both of them, and hardly anywhere else
 _INFINITY, _MINUS_INFINITY = struct.pack("<d", math.inf), struct.pack("<d", -math.inf)
 
 
@@ -53,8 +54,8 @@ def _may_overflow(value: JsonValue, size: int) -> bool:
     """
     if size > _LONG:
         return True
-    raw = marshal.dumps(value, _PLAIN_DUMP)
-    return _INFINITY in raw or _MINUS_INFINITY in raw
+    raw = marshal.dumps(value)
+    return _RARE_BYTE in raw and (_INFINITY in raw or _MINUS_INFINITY in raw)
 
 
 def dumps(value: JsonValue) -> bytes:

@@ -66,14 +66,18 @@ def note_pages(models: ir.ModelList, losses: Ledger) -> None:
             losses.dropped(models, name, severity="info")
 
 
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+
+
 def time_of(text: str) -> float | None:
-    """Read an RFC 3339 time as seconds since the epoch; None where it is none."""
+    """Read an RFC 3339 time as seconds since the epoch, in UTC where it names no zone; None where it is none."""
     try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
         return None
 
 
 def text_of(seconds: float) -> str:
-    """Write seconds since the epoch as an RFC 3339 time in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+    """Write seconds since the epoch as an RFC 3339 time in UTC, between the years 1 and 9999."""
+    return datetime.fromtimestamp(min(max(seconds, _FIRST_SECOND), _LAST_SECOND), UTC).isoformat().replace("+00:00", "Z")

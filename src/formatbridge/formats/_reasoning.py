@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from formatbridge import ir
 from formatbridge.losses import Ledger
+
+EFFORTS: frozenset[str] = frozenset(get_args(ir.Effort))
+"""Every word of effort; one of some server's own stays with it."""
 
 ANCHORS: tuple[tuple[int, ir.Effort], ...] = (
     (512, "minimal"), (1024, "low"), (8192, "medium"), (24576, "high"), (32768, "xhigh"), (65536, "max"),

@@ -34,14 +34,26 @@ LOST: Mapping[str, Own] = {
 _PLAIN = Own()
 
 
-def encode_settings(request: ir.Request, table: FieldTable, losses: Ledger, done: frozenset[str]) -> dict[str, Any]:
-    """Write the flat settings that the target has under its names, and note the others. ``done`` are written elsewhere."""
+Ranges = Mapping[str, tuple[float, float]]
+"""Canonical setting to the least and the greatest value that a target takes."""
+
+
+def encode_settings(
+    request: ir.Request, table: FieldTable, losses: Ledger, done: frozenset[str], ranges: Ranges | None = None
+) -> dict[str, Any]:
+    """Write the flat settings that the target has under its names, and note the others.
+
+    ``done`` are written elsewhere. A number outside its range becomes the nearest one inside.
+    """
     body: dict[str, Any] = {}
     for name, value in request.settings.items():
         if name in done:
             continue
         wire = table.wire.get(name)
         if wire is not None:
+            limits = ranges.get(name) if ranges else None
+            if limits and not limits[0] <= value <= limits[1]:
+                value = losses.changed(request, name, min(max(value, limits[0]), limits[1]), "out_of_range")
             body[wire] = value
         else:
             drop_setting(request, name, value, losses)
@@ -51,7 +63,7 @@ def encode_settings(request: ir.Request, table: FieldTable, losses: Ledger, done
 def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> None:
     """Note that a setting is lost, unless its value says what the target does anyway."""
     own = LOST.get(name, _PLAIN)
-    if own.is_neutral(value):
+    if value is not None and own.is_neutral(value):
         return
     if own.kind == "changed":
         losses.changed(request, name, None, own.code, severity=own.severity)

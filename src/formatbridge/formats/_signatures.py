@@ -49,3 +49,12 @@ def native_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger
         return signature.token
     losses.dropped(signature, code="foreign_signature")
     return None
+
+
+def drop_empty(part: ir.Reasoning, losses: Ledger) -> None:
+    """Note reasoning that has a foreign token and no text: hidden reasoning is gone as a whole, of visible reasoning its proof."""
+    signature = part.signature
+    if signature and signature.kind in ("redacted", "encrypted"):
+        losses.dropped(part, code="foreign_signature")
+    elif signature:
+        losses.dropped(signature, code="foreign_signature")

@@ -2,6 +2,7 @@
 
 ``src`` is the JSON pointer of the node in the body it was decoded from; a node made of a bare string points at that string.
 ``extra`` holds what only the source format knows: JSON pointers relative to ``src``, without the leading slash, to values.
+The nodes that a conversation is full of also take their first fields by position, which halves what they cost to make.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Citation:
     """Where a span of an answer's text comes from.
 
     ``start`` and ``end`` count Unicode code points over the visible text of the whole choice, end exclusive; None: not said.
+    ``aside`` is the pointer of the span, where the format keeps spans apart from their sources.
     """
 
     kind: Literal["web", "document", "file", "map", "search"]
@@ -54,21 +56,22 @@ class Citation:
     start: int | None = None
     end: int | None = None
     src: str = ""
+    aside: str = ""
     extra: JsonObject | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Text:
     """Visible text. ``id`` is the item it came in, where the format has items."""
 
     text: str
+    src: str = ""
+    extra: JsonObject | None = None
     citations: list[Citation] | None = None
     logprobs: list[Any] | None = None
     cache: CacheMark | None = None
     signature: Signature | None = None
     id: str | None = None
-    src: str = ""
-    extra: JsonObject | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,7 +120,7 @@ class Refusal:
     extra: JsonObject | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class ToolCall:
     """A call of a tool that the caller runs.
 
@@ -128,28 +131,28 @@ class ToolCall:
     id: str
     name: str
     arguments: str | JsonObject
+    src: str = ""
     kind: Literal["function", "custom"] = "function"
     namespace: str | None = None
     id_made: bool = False
     item_id: str | None = None
     cache: CacheMark | None = None
     signature: Signature | None = None
-    src: str = ""
     extra: JsonObject | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class ToolResult:
     """What a tool answered. ``name`` is the tool's, where the source says it; ``content`` is text and media."""
 
     call_id: str
     content: list[Part]
+    src: str = ""
     name: str | None = None
     is_error: bool | None = None
     kind: Literal["function", "custom"] = "function"
     cache: CacheMark | None = None
     signature: Signature | None = None
-    src: str = ""
     extra: JsonObject | None = None
 
 

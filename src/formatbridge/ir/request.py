@@ -12,7 +12,7 @@ Role = Literal["system", "developer", "user", "assistant", "tool"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Message:
     """One turn. Instructions are messages too, wherever they stand; the leading ones are the system prompt.
 
@@ -21,10 +21,10 @@ class Message:
 
     role: Role
     parts: list[Part]
-    effort: Effort | None = None
-    tools: list[Tool] | None = None
     src: str = ""
     extra: JsonObject | None = None
+    effort: Effort | None = None
+    tools: list[Tool] | None = None
 
 
 @dataclass(slots=True, kw_only=True)

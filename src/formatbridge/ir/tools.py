@@ -8,7 +8,7 @@ from typing import Literal
 from formatbridge.ir.parts import CacheMark, JsonObject
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class FunctionTool:
     """A function of the caller's. ``parameters``: a JSON Schema, None: it takes none. ``strict`` None: the format's own default."""
 
@@ -16,12 +16,12 @@ class FunctionTool:
     description: str | None = None
     parameters: JsonObject | None = None
     strict: bool | None = None
+    src: str = ""
+    extra: JsonObject | None = None
     output_schema: JsonObject | None = None
     defer_loading: bool | None = None
     callers: list[str] | None = None
     cache: CacheMark | None = None
-    src: str = ""
-    extra: JsonObject | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -77,7 +77,10 @@ SPELLING = Spelling(
             f"Usage.input_modality.{word}": (f"prompt_tokens_details/{word}_tokens",)
             for word in ("text", "audio", "image", "video")
         },
-        **{f"Usage.output_modality.{word}": (f"completion_tokens_details/{word}_tokens",) for word in ("text", "audio", "image")},
+        **{
+            f"Usage.output_modality.{word}": (f"completion_tokens_details/{word}_tokens",)
+            for word in ("text", "audio", "image", "video")
+        },
         "Error.code": ("error/code",),
         "Error.type": ("error/type",),
         "Error.param": ("error/param",),

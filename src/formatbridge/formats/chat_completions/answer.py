@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import read_data_url, write_data_url
-from formatbridge.formats._parts import encode_opaque
-from formatbridge.formats.chat_completions.content import MESSAGE, decode_answer, note_order
+from formatbridge.formats._parts import drop_id, encode_opaque
+from formatbridge.formats.chat_completions.content import MESSAGE, decode_answer, encode_plain_call, note_call, note_order
 from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -57,6 +56,7 @@ def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger
 def _encode_words(part: ir.Part, losses: Ledger) -> str | None:
     """Return what a part puts into the text of the message."""
     if isinstance(part, ir.Text):
+        drop_id(part, losses)
         if part.extra:
             losses.extras(part)
         if part.cache:
@@ -67,22 +67,16 @@ def _encode_words(part: ir.Part, losses: Ledger) -> str | None:
         return text.text if text else None
     if isinstance(part, ir.ToolResult):
         losses.dropped(part, code="orphan")
-    if isinstance(part, ir.Refusal) and part.extra:
-        losses.extras(part)
+    if isinstance(part, ir.Refusal):
+        drop_id(part, losses)
+        if part.extra:
+            losses.extras(part)
     return None
 
 
 def _encode_call(call: ir.ToolCall, losses: Ledger, options: Options) -> JsonObject:
-    if call.extra:
-        losses.extras(call)
-    if call.cache:
-        losses.dropped(call.cache, severity="info")
-    text = encode_arguments_text(call)
-    if call.kind == "custom":
-        made: JsonObject = {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
-    else:
-        made = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
-    return made | encode_call_token(call.signature, losses, options)
+    note_call(call, losses)
+    return encode_plain_call(call) | encode_call_token(call.signature, losses, options)
 
 
 # Citations.
@@ -175,6 +169,7 @@ def _encode_media(part: ir.Media, message: JsonObject, at: str, answer_id: str, 
     if part.extra:
         losses.extras(part)
     if part.kind == "image" and part.file_id is None:
+        drop_id(part, losses)
         url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
         message.setdefault("images", []).append({"type": "image_url", "image_url": {"url": url}})
     elif part.kind == "audio" and part.data is not None and "audio" not in message:

@@ -12,6 +12,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._parts import drop_id
 from formatbridge.formats._signatures import decode_token, native_token
 from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning, encode_history
@@ -22,6 +23,7 @@ JsonObject = dict[str, Any]
 MESSAGE = frozenset({
     "role", "content", "refusal", "tool_calls", "tool_call_id", "function_call", "reasoning_content", "reasoning", "reasoning_details",
 })  # fmt: skip
+_WITHOUT_REASONING = frozenset({"role", "content", "tool_calls"})
 _FUNCTION = frozenset({"name", "arguments"})
 _CALL = frozenset({"id", "type", "function", "custom", "extra_content", "index"})
 
@@ -32,12 +34,12 @@ def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Messa
     extra = None if len(raw) == 2 else rest(raw, MESSAGE)
     if role == "assistant":
         parts, leftover = decode_answer(raw, src, calls, f"call_{_position(src)}")
-        return ir.Message(role="assistant", parts=parts, src=src, extra=joined(extra, leftover))
+        return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
     if role in ("tool", "function"):
         if role == "function" and extra:
             extra.pop("name", None)
-        return ir.Message(role="tool", parts=[decode_result(raw, src, calls)], src=src, extra=extra)
-    return ir.Message(role=role, parts=decode_content(raw.get("content"), f"{src}/content"), src=src, extra=extra)
+        return ir.Message("tool", [decode_result(raw, src, calls)], src, extra)
+    return ir.Message(role, decode_content(raw.get("content"), f"{src}/content"), src, extra)
 
 
 def encode_message(message: ir.Message, losses: Ledger) -> list[JsonObject]:
@@ -69,7 +71,7 @@ def decode_answer(raw: JsonObject, src: str, calls: dict[str, str], made_id: str
     """
     parts: list[ir.Part] = []
     leftover: JsonObject | None = None
-    if len(raw) > 2:
+    if len(raw) > 2 and not raw.keys() <= _WITHOUT_REASONING:
         parts, leftover = decode_reasoning(raw, src)
     content = raw.get("content")
     if content:
@@ -78,7 +80,7 @@ def decode_answer(raw: JsonObject, src: str, calls: dict[str, str], made_id: str
         parts.append(ir.Refusal(text=raw["refusal"], src=f"{src}/refusal"))
     for index, call in enumerate(raw.get("tool_calls") or ()):
         parts.append(decode_call(call, f"{src}/tool_calls/{index}", f"{made_id}_{index}"))
-    legacy = raw.get("function_call") or {}
+    legacy = raw.get("function_call")
     if legacy and not legacy.get("name"):  # some servers send an empty one to say that there is none
         leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
     elif legacy:
@@ -142,6 +144,7 @@ def _encode_visible(parts: Sequence[ir.Part], losses: Ledger) -> str | list[Json
 
 def _encode_visible_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
     if isinstance(part, ir.Refusal):
+        drop_id(part, losses)
         if part.extra:
             losses.extras(part)
         return {"type": "refusal", "refusal": part.text}
@@ -159,20 +162,15 @@ def decode_call(raw: JsonObject, src: str, made_id: str) -> ir.ToolCall:
     function = raw.get("function")
     if function is None:
         return _decode_custom_call(raw, src, made_id)
-    signature = extra = None
+    call_id = raw.get("id")
+    call = ir.ToolCall(call_id or made_id, function.get("name") or "", function.get("arguments") or "", src)
+    if not call_id:
+        call.id_made = True
     if len(raw) > 3:
-        signature, extra = _decode_call_extra(raw, src)
+        call.signature, call.extra = _decode_call_extra(raw, src)
     if len(function) > 2:
-        extra = joined(extra, rest(function, _FUNCTION, "function/"))
-    return ir.ToolCall(
-        id=raw.get("id") or made_id,
-        id_made=not raw.get("id"),
-        name=function.get("name") or "",
-        arguments=function.get("arguments") or "",
-        signature=signature,
-        src=src,
-        extra=extra,
-    )
+        call.extra = joined(call.extra, rest(function, _FUNCTION, "function/"))
+    return call
 
 
 def _decode_custom_call(raw: JsonObject, src: str, made_id: str) -> ir.ToolCall:
@@ -206,18 +204,29 @@ def _decode_call_extra(raw: JsonObject, src: str) -> tuple[ir.Signature | None, 
 
 def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     """Write one tool call; a token on it is only its own vendor's to read, which this format names."""
+    note_call(call, losses)
+    native_token(call.signature, "chat_completions", losses)
+    return encode_plain_call(call)
+
+
+def note_call(call: ir.ToolCall, losses: Ledger) -> None:
+    """Note what a call has besides its name and arguments."""
+    if call.item_id is not None:
+        losses.dropped(call, "item_id", "diagnostic", severity="info")
+    if call.namespace is not None:
+        losses.dropped(call, "namespace")
     if call.extra:
         losses.extras(call)
     if call.cache:
         losses.dropped(call.cache, severity="info")
-    native_token(call.signature, "chat_completions", losses)
+
+
+def encode_plain_call(call: ir.ToolCall) -> JsonObject:
+    """Write what calls have in requests and answers alike."""
+    text = encode_arguments_text(call)
     if call.kind == "custom":
-        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": encode_arguments_text(call)}}
-    return {
-        "id": call.id,
-        "type": "function",
-        "function": {"name": call.name, "arguments": encode_arguments_text(call)},
-    }
+        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
 
 
 def _decode_legacy_call(raw: JsonObject, src: str, call_id: str) -> ir.ToolCall:
@@ -229,7 +238,10 @@ def decode_result(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.ToolRe
     """Read a message that answers a call; a legacy one names the function instead of the call."""
     name = raw.get("name") if raw["role"] == "function" else None
     call_id = raw.get("tool_call_id") or (calls.get(name, name) if name else None) or f"call_{_position(src)}"
-    return ir.ToolResult(call_id=call_id, name=name, content=decode_content(raw.get("content"), f"{src}/content"), src=src)
+    result = ir.ToolResult(call_id, decode_content(raw.get("content"), f"{src}/content"), src)
+    if name:
+        result.name = name
+    return result
 
 
 def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import guess_mime, media_kind, read_data_url, write_data_url
-from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain
+from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_plain
 from formatbridge.formats._signatures import native_token
 from formatbridge.losses import Ledger
 
@@ -33,7 +33,7 @@ _THINKING = frozenset({"type", "thinking"})
 def decode_content(content: str | list[JsonObject] | None, src: str) -> list[ir.Part]:
     """Read content that is text, parts, or nothing."""
     if isinstance(content, str):
-        return [ir.Text(text=content, src=src)]
+        return [ir.Text(content, src)]
     return [decode_part(part, f"{src}/{index}") for index, part in enumerate(content or ())]
 
 
@@ -44,7 +44,9 @@ def decode_part(raw: JsonObject, src: str) -> ir.Part:
 
 
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
-    return ir.Text(text=raw["text"], cache=_decode_cache(raw, src), src=src, extra=None if len(raw) == 2 else rest(raw, _PART))
+    if len(raw) == 2:
+        return ir.Text(raw["text"], src)
+    return ir.Text(raw["text"], src, rest(raw, _PART), cache=_decode_cache(raw, src))
 
 
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
@@ -155,6 +157,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
         case ir.Media():
             return _encode_media(part, losses)
         case ir.Refusal():
+            drop_id(part, losses)
             if part.extra:
                 losses.extras(part)
             losses.changed(part, "", part.text, "flattened")
@@ -174,6 +177,7 @@ def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
         return {"type": "text", "text": part.text}
     if part.extra:
         losses.extras(part)
+    drop_id(part, losses)
     if part.citations:
         drop_citations(part, losses)
     native_token(part.signature, "chat_completions", losses)
@@ -181,6 +185,7 @@ def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    drop_id(part, losses)
     if part.extra:
         losses.extras(part)
     native_token(part.signature, "chat_completions", losses)
@@ -202,6 +207,8 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
 
 
 def _encode_audio(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.transcript:
+        losses.dropped(part, "transcript")
     format = _AUDIO_FORMATS.get(part.mime or "")
     if format is None or part.data is None:
         losses.dropped(part, code="unsupported_media", severity="impossible")

@@ -6,7 +6,8 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import rest
-from formatbridge.formats._signatures import decode_token, encode_token, native_token
+from formatbridge.formats._parts import drop_id
+from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, native_token
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -73,12 +74,13 @@ def encode_history(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
     texts: list[str] = []
     details: list[JsonObject] = []
     for part in parts:
+        drop_id(part, losses)
         if part.extra:
             losses.extras(part)
         if part.text:
             texts.append(part.text)
         elif part.signature and part.signature.home != "chat_completions":
-            losses.dropped(part, code="foreign_signature")
+            drop_empty(part, losses)
             continue
         token = native_token(part.signature, "chat_completions", losses)
         if token is not None:
@@ -98,11 +100,12 @@ def encode_reasoning(parts: list[ir.Part], losses: Ledger, options: Options) -> 
     details: list[JsonObject] = []
     for part in parts:
         if isinstance(part, ir.Reasoning):
+            drop_id(part, losses)
             if part.extra:
                 losses.extras(part)
             if part.text:
                 texts.append(part.text)
-        if isinstance(part, ir.Reasoning | ir.Text | ir.Media | ir.Hosted | ir.Opaque) and part.signature:
+        if isinstance(part, ir.Reasoning | ir.Text | ir.Media) and part.signature:
             text = part.text if isinstance(part, ir.Reasoning) else ""
             detail = _encode_detail(part.signature, text, isinstance(part, ir.Reasoning), losses, options)
             if detail:

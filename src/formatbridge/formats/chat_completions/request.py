@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._reasoning import encode_effort
+from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._settings import drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats.chat_completions.content import decode_message, encode_message
@@ -47,6 +47,15 @@ SETTINGS = FieldTable(
     }
 )
 
+RANGES = {
+    "temperature": (0, 2),
+    "top_p": (0, 1),
+    "presence_penalty": (-2, 2),
+    "frequency_penalty": (-2, 2),
+    "top_logprobs": (0, 20),
+}
+"""Bounds of the specification."""
+
 TIERS = ValueTable(
     ("auto", "auto"),
     ("standard", "default"),
@@ -86,8 +95,10 @@ def _decode_options(body: JsonObject, request: ir.Request, stream: bool | None) 
     if choice:
         request.tool_choice = decode_tool_choice(choice, "/tool_choice" if body.get("tool_choice") else "/function_call")
     effort, format, audio = body.get("reasoning_effort"), body.get("response_format"), body.get("audio")
-    if effort:
+    if effort in EFFORTS:
         request.reasoning = ir.ReasoningConfig(effort=effort)
+    elif effort:  # a word of some server's own
+        request.extra = joined(request.extra, {"reasoning_effort": effort})
     if format:
         request.output_format = _decode_format(format)
     if audio:
@@ -115,7 +126,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if request.audio or request.image or "modalities" in request.settings:
         body |= _encode_media_settings(request, losses)
     if request.settings:
-        body |= encode_settings(request, SETTINGS, losses, _DONE)
+        body |= encode_settings(request, SETTINGS, losses, _DONE, RANGES)
         body |= _encode_shaped_settings(request, losses)
     if request.stream:
         body["stream"] = True

@@ -28,15 +28,8 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
 
 
 def _decode_function(raw: JsonObject, src: str, at: str, outer: JsonObject | None) -> ir.FunctionTool:
-    inner = rest(raw, _FUNCTION, at)
-    return ir.FunctionTool(
-        name=raw["name"],
-        description=raw.get("description"),
-        parameters=raw.get("parameters"),
-        strict=raw.get("strict") or False,
-        src=src,
-        extra=joined(outer, inner) if outer or inner else None,
-    )
+    extra = outer if raw.keys() <= _FUNCTION else joined(outer, rest(raw, _FUNCTION, at))
+    return ir.FunctionTool(raw["name"], raw.get("description"), raw.get("parameters"), raw.get("strict") or False, src, extra)
 
 
 def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.CustomTool:
@@ -95,9 +88,8 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
 
 
 def _encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
-    _note_common(tool, losses)
-    if tool.output_schema is not None:
-        losses.dropped(tool, "output_schema")
+    if tool.extra or tool.cache or tool.callers or tool.defer_loading or tool.output_schema is not None:
+        _note_common(tool, losses)
     function: JsonObject = {"name": tool.name}
     if tool.description is not None:
         function["description"] = tool.description
@@ -120,6 +112,8 @@ def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
 
 
 def _note_common(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> None:
+    if isinstance(tool, ir.FunctionTool) and tool.output_schema is not None:
+        losses.dropped(tool, "output_schema")
     if tool.extra:
         losses.extras(tool)
     if tool.cache:

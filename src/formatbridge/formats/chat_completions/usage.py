@@ -6,6 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._usage import drop_counts
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -86,18 +87,15 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write usage; details that the source did not give are not invented."""
     if usage.extra:
         losses.extras(usage)
-    for name in ("tool_prompt", "cached_modality", "server_tools", "cache_write_ttl"):
-        value = getattr(usage, name)
-        if value and (not isinstance(value, dict) or any(value.values())):
-            losses.dropped(usage, name, "accounting", severity="info")
+    drop_counts(usage, ("tool_prompt", "cached_modality", "server_tools", "cache_write_ttl"), losses)
     sent = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
-    sent |= _encode_modality(usage, "input_modality", losses)
+    sent |= _encode_modality(usage, "input_modality", ("text", "audio", "image"), losses)
     made = {
         "reasoning_tokens": usage.reasoning,
         "accepted_prediction_tokens": usage.accepted_prediction,
         "rejected_prediction_tokens": usage.rejected_prediction,
     }
-    made |= _encode_modality(usage, "output_modality", losses)
+    made |= _encode_modality(usage, "output_modality", ("text", "audio"), losses)
     body: JsonObject = {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
@@ -110,9 +108,8 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     return body
 
 
-def _encode_modality(usage: ir.Usage, name: str, losses: Ledger) -> dict[str, int | None]:
+def _encode_modality(usage: ir.Usage, name: str, words: tuple[str, ...], losses: Ledger) -> dict[str, int | None]:
     counts: dict[str, int] = getattr(usage, name) or {}
-    words = ("text", "audio", "image")
     for word, count in counts.items():
         if word not in words and count:
             losses.dropped(usage, f"{name}.{word}", "accounting", severity="info")

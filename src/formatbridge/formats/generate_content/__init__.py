@@ -1,0 +1,47 @@
+"""generate_content: turns of parts, the model and the kind of answer named in the URL.
+
+Sources: the relay's specification, "POST /v1beta/models/{model}:generateContent"; the official SDK's types of 2026-11; recorded traffic.
+The JSON is proto3 JSON: keys in camelCase or snake_case, enumerations as words in any case or as numbers, bytes as base64.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from formatbridge import ir
+from formatbridge.formats._protocol import ToolRules
+from formatbridge.formats.generate_content.errors import decode_error, encode_error
+from formatbridge.formats.generate_content.models import decode_models, encode_models
+from formatbridge.formats.generate_content.request import SETTINGS, decode_request, encode_request
+from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response
+from formatbridge.formats.generate_content.spelling import SPELLING
+
+NAME: ir.Format = "generate_content"
+LIST_PATH = "/v1beta/models"
+TOOL_RULES = ToolRules(name=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*"), longest_name=128)
+
+
+def request_path(model: str, *, stream: bool) -> str:
+    """Return the path of a model's endpoint; a stream is asked for as server-sent events."""
+    method = "streamGenerateContent?alt=sse" if stream else "generateContent"
+    return f"/v1beta/models/{quote(model.removeprefix('models/'), safe='')}:{method}"
+
+
+__all__ = [
+    "FINISH",
+    "LIST_PATH",
+    "NAME",
+    "SETTINGS",
+    "SPELLING",
+    "TOOL_RULES",
+    "decode_error",
+    "decode_models",
+    "decode_request",
+    "decode_response",
+    "encode_error",
+    "encode_models",
+    "encode_request",
+    "encode_response",
+    "request_path",
+]

@@ -6,16 +6,13 @@ unanswered call of the same name.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from formatbridge import ir
-from formatbridge.formats._arguments import encode_arguments_object
 from formatbridge.formats._codec import dumps
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_citations, encode_opaque
+from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque
+from formatbridge.formats.generate_content.calls import decode_call, encode_call
 from formatbridge.formats.generate_content.parts import (
     DECODE_PART,
     decode_bare,
@@ -25,84 +22,17 @@ from formatbridge.formats.generate_content.parts import (
     encode_code,
     encode_media,
     encode_text,
-    runs_python,
 )
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature
+from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
 
 CONTENT = frozenset({"role", "parts"})
-_CALL_PART = frozenset({"functionCall", "thoughtSignature"})
-_CALL = frozenset({"id", "name", "args"})
 _RESULT_PART = frozenset({"functionResponse", "thoughtSignature"})
 _RESULT = frozenset({"id", "name", "response", "parts"})
 _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assistant", "system": "system"}
-_EXACT = 2**53
-"""Integers beyond this are not exact in a double."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What is known about the turn that parts are written for.
-
-    ``names``: tools by the ids of their calls. ``is_answer``: it is a response's. ``carries``: it keeps tokens of other formats, tagged.
-    """
-
-    names: Mapping[str, str] = field(default_factory=dict)
-    is_answer: bool = False
-    carries: bool = False
-
-
-class Calls:
-    """The calls of a conversation: ids for those that have none, and which call a result answers."""
-
-    __slots__ = ("_answered", "_code", "_names", "_prefix", "_taken", "_waiting")
-
-    def __init__(self, contents: Iterable[JsonObject], prefix: str = "call_") -> None:
-        self._prefix = prefix
-        self._names: dict[str, str] = {}
-        self._waiting: dict[str, deque[str]] = {}
-        self._answered: set[str] = set()
-        self._code = ""
-        self._taken = {
-            call["id"]
-            for content in contents
-            for part in content.get("parts") or ()
-            if (call := part.get("functionCall")) is not None and call.get("id")
-        }
-
-    def make_id(self, place: str) -> str:
-        """Return the id of a thing at a place that has none; the same for the same place, and never one that is taken."""
-        made = f"{self._prefix}{place}"
-        while made in self._taken:
-            made += "_x"
-        return made
-
-    def note(self, call_id: str, name: str) -> None:
-        """Remember a call that waits for its result."""
-        self._names[call_id] = name
-        self._waiting.setdefault(name, deque()).append(call_id)
-
-    def answer(self, call_id: str | None, name: str) -> str | None:
-        """Return the id of the call that a result answers: its own, else the first unanswered one of that name; None: there is none."""
-        waiting = self._waiting.get(name)
-        while not call_id and waiting:
-            first = waiting.popleft()
-            call_id = None if first in self._answered else first
-        if call_id:
-            self._answered.add(call_id)
-        return call_id or None
-
-    def name_of(self, call_id: str) -> str | None:
-        """Return the name of a call."""
-        return self._names.get(call_id)
-
-    def code_id(self, place: str | None) -> str:
-        """Return the id of a run of code: a new one for a place, else that of the last run."""
-        if place is not None:
-            self._code = f"code_{place}"
-        return self._code or "code"
 
 
 def decode_message(raw: JsonObject, index: int, calls: Calls) -> ir.Message:
@@ -110,7 +40,7 @@ def decode_message(raw: JsonObject, index: int, calls: Calls) -> ir.Message:
     src = f"/contents/{index}"
     parts = decode_parts(raw, src, f"{index}_", calls)
     role = _ROLES.get(raw.get("role"), "user")
-    if role == "user" and parts and all(type(part) is ir.ToolResult for part in parts):
+    if role == "user" and _is_results(parts):
         role = "tool"
     return ir.Message(role=role, parts=parts, src=src, extra=rest(raw, CONTENT))
 
@@ -131,7 +61,9 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
 
 
 def _is_results(parts: list[ir.Part]) -> bool:
-    return bool(parts) and all(type(part) is ir.ToolResult for part in parts)
+    if not parts or type(parts[0]) is not ir.ToolResult:
+        return False
+    return len(parts) == 1 or all(type(part) is ir.ToolResult for part in parts)
 
 
 def _holds_results(parts: list[JsonObject]) -> bool:
@@ -170,22 +102,22 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
 
     A token that another format kept in a block of its own goes to the part that follows, where it came from.
     """
-    waiting: ir.Signature | None = None
+    waiting: list[JsonObject] = []
     for part in parts:
-        if waiting is None and type(part) is ir.Reasoning and _belongs_to_next(part):
-            waiting = part.signature
+        if type(part) is ir.Reasoning and _belongs_to_next(part):
+            if part.extra:
+                losses.extras(part)
+            drop_id(part, losses)
+            token = encode_signature(part.signature, losses, carry=turn.carries)
+            waiting += [token] if token else []
             continue
         encoded = encode_part(part, f"{at}/{len(made)}", turn, losses)
-        if waiting is not None:
-            token = encode_signature(waiting, losses, carry=turn.carries)
-            if encoded and "thoughtSignature" not in encoded[0]:
-                encoded[0] |= token
-            elif token:
-                made.append({"text": ""} | token)
-            waiting = None
+        if waiting and encoded and "thoughtSignature" not in encoded[0]:
+            encoded[0] |= waiting.pop(0)
         made += encoded
-    if waiting is not None and (token := encode_signature(waiting, losses, carry=turn.carries)):
-        made.append({"text": ""} | token)
+        made += [{"text": ""} | token for token in waiting]
+        waiting = []
+    made += [{"text": ""} | token for token in waiting]
 
 
 def _belongs_to_next(part: ir.Reasoning) -> bool:
@@ -202,7 +134,7 @@ def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[Json
                 _note_history(part, losses)
             made = encode_text(part, losses, carry=turn.carries)
         case ir.Media():
-            made = encode_media(part, at, losses, carry=turn.carries)
+            return _encode_media(part, at, turn, losses)
         case ir.Reasoning():
             made = encode_reasoning(part, losses, carry=turn.carries)
         case ir.ToolCall():
@@ -226,90 +158,59 @@ def _note_history(part: ir.Text, losses: Ledger) -> None:
         losses.dropped(part, "logprobs", severity="info")
 
 
+def _encode_media(part: ir.Media, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:
+    """Write media; what an answer says in them is also text that it shows."""
+    made = encode_media(part, at, losses, carry=turn.carries)
+    if made is None or not part.transcript:
+        return [made] if made else []
+    if turn.is_answer:
+        return [made, {"text": part.transcript}]
+    return [made | {"audioTranscription": {"text": part.transcript}}]
+
+
 def _encode_refusal(part: ir.Refusal, turn: Turn, losses: Ledger) -> JsonObject | None:
     """Write a refusal as text; of an answer the finish reason tells that it is one."""
     if part.extra:
         losses.extras(part)
+    drop_id(part, losses)
     if not turn.is_answer:
         losses.changed(part, "text", part.text, "flattened")
     return {"text": part.text} if part.text else None
 
 
 def _encode_foreign(part: ir.Opaque | ir.Hosted, turn: Turn, losses: Ledger) -> list[JsonObject]:
-    if turn.is_answer and isinstance(part, ir.Hosted) and part.family == "code" and runs_python(part):
+    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in turn.runs:
         return encode_code(part, losses, carry=turn.carries)
     text = encode_opaque(part, losses)
     return [{"text": text.text}] if text else []
 
 
-# Calls and their results.
-
-
-def decode_call(raw: JsonObject, src: str, place: str, calls: Calls) -> ir.ToolCall:
-    """Read one tool call."""
-    call = raw["functionCall"]
-    call_id, name = call.get("id") or calls.make_id(place), call.get("name") or ""
-    calls.note(call_id, name)
-    return ir.ToolCall(
-        id=call_id,
-        id_made=not call.get("id"),
-        name=name,
-        arguments=call.get("args") or {},
-        signature=decode_signature(raw, src),
-        src=src,
-        extra=joined(rest(raw, _CALL_PART), rest(call, _CALL, "functionCall/")),
-    )
-
-
-def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject:
-    """Write one tool call; the server reads its numbers as doubles."""
-    if call.extra:
-        losses.extras(call)
-    if call.cache:
-        losses.dropped(call.cache, severity="info")
-    arguments = encode_arguments_object(call, losses)
-    if _has_inexact_numbers(arguments):
-        losses.changed(call, "arguments", arguments, "inexact_number")
-    made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
-    return made | encode_signature(call.signature, losses, carry=carry)
-
-
-def _has_inexact_numbers(value: JsonObject) -> bool:
-    pending: list[Any] = [value]
-    while pending:
-        node = pending.pop()
-        for item in node.values() if type(node) is dict else node:
-            kind = type(item)
-            if kind is dict or kind is list:
-                pending.append(item)
-            elif kind is int and (item > _EXACT or item < -_EXACT):
-                return True
-    return False
+# Results of calls.
 
 
 def decode_result(raw: JsonObject, src: str, place: str, calls: Calls) -> ir.ToolResult:
     """Read what a function returned. One that answers no call is marked on itself."""
     result = raw["functionResponse"]
-    name, given = result.get("name") or "", result.get("id")
-    call_id = calls.answer(given, name)
-    content, is_error = _decode_response(result, f"{src}/functionResponse")
-    leftover: JsonObject = {}
+    name, given = result.get("name"), result.get("id")
+    call_id = calls.answer(given, name or "")
+    content, is_error = _decode_response(result, f"{src}/functionResponse", place, calls)
+    stray: JsonObject | None = None
     if call_id is None:
-        leftover[""] = name
+        stray = {"": name or ""}
     elif given and name and name != calls.name_of(given):
-        leftover["functionResponse/name"] = name
+        stray, name = {"functionResponse/name": name}, None
     return ir.ToolResult(
         call_id=call_id or calls.make_id(place),
-        name=None if leftover.get("functionResponse/name") else name or None,
+        name=name or None,
         content=content,
         is_error=is_error,
-        signature=decode_signature(raw, src),
+        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         src=src,
-        extra=joined(leftover or None, rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/")),
+        extra=joined(stray, rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/")),
     )
 
 
-def _decode_response(result: JsonObject, src: str) -> tuple[list[ir.Part], bool | None]:
+def _decode_response(result: JsonObject, src: str, place: str, calls: Calls) -> tuple[list[ir.Part], bool | None]:
     """Read the object that was returned: its ``output``, its ``error``, or else all of it as JSON text."""
     response = result.get("response")
     content: list[ir.Part] = []
@@ -320,13 +221,10 @@ def _decode_response(result: JsonObject, src: str) -> tuple[list[ir.Part], bool 
         is_error = True if key == "error" else None
         content = [ir.Text(text=value if isinstance(value, str) else dumps(value).decode(), src=where)]
     for index, item in enumerate(result.get("parts") or ()):
-        part = decode_part(item, f"{src}/parts/{index}", "", _NO_CALLS)
+        part = decode_part(item, f"{src}/parts/{index}", f"{place}_{index}", calls)
         if part is not None:
             content.append(part)
     return content, is_error
-
-
-_NO_CALLS = Calls([])
 
 
 def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) -> JsonObject:

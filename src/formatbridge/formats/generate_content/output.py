@@ -144,9 +144,7 @@ def encode_audio(audio: ir.AudioOutput, losses: Ledger) -> JsonObject:
 def decode_image(raw: JsonObject) -> ir.ImageOutput:
     """Read the shape of a drawn answer."""
     extra = rest(raw, frozenset({"aspectRatio", "imageSize"}))
-    return ir.ImageOutput(
-        aspect_ratio=raw.get("aspectRatio"), size=raw.get("imageSize"), src=f"{AT}/imageConfig", extra=extra
-    )
+    return ir.ImageOutput(aspect_ratio=raw.get("aspectRatio"), size=raw.get("imageSize"), src=f"{AT}/imageConfig", extra=extra)
 
 
 def encode_image(image: ir.ImageOutput, losses: Ledger) -> JsonObject:
@@ -156,5 +154,3 @@ def encode_image(image: ir.ImageOutput, losses: Ledger) -> JsonObject:
     made = {"aspectRatio": image.aspect_ratio, "imageSize": image.size}
     known = {key: value for key, value in made.items() if value is not None}
     return {"imageConfig": known} if known else {}
-
-

@@ -11,6 +11,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import guess_mime, media_kind
+from formatbridge.formats._parts import drop_id
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.losses import Ledger
@@ -33,14 +34,25 @@ _DETAILS = {
 }
 _LEVELS = {detail: level for level, detail in _DETAILS.items()}
 _MIMES = {"image": "image/jpeg", "audio": "audio/wav", "video": "video/mp4", "document": "application/pdf"}
+_INTERPRETERS = (None, "code_execution", "code_interpreter")
 _VIDEO_PAGES = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
 
 
 def decode_text(raw: JsonObject, src: str) -> ir.Part:
     """Read text, or reasoning where it is a thought."""
     if raw.get("thought"):
-        return ir.Reasoning(text=raw["text"], signature=decode_signature(raw, src), src=src, extra=rest(raw, _TEXT))
-    return ir.Text(text=raw["text"], signature=decode_signature(raw, src), src=src, extra=rest(raw, _TEXT))
+        return ir.Reasoning(
+            text=raw["text"],
+            signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
+            src=src,
+            extra=rest(raw, _TEXT),
+        )
+    return ir.Text(
+        text=raw["text"],
+        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
+        src=src,
+        extra=rest(raw, _TEXT),
+    )
 
 
 def encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | None:
@@ -49,6 +61,7 @@ def encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | N
         losses.extras(part)
     if part.cache:
         losses.dropped(part.cache, severity="info")
+    drop_id(part, losses)
     token = encode_signature(part.signature, losses, carry=carry)
     return {"text": part.text} | token if part.text or token else None
 
@@ -68,7 +81,12 @@ def decode_media(raw: JsonObject, src: str) -> ir.Part:
     """Read media in the body or at an address. A picture that was only thought of is no part of an answer."""
     if raw.get("thought"):
         return ir.Opaque(
-            format="generate_content", raw=raw, what="thought", signature=decode_signature(raw, src), src=src, severity="lossy"
+            format="generate_content",
+            raw=raw,
+            what="thought",
+            signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
+            src=src,
+            severity="lossy",
         )
     blob, file = raw.get("inlineData"), raw.get("fileData") or {}
     resolution, transcription = raw.get("mediaResolution") or {}, raw.get("audioTranscription") or {}
@@ -83,7 +101,7 @@ def decode_media(raw: JsonObject, src: str) -> ir.Part:
         src,
         detail=_decode_detail(resolution.get("level")),
         transcript=transcription.get("text"),
-        signature=decode_signature(raw, src),
+        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         extra=extra,
     )
 
@@ -99,6 +117,8 @@ def _decode_source(
 ) -> ir.Media:
     uri, mime = raw.get("fileUri"), raw.get("mimeType")
     is_own = uri is not None and _is_uploaded(uri)
+    if uri is not None and mime is not None and mime != guess_mime(uri):
+        extra = joined(extra, {"fileData/mimeType": mime})
     return ir.Media(
         kind=_kind_of(mime or guess_mime(uri or ""), uri),
         mime=mime,
@@ -147,6 +167,7 @@ def encode_media(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> Jso
         losses.extras(part)
     if part.cache:
         losses.dropped(part.cache, severity="info")
+    drop_id(part, losses)
     body = encode_source(part, at, losses)
     level = _encode_detail(part, losses)
     if level is not None:
@@ -189,7 +210,7 @@ def decode_code(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
         id=code.get("id") or made_id,
         arguments=code.get("code") or "",
         status="completed",
-        signature=decode_signature(raw, src),
+        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         src=src,
         raw=raw,
         extra=joined(rest(raw, _CODE), rest(code, frozenset({"id", "code"}), "executableCode/")),
@@ -210,16 +231,20 @@ def decode_code_result(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
         output=None if failed else result.get("output") or "",
         error=result.get("output") or "" if failed else None,
         status="failed" if failed else "completed",
-        signature=decode_signature(raw, src),
+        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         src=src,
         raw=raw,
         extra=joined(rest(raw, _CODE_RESULT), rest(result, known, "codeExecutionResult/")),
     )
 
 
-def runs_python(part: ir.Hosted) -> bool:
-    """Say whether a run of code is of the kind that this format has: not of a shell, not of an editor."""
-    return part.name in (None, "code_execution", "code_interpreter")
+def python_runs(parts: list[ir.Part]) -> frozenset[str]:
+    """Return the ids of the runs of code in an answer that this format has too: not those of a shell or an editor."""
+    return frozenset(
+        part.id
+        for part in parts
+        if isinstance(part, ir.Hosted) and part.family == "code" and part.role != "result" and part.name in _INTERPRETERS
+    )
 
 
 def encode_code(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObject]:
@@ -230,11 +255,10 @@ def encode_code(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObj
     if part.role != "result":
         made.append({"executableCode": {"id": part.id, "language": "PYTHON", "code": part.arguments or ""}})
     if part.role != "call" and (part.output is not None or part.error is not None or part.role == "result"):
-        failed = part.error is not None
-        if failed and part.output:
+        if part.error is not None and part.output:
             losses.dropped(part, "output")
-        outcome = "OUTCOME_FAILED" if failed else "OUTCOME_OK"
-        output = part.error if failed else part.output or ""
+        outcome = "OUTCOME_FAILED" if part.error is not None or part.status == "failed" else "OUTCOME_OK"
+        output = part.error if part.error is not None else part.output or ""
         made.append({"codeExecutionResult": {"id": part.id, "outcome": outcome, "output": output}})
     if made:
         made[0] |= encode_signature(part.signature, losses, carry=carry)
@@ -244,7 +268,13 @@ def encode_code(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObj
 def decode_server_tool(raw: JsonObject, src: str) -> ir.Opaque:
     """Read a call of one of the vendor's own tools, or what it returned."""
     what = "toolCall" if raw.get("toolCall") is not None else "toolResponse"
-    return ir.Opaque(format="generate_content", raw=raw, what=what, signature=decode_signature(raw, src), src=src)
+    return ir.Opaque(
+        format="generate_content",
+        raw=raw,
+        what=what,
+        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
+        src=src,
+    )
 
 
 DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {

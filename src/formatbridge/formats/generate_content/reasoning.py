@@ -7,7 +7,8 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._signatures import decode_token, encode_token
+from formatbridge.formats._parts import drop_id
+from formatbridge.formats._signatures import decode_token, drop_empty, encode_token
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.losses import Ledger
 
@@ -49,12 +50,13 @@ def _is_base64(token: str) -> bool:
 
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> JsonObject | None:
-    """Write a thought; one that held only a token for somebody else is gone as a whole."""
+    """Write a thought; one that held only a token for somebody else is gone."""
     if part.extra:
         losses.extras(part)
     if not part.text and not carry and part.signature and part.signature.home != "generate_content":
-        losses.dropped(part, code="foreign_signature")
+        drop_empty(part, losses)
         return None
+    drop_id(part, losses)
     token = encode_signature(part.signature, losses, carry=carry)
     return {"text": part.text, "thought": True} | token if part.text or token else None
 
@@ -101,12 +103,14 @@ def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
         if config.effort not in (None, "none"):
             losses.dropped(config, "effort", "excluded")
         return {"thinkingBudget": budget}
-    match config.effort:
-        case None:
-            return {"thinkingBudget": -1} if config.mode == "adaptive" else {}
-        case "none":
-            return {"thinkingBudget": 0}
-        case "max":
-            return {"thinkingLevel": losses.changed(config, "effort", "XHIGH")}
-        case _:
-            return {"thinkingLevel": config.effort.upper()}
+    if config.effort is None:
+        return {"thinkingBudget": -1} if config.mode == "adaptive" else {}
+    if config.effort == "none":
+        return {"thinkingBudget": 0}
+    if config.effort == "max":
+        return {"thinkingLevel": losses.changed(config, "effort", "XHIGH")}
+    level = config.effort.upper()
+    if level not in _LEVELS:
+        losses.dropped(config, "effort")
+        return {}
+    return {"thinkingLevel": level}

@@ -10,7 +10,13 @@ from formatbridge.formats._parts import leading_instructions
 from formatbridge.formats._settings import drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats.generate_content._words import word_of
-from formatbridge.formats.generate_content.content import CONTENT, Calls, Turn, decode_message, decode_parts, encode_message, encode_part
+from formatbridge.formats.generate_content.content import (
+    CONTENT,
+    decode_message,
+    decode_parts,
+    encode_message,
+    encode_part,
+)
 from formatbridge.formats.generate_content.output import (
     AT,
     decode_audio,
@@ -30,29 +36,33 @@ from formatbridge.formats.generate_content.tools import (
     encode_tool_choice,
     encode_tools,
 )
+from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
 JsonObject = dict[str, Any]
 
-SETTINGS = FieldTable({
-    "temperature": "temperature",
-    "top_p": "topP",
-    "top_k": "topK",
-    "seed": "seed",
-    "presence_penalty": "presencePenalty",
-    "frequency_penalty": "frequencyPenalty",
-    "logprobs": "responseLogprobs",
-    "top_logprobs": "logprobs",
-    "n": "candidateCount",
-    "stop": "stopSequences",
-    "max_tokens": "maxOutputTokens",
-})
+SETTINGS = FieldTable(
+    {
+        "temperature": "temperature",
+        "top_p": "topP",
+        "top_k": "topK",
+        "seed": "seed",
+        "presence_penalty": "presencePenalty",
+        "frequency_penalty": "frequencyPenalty",
+        "logprobs": "responseLogprobs",
+        "top_logprobs": "logprobs",
+        "n": "candidateCount",
+        "stop": "stopSequences",
+        "max_tokens": "maxOutputTokens",
+    }
+)
 """Settings in ``generationConfig``."""
 
 TIERS = ValueTable(("standard", "standard"), ("flex", "flex"), ("priority", "priority"))
 
 _MOST_STOPS = 5
+_RANGES = {"temperature": (0, 2), "topP": (0, 1), "presencePenalty": (-2, 2), "frequencyPenalty": (-2, 2), "logprobs": (0, 20)}
 _REQUEST = frozenset({
     "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",
 })  # fmt: skip
@@ -103,7 +113,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if request.extra:
         losses.extras(request)
     body = _encode_messages(request, losses)
-    tools = encode_tools(allowed_tools(_all_tools(request, losses), request.tool_choice), losses)
+    tools = encode_tools(allowed_tools(_all_tools(request, losses), request.tool_choice, losses), losses)
     if tools:
         body["tools"] = tools
     choice = encode_tool_choice(request.tool_choice, losses) if request.tool_choice else None
@@ -205,13 +215,19 @@ def _decode_settings(body: JsonObject, config: JsonObject) -> tuple[ir.Settings,
 def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
     """Write ``generationConfig``."""
     config = encode_settings(request, SETTINGS, losses, _DONE)
+    for name, (least, most) in _RANGES.items():
+        value = config.get(name)
+        if value is not None and not least <= value <= most:
+            config[name] = losses.changed(request, SETTINGS.canonical[name], min(max(value, least), most), "out_of_range")
     limit, stop = request.settings.get("max_tokens"), request.settings.get("stop")
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
     elif limit is not None:
         config["maxOutputTokens"] = limit
     if stop:
-        config["stopSequences"] = stop if len(stop) <= _MOST_STOPS else losses.changed(request, "stop", stop[:_MOST_STOPS], "too_many")
+        config["stopSequences"] = (
+            stop if len(stop) <= _MOST_STOPS else losses.changed(request, "stop", stop[:_MOST_STOPS], "too_many")
+        )
     if request.reasoning:
         config |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format:

@@ -66,9 +66,7 @@ def _decode_keyword(key: str, value: Any, raw: JsonObject, made: JsonObject) -> 
     decode = _KEYWORDS.get(key)
     if decode is not None:
         decode(value, raw, made)
-    elif key in _COUNTS and isinstance(value, str):
-        made[key] = int(value)
-    elif key in _LIMITS and isinstance(value, float) and value.is_integer():
+    elif (key in _COUNTS and isinstance(value, str)) or (key in _LIMITS and isinstance(value, float) and value.is_integer()):
         made[key] = int(value)
     else:
         made[key] = value

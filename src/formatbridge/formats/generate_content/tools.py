@@ -36,7 +36,7 @@ def decode_tools(raw: JsonObject, src: str) -> list[ir.Tool]:
 def encode_tools(tools: list[ir.Tool], losses: Ledger) -> list[JsonObject]:
     """Write the tools of a request: all functions in one entry, first; all remote servers in another, last."""
     functions: list[JsonObject] = []
-    hosted: list[JsonObject] = []
+    hosted: dict[str, JsonObject] = {}
     servers: list[JsonObject] = []
     for tool in tools:
         match tool:
@@ -44,8 +44,8 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> list[JsonObject]:
                 functions.append(encode_tool(tool, losses))
             case ir.HostedTool():
                 made = encode_hosted(tool, losses)
-                if made is not None and made not in hosted:
-                    hosted.append(made)
+                if made is not None:
+                    hosted.setdefault(str(made), made)
             case ir.McpServer():
                 server = encode_server(tool, losses)
                 servers += [server] if server else []
@@ -54,7 +54,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> list[JsonObject]:
             case _:
                 assert_never(tool)
     first = [{"functionDeclarations": functions}] if functions else []
-    return [*first, *hosted, *([{"mcpServers": servers}] if servers else [])]
+    return [*first, *hosted.values(), *([{"mcpServers": servers}] if servers else [])]
 
 
 def decode_tool(raw: JsonObject, src: str) -> ir.FunctionTool:
@@ -152,8 +152,14 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | No
             assert_never(choice.mode)
 
 
-def allowed_tools(tools: list[ir.Tool], choice: ir.ToolChoice | None) -> list[ir.Tool]:
+def allowed_tools(tools: list[ir.Tool], choice: ir.ToolChoice | None, losses: Ledger) -> list[ir.Tool]:
     """Return the tools that a free choice among some leaves: AUTO here knows no list of names."""
     if choice is None or choice.mode != "allowed" or choice.inner == "required":
         return tools
-    return [tool for tool in tools if not isinstance(tool, ir.FunctionTool) or tool.name in choice.names]
+    kept: list[ir.Tool] = []
+    for tool in tools:
+        if isinstance(tool, ir.FunctionTool) and tool.name not in choice.names:
+            losses.dropped(tool, code="excluded", severity="info")
+        else:
+            kept.append(tool)
+    return kept

@@ -111,6 +111,7 @@ SPELLING = Spelling(
         "HostedTool.strict": Own(neutral=(False,)),
         "HostedTool.use_cache": Own(neutral=(True,)),
         "Citation.encrypted_index": Own("info"),
+        "Response.content/*": Own("info", "weaker_carrier", kind="changed"),
         "Response.container": Own("info", "not_portable"),
         "Response.context_management": Own("info", "diagnostic"),
         "Response.diagnostics": Own("info", "diagnostic"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_object
-from formatbridge.formats._parts import encode_opaque
+from formatbridge.formats._parts import drop_id, encode_opaque
 from formatbridge.formats._tools import wrap_text
 from formatbridge.formats.messages.citations import encode_cited_text, place_citations
 from formatbridge.formats.messages.content import decode_blocks
@@ -40,7 +40,9 @@ def encode_message(parts: list[ir.Part], losses: Ledger, options: Options) -> li
             case ir.ToolCall():
                 blocks += _encode_call(part, losses, options)
             case ir.Hosted():
-                blocks += encode_hosted(part, losses)
+                hosted = encode_hosted(part, losses)
+                carrier = encode_carrier(part.signature, losses, options) if hosted else None
+                blocks += [carrier, *hosted] if carrier else hosted
             case _:
                 blocks += _encode_other(part, losses)
     return blocks
@@ -49,6 +51,7 @@ def encode_message(parts: list[ir.Part], losses: Ledger, options: Options) -> li
 def _encode_text(part: ir.Text, offset: int, at: int, losses: Ledger, options: Options) -> list[JsonObject]:
     if part.extra:
         losses.extras(part)
+    drop_id(part, losses)
     if part.logprobs:
         losses.dropped(part, "logprobs")
     if part.cache:
@@ -68,6 +71,8 @@ def _encode_call(call: ir.ToolCall, losses: Ledger, options: Options) -> list[Js
         losses.extras(call)
     if call.cache:
         losses.dropped(call.cache, severity="info")
+    if call.item_id is not None:
+        losses.dropped(call, "item_id", "diagnostic", severity="info")
     name = call.name
     if call.namespace is not None:
         name = f"{call.namespace}__{name}"
@@ -86,6 +91,7 @@ def _encode_other(part: ir.Media | ir.Refusal | ir.ToolResult | ir.Opaque, losse
     """Write what a block of text can stand for."""
     match part:
         case ir.Refusal():
+            drop_id(part, losses)
             if part.extra:
                 losses.extras(part)
             losses.changed(part, "", part.text, "flattened", severity="info")

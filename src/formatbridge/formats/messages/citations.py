@@ -12,7 +12,12 @@ from formatbridge.losses import Ledger
 JsonObject = dict[str, Any]
 
 _KNOWN = frozenset({"type", "cited_text", "url", "title", "source", "document_title", "file_id"})
+_KINDS = ("char_location", "page_location", "content_block_location", "web_search_result_location", "search_result_location")
 _WEB = frozenset({"web", "map"})
+_THICKET = 50
+"""Times that the citations of a text may be repeated, on average, where their spans overlap."""
+
+_Span = tuple[int, int, ir.Citation]
 
 
 def decode_citations(raw: list[JsonObject], src: str) -> list[ir.Citation]:
@@ -22,6 +27,8 @@ def decode_citations(raw: list[JsonObject], src: str) -> list[ir.Citation]:
 
 def _decode_citation(raw: JsonObject, src: str) -> ir.Citation:
     kind = raw.get("type")
+    if kind not in _KINDS:
+        return ir.Citation(kind="document", src=src, extra={"": raw})
     return ir.Citation(
         kind="web" if kind == "web_search_result_location" else "search" if kind == "search_result_location" else "document",
         url=raw.get("url") or raw.get("source"),
@@ -50,32 +57,49 @@ def encode_cited_text(part: ir.Text, offset: int, at: int, losses: Ledger) -> li
     ``offset``: where the text begins in the visible text of the answer; ``at``: the index of its first block.
     """
     length = len(part.text)
-    spans = [(*_span_of(citation, offset, length), citation) for citation in part.citations or ()]
-    spans = [span for span in spans if _can_cite(span[2], losses)]
-    borders = sorted({0, length, *(span[0] for span in spans), *(span[1] for span in spans)})
+    spans = [
+        (*_span_of(citation, offset, length, losses), citation) for citation in part.citations or () if _can_cite(citation, losses)
+    ]
     blocks: list[JsonObject] = []
-    waiting = sorted(spans, key=lambda span: span[0], reverse=True)
-    active: list[tuple[int, int, ir.Citation]] = []
-    for start, end in pairwise(borders):
-        active = [span for span in active if span[1] > start]
-        while waiting and waiting[-1][0] <= start:
-            active.append(waiting.pop())
+    for start, end, cited in _cut(spans, length):
         block: JsonObject = {"type": "text", "text": part.text[start:end]}
-        if active:
+        if cited:
             place = f"/content/{at + len(blocks)}/citations"
             block["citations"] = [
-                _encode_citation(span[2], part.text[span[0] : span[1]], f"{place}/{index}", losses)
-                for index, span in enumerate(active)
+                _encode_citation(citation, part.text[first:last], f"{place}/{index}", losses)
+                for index, (first, last, citation) in enumerate(cited)
             ]
         blocks.append(block)
     return blocks
 
 
-def _span_of(citation: ir.Citation, offset: int, length: int) -> tuple[int, int]:
+def _cut(spans: list[_Span], length: int) -> list[tuple[int, int, list[_Span]]]:
+    """Cut a text at the borders of all spans; each piece comes with the spans over it. A thicket of spans stays one piece."""
+    borders = sorted({0, length, *(span[0] for span in spans), *(span[1] for span in spans)})
+    waiting = sorted(spans, key=lambda span: span[0], reverse=True)
+    pieces: list[tuple[int, int, list[_Span]]] = []
+    active: list[_Span] = []
+    written = 0
+    for start, end in pairwise(borders):
+        active = [span for span in active if span[1] > start]
+        while waiting and waiting[-1][0] <= start:
+            active.append(waiting.pop())
+        written += len(active)
+        if written > _THICKET * len(spans):
+            return [(0, length, spans)]
+        pieces.append((start, end, active))
+    return pieces
+
+
+def _span_of(citation: ir.Citation, offset: int, length: int, losses: Ledger) -> tuple[int, int]:
     """Return a citation's span within its text; the whole text where it names none that lies there."""
     if citation.start is None or citation.end is None:
         return 0, length
-    start, end = max(0, citation.start - offset), min(length, citation.end - offset)
+    start, end = citation.start - offset, citation.end - offset
+    if start < 0 or end > length or start >= end:
+        for name in ("start", "end"):
+            losses.changed(citation, name, None, "span_lost", severity="info")
+        start, end = max(0, start), min(length, end)
     return (start, end) if start < end else (0, length)
 
 

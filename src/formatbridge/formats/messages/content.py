@@ -35,6 +35,7 @@ from formatbridge.formats.messages.parts import (
 from formatbridge.formats.messages.reasoning import (
     EFFORTS,
     bind_call_tokens,
+    carries_call_token,
     decode_redacted,
     decode_thinking,
     encode_thinking,
@@ -59,16 +60,20 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
         parts: list[ir.Part] = [ir.Text(text=content, src=f"{src}/content")]
     else:
         parts = decode_blocks(content or [], f"{src}/content")
-    return ir.Message(role=role, parts=parts, src=src, extra=rest(raw, _MESSAGE))
+    return ir.Message(role=role, parts=parts, src=src, extra=rest(raw, _MESSAGE) if len(raw) > 2 else None)
 
 
 def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
     """Read the blocks of a turn or of an answer; a kind that is not known stays as it is."""
     parts: list[ir.Part] = []
+    carries = False
     for index, raw in enumerate(content):
-        decode = _DECODE_BLOCK.get(raw.get("type", ""), decode_opaque)
-        parts.append(decode(raw, f"{src}/{index}"))
-    return bind_call_tokens(parts)
+        kind = raw.get("type")
+        decode = _DECODE_BLOCK.get(kind, decode_opaque) if isinstance(kind, str) else decode_opaque
+        part = decode(raw, f"{src}/{index}")
+        carries = carries or carries_call_token(part)
+        parts.append(part)
+    return bind_call_tokens(parts) if carries else parts
 
 
 def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
@@ -141,7 +146,7 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
         arguments=raw["input"],
         cache=decode_cache(raw, src) if "cache_control" in raw else None,
         src=src,
-        extra=rest(raw, _CALL),
+        extra=rest(raw, _CALL) if len(raw) > 4 else None,
     )
 
 
@@ -149,6 +154,8 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     """Write one tool call of a request's history; it has no slot for a token."""
     if call.extra:
         losses.extras(call)
+    if call.item_id is not None:
+        losses.dropped(call, "item_id", "diagnostic", severity="info")
     token = call.signature
     if token and native_token(token, "messages", losses) is not None:
         losses.dropped(token)
@@ -208,8 +215,6 @@ _DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "web_search_tool_result": decode_web_result,
     "web_fetch_tool_result": decode_web_result,
     "code_execution_tool_result": decode_code_result,
-    "bash_code_execution_tool_result": decode_code_result,
-    "text_editor_code_execution_tool_result": decode_code_result,
 }
 _ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
     ir.Text: encode_text,

@@ -84,9 +84,10 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
         losses.extras(error)
     if error.type is not None and error.type != word:
         losses.changed(error, "type", word, "diagnostic", severity="info")
-    for name in ("code", "param"):
-        if getattr(error, name) not in (None, ""):
-            losses.dropped(error, name, "diagnostic", severity="info")
+    if error.code not in (None, ""):
+        losses.changed(error, "code", word, "diagnostic", severity="info")
+    if error.param not in (None, ""):
+        losses.dropped(error, "param", "diagnostic", severity="info")
     if error.retry_after is not None:
         losses.dropped(error, "retry_after", "diagnostic", severity="info")
     body: JsonObject = {"type": "error", "error": {"type": word, "message": error.message}}

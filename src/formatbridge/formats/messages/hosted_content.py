@@ -19,10 +19,9 @@ _FAMILIES: dict[str, _Family] = {
     "web_search": "web_search",
     "web_fetch": "web_fetch",
     "code_execution": "code",
-    "bash_code_execution": "code",
-    "text_editor_code_execution": "code",
 }
-_ARGUMENT = {"web_search": "query", "web_fetch": "url", "code_execution": "code", "bash_code_execution": "command"}
+_ARGUMENT: dict[str, str] = {"web_search": "query", "web_fetch": "url", "code": "code"}
+"""Family to the member of the input that says it all."""
 
 _CALL = frozenset({"type", "id", "name", "input"})
 _MCP_CALL = _CALL | {"server_name"}
@@ -30,6 +29,8 @@ _RESULT = frozenset({"type", "tool_use_id", "content"})
 _MCP_RESULT = _RESULT | {"is_error"}
 _CODE = frozenset({"type", "stdout", "stderr", "return_code"})
 _ERROR = frozenset({"type", "error_code"})
+_WEB_CONTENT = ("web_fetch_result", "web_fetch_tool_result_error", "web_search_tool_result_error")
+_CODE_CONTENT = ("code_execution_result", "encrypted_code_execution_result", "code_execution_tool_result_error")
 
 
 def decode_hosted_call(raw: JsonObject, src: str) -> ir.Part:
@@ -38,8 +39,8 @@ def decode_hosted_call(raw: JsonObject, src: str) -> ir.Part:
     family = _FAMILIES.get(name)
     if family is None:
         return decode_opaque(raw, src)
-    key = _ARGUMENT.get(name)
-    text = given.get(key) if key else None
+    key = _ARGUMENT[family]
+    text = given.get(key)
     is_plain = isinstance(text, str)
     return ir.Hosted(
         family=family,
@@ -49,7 +50,7 @@ def decode_hosted_call(raw: JsonObject, src: str) -> ir.Part:
         arguments=text if is_plain else dumps(given).decode(),
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _CALL), rest(given, frozenset({str(key)}), "input/") if is_plain else None),
+        extra=joined(rest(raw, _CALL), rest(given, frozenset({key}), "input/") if is_plain else None),
     )
 
 
@@ -71,6 +72,8 @@ def decode_mcp_call(raw: JsonObject, src: str) -> ir.Part:
 def decode_web_result(raw: JsonObject, src: str) -> ir.Part:
     """Read what a web search or fetch found: pages that only this server can read, or an error."""
     content = raw["content"]
+    if isinstance(content, dict) and content.get("type") not in _WEB_CONTENT:
+        return decode_opaque(raw, src)
     error = content.get("error_code") if isinstance(content, dict) else None
     left = rest(content, _ERROR, "content/") if error is not None else {"content": content} if content else None
     return ir.Hosted(
@@ -87,6 +90,8 @@ def decode_web_result(raw: JsonObject, src: str) -> ir.Part:
 def decode_code_result(raw: JsonObject, src: str) -> ir.Part:
     """Read what a run of code left behind."""
     content = raw["content"]
+    if content.get("type") not in _CODE_CONTENT:
+        return decode_opaque(raw, src)
     error = content.get("error_code")
     status = content.get("return_code")
     kept = frozenset(_ERROR if error is not None else _CODE)

@@ -34,6 +34,8 @@ _TOOLSET = frozenset({"type", "mcp_server_name", "cache_control", "default_confi
 def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
     """Read a tool that the vendor defined; what the caller must run itself has no counterpart anywhere."""
     kind = str(raw.get("type"))
+    if not _is_sound(raw):
+        return ir.HostedTool(family="other", kind=kind, src=src)
     family: _Family = next((family for prefix, family in _FAMILIES if kind.startswith(prefix)), "other")
     location, name = raw.get("user_location"), raw.get("name")
     return ir.HostedTool(
@@ -48,6 +50,12 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
         src=src,
         extra=joined(rest(raw, _HOSTED), None if name is None or kind.startswith(name) else {"name": name}),
     )
+
+
+def _is_sound(raw: JsonObject) -> bool:
+    """Say whether a tool of a version that nobody here knows yet has the shape of its elders."""
+    shapes = {"name": str, "user_location": dict, "cache_control": dict}
+    return all(raw.get(key) is None or isinstance(raw[key], kind) for key, kind in shapes.items())
 
 
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
@@ -94,8 +102,13 @@ def hosted_name(kind: str) -> str | None:
 def decode_mcp_servers(body: JsonObject, tools: list[ir.Tool]) -> tuple[list[ir.Tool], JsonObject | None]:
     """Join servers with their toolsets, which stand among the tools; the second value is what is left of both."""
     entries = body.get("mcp_servers") or []
-    left: JsonObject = {f"mcp_servers/{index}": raw for index, raw in enumerate(entries) if raw.get("type") != "url"}
-    known = {raw["name"]: (index, raw) for index, raw in enumerate(entries) if raw.get("type") == "url"}
+    left: JsonObject = {}
+    known: dict[str, tuple[int, JsonObject]] = {}
+    for index, raw in enumerate(entries):
+        if raw.get("type") == "url" and raw["name"] not in known:
+            known[raw["name"]] = (index, raw)
+        else:
+            left[f"mcp_servers/{index}"] = raw
     made: list[ir.Tool] = []
     for index, (tool, raw) in enumerate(zip(tools, body.get("tools") or (), strict=True)):
         found = known.pop(raw["mcp_server_name"], None) if raw.get("type") == "mcp_toolset" else None

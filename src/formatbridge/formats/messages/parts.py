@@ -9,7 +9,7 @@ from typing import Any, Literal, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_citations, encode_opaque
+from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.messages.citations import decode_citations
 from formatbridge.losses import Ledger
@@ -43,7 +43,8 @@ def decode_content(content: str | list[JsonObject] | None, src: str) -> list[ir.
 
 def decode_part(raw: JsonObject, src: str) -> ir.Part:
     """Read one block of content; a kind that is not known stays as it is."""
-    decode = DECODE_PART.get(raw.get("type", ""))
+    kind = raw.get("type")
+    decode = DECODE_PART.get(kind) if isinstance(kind, str) else None
     return decode(raw, src) if decode else decode_opaque(raw, src)
 
 
@@ -54,6 +55,8 @@ def decode_opaque(raw: JsonObject, src: str, text: str | None = None) -> ir.Opaq
 
 
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
+    if len(raw) == 2:
+        return ir.Text(text=raw["text"], src=src)
     citations = raw.get("citations")
     return ir.Text(
         text=raw["text"],
@@ -176,14 +179,16 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
 def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
     """Write a text of a request; blank text, which the target refuses, is left out."""
     text = part.text
+    if part.id is not None:
+        drop_id(part, losses)
     if part.signature:
         native_token(part.signature, "messages", losses)
     if part.extra:
         losses.extras(part)
     if not text or text.isspace():
         if text:
-            losses.dropped(part, code="empty", severity="info")
-        elif part.cache:
+            losses.changed(part, "text", None, "empty", severity="info")
+        if part.cache:
             losses.dropped(part.cache, code="empty", severity="info")
         return None
     if part.citations:
@@ -195,6 +200,7 @@ def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
 
 def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
     """Write a refusal as the text that it is."""
+    drop_id(part, losses)
     if part.extra:
         losses.extras(part)
     losses.changed(part, "", part.text, "flattened")
@@ -212,6 +218,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
         return None
     if part.extra:
         losses.extras(part)
+    drop_id(part, losses)
     if part.detail not in (None, "auto"):
         losses.dropped(part, "detail")
     if part.signature:

@@ -6,6 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._parts import drop_id
 from formatbridge.formats._signatures import decode_token, encode_token
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -41,19 +42,18 @@ def decode_redacted(raw: JsonObject, src: str) -> ir.Reasoning:
 
 def bind_call_tokens(parts: list[ir.Part]) -> list[ir.Part]:
     """Give a token that was carried for a call or a text back to the part that follows it."""
-    if not any(_carries_call_token(part) for part in parts):
-        return parts
     made: list[ir.Part] = []
     for part in parts:
         before = made[-1] if made else None
-        if isinstance(before, ir.Reasoning) and _carries_call_token(before) and isinstance(part, ir.ToolCall | ir.Text | ir.Media):
+        if isinstance(before, ir.Reasoning) and carries_call_token(before) and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
             part.signature = before.signature
             made.pop()
         made.append(part)
     return made
 
 
-def _carries_call_token(part: ir.Part) -> bool:
+def carries_call_token(part: ir.Part) -> bool:
+    """Say whether a part holds nothing but a token of the part behind it."""
     return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
 
 
@@ -64,12 +64,14 @@ def encode_thinking(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
         code = "unsigned_reasoning" if part.text else "foreign_signature" if token else "empty"
         losses.dropped(part, code=code, severity="info" if code == "empty" else "lossy")
         return None
+    drop_id(part, losses)
     return _encode_block(part, token.token, losses)
 
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
     """Write reasoning into an answer: foreign tokens travel tagged, what nobody signed has an empty signature."""
     token = part.signature
+    drop_id(part, losses)
     if token is not None and token.home != "messages" and not options.carry_reasoning:
         losses.dropped(token, code="foreign_signature")
         token = None
@@ -107,7 +109,8 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
     known = None if unread else effort
     if thinking is None:
         return (ir.ReasoningConfig(effort=known) if known else None), unread
-    mode, display = _MODES.get(thinking.get("type") or "enabled"), thinking.get("display")
+    kind, display = thinking.get("type"), thinking.get("display")
+    mode = _MODES.get(kind) if isinstance(kind, str) else "on" if kind is None else None
     if mode is None:
         return (ir.ReasoningConfig(effort=known) if known else None), joined(unread, {"thinking": thinking})
     config = ir.ReasoningConfig(
@@ -132,7 +135,7 @@ def encode_reasoning_config(
         _drop_config(config, losses)
         return None, None
     effort = encode_word_of_effort(config, losses)
-    thinking = _encode_budget(config, limit, losses) or _encode_mode(config, losses)
+    thinking = _encode_budget(config, limit, losses) or _encode_mode(config, effort, losses)
     if thinking is not None and config.show is not None and thinking["type"] in ("enabled", "adaptive"):
         thinking["display"] = "omitted" if config.show == "hide" else "summarized"
         if config.show in ("concise", "detailed"):
@@ -141,10 +144,14 @@ def encode_reasoning_config(
 
 
 def encode_word_of_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str | None:
-    """Write an effort; below the lowest word stands the lowest."""
-    if node.effort in ("none", "minimal"):
+    """Write an effort; below the lowest word stands the lowest, and some server's own word is lost."""
+    effort = node.effort
+    if effort in ("none", "minimal"):
         return str(losses.changed(node, "effort", "low"))
-    return node.effort
+    if effort is not None and effort not in EFFORTS:
+        losses.dropped(node, "effort")
+        return None
+    return effort
 
 
 def _drop_config(config: ir.ReasoningConfig, losses: Ledger) -> None:
@@ -170,10 +177,10 @@ def _encode_budget(config: ir.ReasoningConfig, limit: int, losses: Ledger) -> Js
     return {"type": "enabled", "budget_tokens": fitting}
 
 
-def _encode_mode(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject | None:
+def _encode_mode(config: ir.ReasoningConfig, effort: str | None, losses: Ledger) -> JsonObject | None:
     if config.mode == "between_tools":
         return {"type": "between_tools"}
-    if config.mode == "adaptive" or config.effort is not None or (config.mode == "on" and config.budget is None):
+    if config.mode == "adaptive" or effort is not None or (config.mode == "on" and config.budget is None):
         return {"type": "adaptive"}
     if config.show in (None, "hide") or config.budget is not None:
         if config.show is not None and config.budget is not None:

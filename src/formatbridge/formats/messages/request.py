@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions
-from formatbridge.formats._settings import drop_setting, encode_settings
+from formatbridge.formats._settings import encode_settings
 from formatbridge.formats.messages.content import collapse, decode_message, encode_words
 from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
 from formatbridge.formats.messages.parts import decode_content
@@ -129,7 +129,7 @@ def _encode_choice(request: ir.Request, losses: Ledger) -> JsonObject | None:
     if parallel is not False:
         return choice
     if not request.tools or (choice and choice["type"] == "none"):
-        drop_setting(request, "parallel_tool_calls", parallel, losses)
+        losses.dropped(request, "parallel_tool_calls", "excluded", severity="info")
         return choice
     return (choice or {"type": "auto"}) | {"disable_parallel_tool_use": True}
 

@@ -27,15 +27,15 @@ _NO_USAGE = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_in
 def decode_response(body: JsonObject) -> ir.Response:
     """Read a whole answer. Where another model took over, that one answered."""
     usage, named = body.get("usage"), body.get("model")
-    model = _serving_model(body["content"]) or named
     parts = decode_message(body["content"], "/content")
+    parts, model, handovers = _take_handovers(parts, named)
     return ir.Response(
         format="messages",
         id=body.get("id") or None,
         model=model,
         choices=[ir.Choice(parts=parts, finish=decode_finish(body))],
         usage=decode_usage(usage, "/usage") if usage is not None else None,
-        extra=joined(rest(body, _RESPONSE), {"model": named} if named is not None and named != model else None),
+        extra=joined(rest(body, _RESPONSE), handovers, {"model": named} if named is not None and named != model else None),
     )
 
 
@@ -82,7 +82,14 @@ def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:
     return choice
 
 
-def _serving_model(content: list[JsonObject]) -> str | None:
-    """Return the model that answered in the end, where blocks say that another one took over."""
-    served = [block["to"]["model"] for block in content if block.get("type") == "fallback"]
-    return served[-1] if served else None
+def _take_handovers(parts: list[ir.Part], model: str | None) -> tuple[list[ir.Part], str | None, JsonObject | None]:
+    """Read which model answered in the end from the blocks that say that another one took over; they are no content."""
+    kept: list[ir.Part] = []
+    handovers: JsonObject = {}
+    for part in parts:
+        if isinstance(part, ir.Opaque) and part.what == "fallback":
+            model = part.raw["to"]["model"]
+            handovers[part.src[1:]] = part.raw
+        else:
+            kept.append(part)
+    return kept, model, handovers or None

@@ -61,7 +61,7 @@ class _Subschema:
         self._take("description", "title")
         if "object" in kinds:
             self._take_object(work)
-        if "string" in kinds and self.left.get("format") in _FORMATS:
+        if "string" in kinds and isinstance(self.left.get("format"), str) and self.left["format"] in _FORMATS:
             self._take("format")
         if "array" in kinds:
             self._take_array(work)

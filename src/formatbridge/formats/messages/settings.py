@@ -72,8 +72,8 @@ def _decode_context_management(raw: JsonObject, settings: JsonObject, left: Json
     left |= rest(raw, frozenset({"edits"}), "context_management/") or {}
     for index, edit in enumerate(raw.get("edits") or ()):
         place = f"context_management/edits/{index}"
-        trigger = edit.get("trigger") or {}
-        if edit.get("type") != "compact_20260112" or "compact_at" in settings or trigger.get("type") not in (None, "input_tokens"):
+        trigger = (edit.get("trigger") or {}) if edit.get("type") == "compact_20260112" else None
+        if trigger is None or "compact_at" in settings or trigger.get("type") not in (None, "input_tokens"):
             left[place] = edit
             continue
         settings["compact_at"] = trigger.get("value")
@@ -134,10 +134,9 @@ def _encode_sampling(request: ir.Request, losses: Ledger, options: Options) -> J
 
 
 def _encode_stop(request: ir.Request, stop: list[str], losses: Ledger) -> JsonObject:
-    for index, text in enumerate(stop):
-        if not text.strip():
-            losses.dropped(request, f"stop.{index}", "out_of_range")
     kept = [text for text in stop if text.strip()]
+    if len(kept) < len(stop):
+        losses.changed(request, "stop", kept, "out_of_range")
     return {"stop_sequences": kept} if kept else {}
 
 

@@ -111,7 +111,7 @@ def _encode_callers(tool: ir.FunctionTool, callers: list[str], has_code: bool, l
 
 def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice:
     """Read which tools may or must be called; whether one at a time stands with the settings."""
-    kind = raw.get("type") or "tool"
+    kind = "tool" if raw.get("type") is None else raw["type"]
     extra = rest(raw, _CHOICE)
     if kind == "tool":
         name = raw["name"]
@@ -120,7 +120,7 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
             return ir.ToolChoice(mode="named", names=[name], src=src, extra=extra)
         family = hosted.kind if hosted.family == "other" else hosted.family
         return ir.ToolChoice(mode="hosted", names=[family], src=src, extra=extra)
-    if kind not in _MODES:
+    if not isinstance(kind, str) or kind not in _MODES:
         return ir.ToolChoice(mode="auto", src=src, extra={"": raw})
     left = {"name": raw["name"]} if "name" in raw else None
     return ir.ToolChoice(mode=_MODES[kind], src=src, extra=joined(extra, left))  # type: ignore[arg-type]  # the table's words

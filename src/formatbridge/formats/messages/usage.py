@@ -17,7 +17,6 @@ _USAGE = frozenset({
 _TTLS = {"5m": "ephemeral_5m_input_tokens", "1h": "ephemeral_1h_input_tokens"}
 _SERVER_TOOLS = {"web_search": "web_search_requests", "web_fetch": "web_fetch_requests"}
 _UNCOUNTED = (
-    "tool_prompt",
     "input_modality",
     "output_modality",
     "cached_modality",
@@ -64,6 +63,8 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
         value = getattr(usage, name)
         if any(value.values()) if isinstance(value, dict) else value:
             losses.dropped(usage, name, "accounting", severity="info")
+    if usage.tool_prompt:
+        losses.changed(usage, "tool_prompt", None, "accounting", severity="info")
     if usage.total is not None and usage.total != usage.input + usage.output:
         losses.dropped(usage, "total", "accounting", severity="info")
     read, written = usage.cache_read or 0, usage.cache_write or 0

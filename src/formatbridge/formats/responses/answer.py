@@ -137,7 +137,10 @@ class OutputEncoder:
             return encode_hosted(part, None, at, self._ids, self._losses)
         self._used.add(place)
         result = self._parts[place]
-        return encode_hosted(part, result if isinstance(result, ir.Hosted) else None, at, self._ids, self._losses)
+        assert isinstance(result, ir.Hosted)
+        if result.id != part.id:
+            self._losses.changed(result, "id", part.id, "orphan", severity="info")
+        return encode_hosted(part, result, at, self._ids, self._losses)
 
     def _result_of(self, index: int, call: ir.Hosted) -> int | None:
         """Find the result of a call: the one of its id, else the one directly behind it."""

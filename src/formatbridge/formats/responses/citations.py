@@ -55,8 +55,8 @@ def _encode_annotation(citation: ir.Citation, start: int, length: int, losses: L
         losses.extras(citation)
     if citation.cited_text is not None:
         losses.dropped(citation, "cited_text")
-    first = 0 if citation.start is None else min(max(citation.start - start, 0), length)
-    last = length if citation.end is None else min(max(citation.end - start, first), length)
+    first = 0 if citation.start is None else max(citation.start - start, 0)
+    last = length if citation.end is None else max(citation.end - start, 0)
     if citation.url is not None:
         if citation.file_id is not None:
             losses.dropped(citation, "file_id")

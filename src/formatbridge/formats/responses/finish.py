@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats.responses.content import kind_of
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -48,7 +49,7 @@ WORDS: Mapping[ir.FinishReason, tuple[str, str | None, bool]] = {
 _WAITING = frozenset({
     "function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request",
 })  # fmt: skip
-"""Items that wait for the caller."""
+"""Items that wait for the caller. A search for tools may wait as well, but no other format can say for what."""
 
 
 def decode_finish(body: JsonObject) -> ir.Finish:
@@ -57,7 +58,7 @@ def decode_finish(body: JsonObject) -> ir.Finish:
     word = (body.get("incomplete_details") or {}).get("reason")
     if word:
         reason = FINISH.get(word, "other")
-        return ir.Finish(reason=reason, raw=word, finer=word == "steered" or word not in FINISH)
+        return ir.Finish(reason=reason, raw=word, finer=word == "steered" or word not in FINISH, extra={"status": status})
     reason = STATUSES.get(status, "stop")
     if reason == "stop":
         reason = _reason_of_output(body["output"])
@@ -100,12 +101,12 @@ def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -
 
 def _reason_of_output(output: list[JsonObject]) -> ir.FinishReason:
     """Tell from the items of a complete answer why it ended."""
-    kinds = [item.get("type") for item in output]
-    for kind, item in zip(kinds, output, strict=True):
-        if isinstance(kind, str) and (kind in _WAITING or (kind == "tool_search_call" and item.get("execution") == "client")):
+    reason: ir.FinishReason = "stop"
+    for item in output:
+        kind = kind_of(item)
+        if kind in _WAITING:
             return "tool_calls"
-    for kind, item in zip(kinds, output, strict=True):
         content = item.get("content")
-        if kind in (None, "message") and isinstance(content, list) and any(part.get("type") == "refusal" for part in content):
-            return "refusal"
-    return "stop"
+        if kind == "message" and isinstance(content, list) and any(part.get("type") == "refusal" for part in content):
+            reason = "refusal"
+    return reason

@@ -47,6 +47,12 @@ def _keep(raw: JsonObject, src: str) -> ir.Opaque:
     return ir.Opaque(format="responses", raw=raw, what=kind, severity=SEVERITIES.get(kind, "impossible"), src=src)
 
 
+def _odd_status(raw: JsonObject, *, failed: bool) -> JsonObject | None:
+    """Return a state that is no end. ``failed``: whether other formats can say that."""
+    status = raw.get("status")
+    return None if status in (None, "completed") or (failed and status == "failed") else {"status": status}
+
+
 # Images that the model drew.
 
 
@@ -92,6 +98,7 @@ def _decode_code(raw: JsonObject, src: str) -> ir.Hosted:
         raw=raw,
         extra=joined(
             rest(raw, _CODE),
+            _odd_status(raw, failed=True),
             {f"outputs/{index}": output for index, output in enumerate(outputs) if output.get("type") != "logs"} or None,
         ),
     )
@@ -105,7 +112,7 @@ def _encode_code(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Ite
     printed = [text for text in (end.output, end.error) if text is not None]
     return {
         "type": "code_interpreter_call",
-        "id": ids.make("ci", index),
+        "id": call.id or ids.make("ci", index),
         "status": end.status if end.status in ("completed", "incomplete", "failed") else "completed",
         "code": call.arguments or "",
         "container_id": losses.added(f"/output/{index}/container_id", "", "required, and the source has none"),
@@ -130,7 +137,7 @@ def _decode_mcp(raw: JsonObject, src: str) -> ir.Hosted:
         status=raw.get("status"),
         src=src,
         raw=raw,
-        extra=rest(raw, _MCP),
+        extra=joined(rest(raw, _MCP), _odd_status(raw, failed=error is not None)),
     )
 
 
@@ -153,7 +160,7 @@ def _encode_mcp(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Item
     failure = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": error}]} if error is not None else None
     return {
         "type": "mcp_call",
-        "id": ids.make("mcp", index),
+        "id": call.id or ids.make("mcp", index),
         "status": "completed" if error is None else "failed",
         "server_label": call.server or "",
         "name": call.name or "",
@@ -198,7 +205,7 @@ def _encode_search(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: I
     query = call.arguments or ""
     return {
         "type": "web_search_call",
-        "id": ids.make("ws", index),
+        "id": call.id or ids.make("ws", index),
         "status": "completed",
         "action": {"type": "search", "query": query, "queries": [query]},
     }

@@ -217,7 +217,7 @@ def _decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
     mark = raw.get("prompt_cache_breakpoint")
     if mark is None:
         return None
-    extra = rest(mark, frozenset({"mode", "ttl"}))
+    extra = rest(mark, frozenset({"ttl"}))
     return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/prompt_cache_breakpoint", extra=extra)
 
 

@@ -38,7 +38,9 @@ def encode_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledge
     signature = part.signature
     token = signature.token if signature and signature.home == "responses" else None
     if signature and token is None:
-        losses.dropped(signature if part.text else part, code="foreign_signature")
+        # An empty thought that is signed still has its text, if it is but "".
+        is_all = not part.text and signature.kind != "thinking"
+        losses.dropped(part if is_all else signature, code="foreign_signature")
     if part.extra:
         losses.extras(part)
     return encode_item(part.text, token, index, ids) if part.text or token else None

@@ -65,7 +65,9 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
         losses.extras(usage)
     for name in _UNCOUNTED:
         value = getattr(usage, name)
-        if value and (not isinstance(value, dict) or any(value.values())):
+        if value and name == "tool_prompt":
+            losses.changed(usage, name, usage.input, "accounting", severity="info")
+        elif value and (not isinstance(value, dict) or any(value.values())):
             losses.dropped(usage, name, "accounting", severity="info")
     return {
         "input_tokens": usage.input,

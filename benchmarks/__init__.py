@@ -1,0 +1,1 @@
+"""How fast the library is, beside the standard library and its peers. ``python -m benchmarks`` prints one table."""

@@ -1,0 +1,241 @@
+"""What is measured, and the bounds that the figures are held against."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from pydantic_core import from_json, to_json
+
+import formatbridge
+from benchmarks.measure import Effort, Work, exponent, import_times, medians, peak_memory
+from benchmarks.payloads import PAYLOADS, Payload, growing
+from benchmarks.peers import PEERS, UnsupportedError
+from benchmarks.spellings import MODEL
+from formatbridge.convert import wire_model
+
+DIRECTIONS = (
+    ("chat_completions", "messages"),
+    ("messages", "chat_completions"),
+    ("chat_completions", "responses"),
+    ("responses", "chat_completions"),
+    ("chat_completions", "generate_content"),
+    ("generate_content", "chat_completions"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """What architecture.md promises of a case. ``most``: the figure is at most so much; ``faster``: a peer takes so many times as long."""
+
+    most: float
+    faster: dict[str, float] = field(default_factory=dict)
+
+
+BOUNDS: dict[str, Bound] = {
+    "tiny": Bound(most=1.6, faster={"linguafranca": 1.6, "rosetta": 5}),
+    "agent": Bound(most=1.0, faster={"linguafranca": 2.5, "rosetta": 3}),
+    "conversation": Bound(most=1.0, faster={"linguafranca": 2.2, "rosetta": 2.3}),
+    "images": Bound(most=0.35, faster={"linguafranca": 8, "rosetta": 4}),
+    "response": Bound(most=1.0, faster={"linguafranca": 2.5, "rosetta": 4}),
+    "tool_calls": Bound(most=1.0, faster={"linguafranca": 2.5, "rosetta": 4}),
+    "growth": Bound(most=1.25),
+    "memory conversation": Bound(most=7),
+    "memory images": Bound(most=3.6),
+    "import": Bound(most=0.45),
+}
+"""Name of a case to its bound; of ``tiny`` to ``tool_calls`` the figure is a multiple of json's time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of the table. ``figure`` is None where the work failed; ``word`` then says why. ``peers``: time or the word."""
+
+    case: str
+    what: str
+    figure: float | None = None
+    word: str = ""
+    peers: dict[str, float | str] = field(default_factory=dict)
+    bound: Bound | None = None
+
+    def faults(self) -> list[str]:
+        """Say what does not keep the bound."""
+        if self.bound is None or self.figure is None:
+            return []
+        found = [f"{self.figure:.3g} > {self.bound.most:g}"] if self.figure > self.bound.most else []
+        for name, times in self.bound.faster.items():
+            other = self.peers.get(name)
+            if isinstance(other, float) and other / self.figure < times:
+                found.append(f"{name} {other / self.figure:.3g}× < {times:g}×")
+        return found
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the bound holds; nothing where there is none."""
+        if self.bound is None or self.figure is None:
+            return f"skipped: {self.word}" if self.bound else ""
+        return "; ".join(self.faults()) or "yes"
+
+
+def converted(kind: str, source: str | None, target: str, body: object) -> formatbridge.Converted:
+    """Convert one document with ``formatbridge``."""
+    if kind == "request":
+        return formatbridge.convert_request(body, source=source, target=target, model=MODEL)
+    return formatbridge.convert_response(body, source=source, target=target)
+
+
+def convert(kind: str, source: str, target: str, body: bytes) -> bytes:
+    """Convert bytes to bytes, as the README says: what the bounds are about."""
+    return converted(kind, source, target, body).json()
+
+
+def convert_and_report(kind: str, source: str, target: str, body: bytes) -> bytes:
+    """Convert bytes to bytes and read what was lost, which may be worked out only then."""
+    made = converted(kind, source, target, body)
+    _ = made.losses, made.additions
+    return made.json()
+
+
+def convert_typed(kind: str, source: str, target: str, body: bytes) -> bytes:
+    """Convert by way of typed models on both sides."""
+    given = wire_model(source, kind).model_validate_json(body)  # type: ignore[arg-type]  # kinds are text here
+    return converted(kind, None, target, given).parse().model_dump_json(exclude_unset=True, by_alias=True).encode()
+
+
+def payload_rows(case: str, effort: Effort) -> Iterator[Row]:
+    """Measure one payload in all directions, and what the same machine needs for less and for more."""
+    payload = PAYLOADS[case]
+    yield from baseline_rows(case, payload, effort)
+    for source, target in DIRECTIONS:
+        yield direction_row(case, payload, source, target, effort)
+
+
+def baseline_rows(case: str, payload: Payload, effort: Effort) -> Iterator[Row]:
+    """Measure ``json``, the limit that the parser sets, and what costs more than bytes in and bytes out."""
+    source, target = DIRECTIONS[0]
+    body = payload.bytes(source)
+    works: dict[str, Work] = {"json": _json(body), "pydantic_core from_json, to_json": lambda: to_json(from_json(body))}
+    extras: dict[str, Work] = {
+        f"typed models in and out, {source} → {target}": lambda: convert_typed(payload.kind, source, target, body),
+        f"report of losses read, {source} → {target}": lambda: convert_and_report(payload.kind, source, target, body),
+    }
+    words = {what: attempt(work, 0) for what, work in extras.items()}
+    times = medians(works | {what: work for what, work in extras.items() if not words[what]}, effort)
+    speed = f"{len(body):,} bytes, {times['json'] * 1e3:.3g} ms here"
+    yield Row(case=case, what=f"json.dumps(json.loads()): {speed}", figure=1.0)
+    for what in (*works, *extras):
+        if what != "json":
+            figure = times[what] / times["json"] if what in times else None
+            yield Row(case=case, what=what, figure=figure, word=words.get(what, ""))
+
+
+def direction_row(case: str, payload: Payload, source: str, target: str, effort: Effort) -> Row:
+    """Measure one direction, the peers beside it."""
+    body = payload.bytes(source)
+    least = 0.8 * len(payload.bytes(target))
+    works: dict[str, Work] = {"formatbridge": lambda: convert(payload.kind, source, target, body)}
+    words: dict[str, str] = {}
+    for name, make in PEERS.items():
+        try:
+            works[name] = _bound_to(make(payload.kind, source, target), body)
+        except (ImportError, UnsupportedError) as error:
+            words[name] = "not installed" if isinstance(error, ImportError) else "has none"
+    words |= {name: word for name, work in works.items() if (word := attempt(work, least))}
+    works = {name: work for name, work in works.items() if name not in words}
+    times = medians({"json": _json(body), **works}, effort)
+    ratios: dict[str, float | str] = {name: times[name] / times["json"] for name in works}
+    own = ratios.get("formatbridge")
+    return Row(
+        case=case,
+        what=f"{source} → {target}",
+        figure=own if isinstance(own, float) else None,
+        word=words.get("formatbridge", ""),
+        peers={name: ratios.get(name) or words[name] for name in PEERS},
+        bound=BOUNDS[case],
+    )
+
+
+def attempt(work: Callable[[], object], least: float) -> str:
+    """Run work once; return a word for what is wrong: the error's name, or that it loses a part of the content."""
+    try:
+        made = work()
+    except Exception as error:
+        return type(error).__name__
+    return "loses content" if isinstance(made, bytes) and len(made) < least else ""
+
+
+def _json(body: bytes) -> Work:
+    return lambda: json.dumps(json.loads(body))
+
+
+def _bound_to(conversion: Callable[[bytes], bytes], body: bytes) -> Work:
+    return lambda: conversion(body)
+
+
+def growth_rows(case: str, effort: Effort) -> Iterator[Row]:
+    """Measure how time grows with the number of messages, and with their size, over a factor of eight."""
+    steps = {
+        "messages, 60 to 480": (growing(), growing(messages=480)),
+        "bytes of a message, 8 kB to 64 kB": (growing(messages=20, size=8000), growing(messages=20, size=64_000)),
+    }
+    for what, (small, large) in steps.items():
+        for source, target in DIRECTIONS:
+            sizes = small.bytes(source), large.bytes(source)
+            figure, word = _growth(source, target, sizes, effort)
+            row = f"exponent in {what}, {source} → {target}"
+            yield Row(case=case, what=row, figure=figure, word=word, bound=BOUNDS[case])
+
+
+def _growth(source: str, target: str, sizes: tuple[bytes, bytes], effort: Effort) -> tuple[float | None, str]:
+    """Return the exponent for one direction, or what is wrong with it; the factor is that of the bytes."""
+    works: list[Work] = [lambda body=body: convert("request", source, target, body) for body in sizes]
+    word = attempt(works[0], 0)
+    if word:
+        return None, word
+    times = medians({"small": works[0], "large": works[1]}, effort)
+    return exponent(times["small"], times["large"], len(sizes[1]) / len(sizes[0])), ""
+
+
+def memory_rows(case: str, effort: Effort) -> Iterator[Row]:
+    """Measure the peak of memory in sizes of the payload, which is itself not counted."""
+    del effort  # exact at the first time
+    for name in ("conversation", "images"):
+        bound = BOUNDS[f"{case} {name}"]
+        for source, target in DIRECTIONS:
+            body, warmer = PAYLOADS[name].bytes(source), PAYLOADS["tiny"].bytes(source)
+            what = f"peak / payload, {name}, {source} → {target}"
+            word = attempt(lambda body=body, source=source, target=target: convert("request", source, target, body), 0)
+            if word:
+                yield Row(case=case, what=what, word=word, bound=bound)
+                continue
+            traced, resident = peak_memory("request", source, target, body, warmer)
+            yield Row(case=case, what=f"{what} (resident set: {resident:.1f})", figure=traced, bound=bound)
+
+
+FIRST_CONVERSION = """import formatbridge
+formatbridge.convert_request(
+    {"model": "m", "messages": [{"role": "user", "content": "hi"}]}, source="chat_completions", target="messages"
+).json()"""
+
+
+def import_rows(case: str, effort: Effort) -> Iterator[Row]:
+    """Measure the import in fresh interpreters, as a part of that of what everybody has loaded anyway."""
+    scripts = {"others": "import pydantic, httpx", "import": "import formatbridge", "first": FIRST_CONVERSION}
+    word = attempt(lambda: exec(FIRST_CONVERSION, {}), 0)
+    if word:
+        del scripts["first"]
+    times = import_times(scripts, effort)
+    others = "`import pydantic, httpx`"
+    yield Row(case=case, what=f"`import formatbridge` / {others}", figure=times["import"] / times["others"], bound=BOUNDS[case])
+    figure = None if word else times["first"] / times["others"]
+    yield Row(case=case, what=f"the same and a first conversion / {others}", figure=figure, word=word)
+
+
+CASES: dict[str, Callable[[str, Effort], Iterator[Row]]] = {
+    **dict.fromkeys(PAYLOADS, payload_rows),
+    "growth": growth_rows,
+    "memory": memory_rows,
+    "import": import_rows,
+}
+"""Name of a case to what measures it."""

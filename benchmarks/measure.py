@@ -1,0 +1,166 @@
+"""Stopwatch, scales and the noise between them: everything is measured side by side and told as a ratio.
+
+Machines are noisy and differ, so no absolute time leaves this module but the one of ``json`` for orientation.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from time import perf_counter
+
+Work = Callable[[], object]
+
+ROOT = Path(__file__).parents[1]
+
+BATCH_SECONDS = 0.004
+"""What one reading of the clock spans at least; short work is repeated until it does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How long to look: rounds, the best of which counts; seconds for one; readings that it has at least; starts of a process."""
+
+    rounds: int
+    seconds: float
+    readings: int
+    starts: int
+
+
+THOROUGH = Effort(rounds=3, seconds=1.0, readings=5, starts=10)
+QUICK = Effort(rounds=1, seconds=0.2, readings=3, starts=3)
+
+
+def medians(works: Mapping[str, Work], effort: Effort) -> dict[str, float]:
+    """Return the seconds of each piece of work: medians of interleaved readings, the best of the rounds.
+
+    The garbage collector stays on, as in life, but each pays for its own garbage alone: what exists before is frozen, and what the one
+    before has left is collected before the clock starts. Work that is short runs once beforehand, so that it does not pay for the
+    processor's caches that a peer with more code has emptied; and the order moves on by one from reading to reading.
+    """
+    names = list(works)
+    batches = {name: _batch(works[name]) for name in names}
+    gc.collect()
+    gc.freeze()
+    best = dict.fromkeys(names, math.inf)
+    for _ in range(effort.rounds):
+        readings = _round(works, batches, effort)
+        best = {name: min(best[name], statistics.median(readings[name])) for name in names}
+    gc.unfreeze()
+    return best
+
+
+def _round(works: Mapping[str, Work], batches: Mapping[str, int], effort: Effort) -> dict[str, list[float]]:
+    names = list(works)
+    readings: dict[str, list[float]] = {name: [] for name in names}
+    end = perf_counter() + effort.seconds
+    for turn in count():
+        if turn >= effort.readings and perf_counter() > end:
+            break
+        shift = turn % len(names)
+        for name in names[shift:] + names[:shift]:
+            gc.collect(1)
+            if batches[name] > 1:
+                works[name]()
+            readings[name].append(seconds(works[name], batches[name]))
+    return readings
+
+
+def seconds(work: Work, times: int = 1) -> float:
+    """Return how long one run takes, on the average of so many."""
+    start = perf_counter()
+    for _ in range(times):
+        work()
+    return (perf_counter() - start) / times
+
+
+def _batch(work: Work) -> int:
+    work()
+    return max(1, math.ceil(BATCH_SECONDS / max(min(seconds(work), seconds(work)), 1e-7)))
+
+
+def exponent(small: float, large: float, factor: float) -> float:
+    """Return the power of the size with which time grows: 1 is linear, 2 quadratic."""
+    return math.log(large / small) / math.log(factor)
+
+
+def peak_memory(kind: str, source: str, target: str, document: bytes, warmer: bytes) -> tuple[float, float]:
+    """Return the peak while a document is converted, in sizes of the document, which is itself not counted.
+
+    First what Python allocates (tracemalloc; exact, but blind to buffers of the parser in Rust), then what the system hands
+    out (resident set; sees all, but in its own coarse steps). Each in a process of its own, after a conversion of ``warmer``.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder, "document.json"), Path(folder, "warmer.json")]
+        for path, content in zip(paths, (document, warmer), strict=True):
+            path.write_bytes(content)
+        script = "import sys; from benchmarks import measure; measure.print_peak(*sys.argv[1:])"
+        peaks = [_python(script, gauge, "/".join((kind, source, target)), *map(str, paths)) for gauge in ("traced", "resident")]
+    return peaks[0] / len(document), peaks[1] / len(document)
+
+
+def print_peak(gauge: str, direction: str, document: str, warmer: str) -> None:
+    """Convert one document in this process and print by how many bytes memory grew at most."""
+    from benchmarks.cases import convert
+
+    kind, source, target = direction.split("/")
+    convert(kind, source, target, Path(warmer).read_bytes())
+    body = Path(document).read_bytes()
+    gc.collect()
+    gauges = {"traced": _traced_peak, "resident": _resident_peak}
+    print(gauges[gauge](lambda: convert(kind, source, target, body)))
+
+
+def _traced_peak(work: Work) -> int:
+    import tracemalloc
+
+    tracemalloc.start()
+    work()
+    return tracemalloc.get_traced_memory()[1]
+
+
+def _resident_peak(work: Work) -> int:
+    """Return the growth of the resident set; where Linux does not let us reset its high-water mark, of the mark alone."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+        before = _status("VmRSS")
+        work()
+        return _status("VmHWM") - before
+    except OSError:
+        import resource
+
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        work()
+        return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * (1 if sys.platform == "darwin" else 1024)
+
+
+def _status(field: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
+
+
+def import_times(scripts: Mapping[str, str], effort: Effort) -> dict[str, float]:
+    """Return the seconds of each script in a fresh interpreter, its start not counted; interleaved, the best of some."""
+    best = dict.fromkeys(scripts, math.inf)
+    for _ in range(effort.starts):
+        for name, script in scripts.items():
+            timed = f"import time\nstart = time.perf_counter()\n{script}\nprint(time.perf_counter() - start)"
+            best[name] = min(best[name], _python(timed))
+    return best
+
+
+def _python(script: str, *arguments: str) -> float:
+    """Run a script in a fresh interpreter with our path; return the number that it prints."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
+    return float(done.stdout)

@@ -1,0 +1,65 @@
+"""Tool calls of generate_content: a name and an object of arguments, mostly without an id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._arguments import encode_arguments_object
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
+from formatbridge.formats.generate_content.turns import Calls
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_CALL_PART = frozenset({"functionCall", "thoughtSignature"})
+_CALL = frozenset({"id", "name", "args"})
+_EXACT = 2**53
+"""Integers beyond this are not exact in a double."""
+
+
+def decode_call(raw: JsonObject, src: str, place: str, calls: Calls) -> ir.ToolCall:
+    """Read one tool call."""
+    call = raw["functionCall"]
+    call_id, name = call.get("id") or calls.make_id(place), call.get("name") or ""
+    calls.note(call_id, name)
+    return ir.ToolCall(
+        id=call_id,
+        id_made=not call.get("id"),
+        name=name,
+        arguments=call.get("args") or {},
+        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
+        src=src,
+        extra=joined(rest(raw, _CALL_PART), rest(call, _CALL, "functionCall/")),
+    )
+
+
+def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject:
+    """Write one tool call; the server reads its numbers as doubles."""
+    if call.extra:
+        losses.extras(call)
+    if call.cache:
+        losses.dropped(call.cache, severity="info")
+    if call.item_id is not None:
+        losses.dropped(call, "item_id", "diagnostic", severity="info")
+    if call.namespace is not None:
+        losses.dropped(call, "namespace")
+    arguments = encode_arguments_object(call, losses)
+    if _has_inexact_numbers(arguments):
+        losses.changed(call, "arguments", arguments, "inexact_number")
+    made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
+    return made | encode_signature(call.signature, losses, carry=carry)
+
+
+def _has_inexact_numbers(value: JsonObject) -> bool:
+    pending: list[Any] = [value]
+    while pending:
+        node = pending.pop()
+        for item in node.values() if type(node) is dict else node:
+            kind = type(item)
+            if kind is dict or kind is list:
+                pending.append(item)
+            elif kind is int and (item > _EXACT or item < -_EXACT):
+                return True
+    return False

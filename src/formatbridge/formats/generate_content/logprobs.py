@@ -1,0 +1,66 @@
+"""How likely each token of an answer was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import rest
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_TOKEN = frozenset({"token", "logProbability"})
+_IMPOSSIBLE = -9999.0
+"""What other vendors write for a token that could not be; JSON has no infinity."""
+
+
+def decode_logprobs(raw: JsonObject, src: str) -> tuple[list[ir.TokenLogprob] | None, JsonObject | None]:
+    """Read the tokens taken, each with its runners-up; the second value is what no token holds, by pointer."""
+    chosen, ranked = raw.get("chosenCandidates") or [], raw.get("topCandidates") or []
+    unread = rest(raw, frozenset({"chosenCandidates", "topCandidates"})) or {}
+    for index, step in enumerate(ranked):
+        if index >= len(chosen):
+            unread[f"topCandidates/{index}"] = step
+        else:
+            unread |= rest(step, frozenset({"candidates"}), f"topCandidates/{index}/") or {}
+    tokens = [
+        _decode_token(
+            token,
+            f"{src}/chosenCandidates/{index}",
+            [
+                _decode_token(top, f"{src}/topCandidates/{index}/candidates/{place}", None)
+                for place, top in enumerate((ranked[index].get("candidates") if index < len(ranked) else None) or ())
+            ],
+        )
+        for index, token in enumerate(chosen)
+    ]
+    return tokens or None, unread or None
+
+
+def _decode_token(raw: JsonObject, src: str, top: list[ir.TokenLogprob] | None) -> ir.TokenLogprob:
+    chance = raw.get("logProbability")
+    is_number = isinstance(chance, int | float)
+    return ir.TokenLogprob(
+        token=raw.get("token") or "",
+        logprob=chance if isinstance(chance, int | float) else 0.0 if chance is None else _IMPOSSIBLE,
+        top=top,
+        src=src,
+        extra=rest(raw, _TOKEN) if is_number or chance is None else rest(raw, frozenset({"token"})),
+    )
+
+
+def encode_logprobs(tokens: list[ir.TokenLogprob], losses: Ledger) -> JsonObject:
+    """Write the tokens taken and, step by step, their runners-up."""
+    made: JsonObject = {"chosenCandidates": [_encode_token(token, losses) for token in tokens]}
+    if any(token.top for token in tokens):
+        made["topCandidates"] = [{"candidates": [_encode_token(top, losses) for top in token.top or ()]} for token in tokens]
+    return made
+
+
+def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:
+    if token.extra:
+        losses.extras(token)
+    if token.bytes is not None and bytes(token.bytes) != token.token.encode():
+        losses.dropped(token, "bytes", severity="info")
+    return {"token": token.token, "logProbability": token.logprob}

@@ -1,0 +1,82 @@
+"""The list of models in generate_content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._models import time_of
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_LISTS = ("models", "tunedModels", "publisherModels")
+_MODEL = frozenset({
+    "name", "displayName", "description", "version", "inputTokenLimit", "outputTokenLimit", "supportedGenerationMethods",
+})  # fmt: skip
+_METHODS = ["generateContent", "streamGenerateContent"]
+
+
+def decode_models(body: JsonObject) -> ir.ModelList:
+    """Read a page of models, under whichever name it comes."""
+    token = body.get("nextPageToken")
+    return ir.ModelList(
+        format="generate_content",
+        models=[_decode_model(raw, f"/{name}/{index}") for name in _LISTS for index, raw in enumerate(body.get(name) or ())],
+        more=bool(token) if token is not None else None,
+        next_page=token or None,
+        extra=rest(body, frozenset({*_LISTS, "nextPageToken"})),
+    )
+
+
+def _decode_model(raw: JsonObject, src: str) -> ir.Model:
+    name, time = raw["name"].removeprefix("models/"), raw.get("createTime")
+    created = time_of(time) if time else None
+    known = (
+        _MODEL | ({"baseModelId"} if raw.get("baseModelId") == name else set()) | ({"createTime"} if created is not None else set())
+    )
+    return ir.Model(
+        id=name,
+        display_name=raw.get("displayName"),
+        description=raw.get("description"),
+        version=raw.get("version"),
+        created=created,
+        input_limit=raw.get("inputTokenLimit"),
+        output_limit=raw.get("outputTokenLimit"),
+        methods=raw.get("supportedGenerationMethods"),
+        src=src,
+        extra=joined(rest(raw, known)),
+    )
+
+
+def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
+    """Write a page of models."""
+    if models.extra:
+        losses.extras(models)
+    for name in ("first_id", "last_id", *(() if models.next_page else ("more",))):
+        if getattr(models, name):
+            losses.dropped(models, name, severity="info")
+    body: JsonObject = {"models": [_encode_model(model, f"/models/{index}", losses) for index, model in enumerate(models.models)]}
+    return body | ({"nextPageToken": models.next_page} if models.next_page else {})
+
+
+def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
+    if model.extra:
+        losses.extras(model)
+    for name in ("owner", "created", "lifecycle", "retires"):
+        if getattr(model, name) not in (None, ""):
+            losses.dropped(model, name, severity="info")
+    methods = model.methods
+    if methods is None:
+        methods = losses.added(f"{at}/supportedGenerationMethods", _METHODS, "required, and the source has none")
+    made = {
+        "name": model.id if "/" in model.id and model.id.startswith(("tunedModels/", "publishers/")) else f"models/{model.id}",
+        "version": model.version,
+        "displayName": model.display_name,
+        "description": model.description,
+        "inputTokenLimit": model.input_limit,
+        "outputTokenLimit": model.output_limit,
+        "supportedGenerationMethods": methods,
+    }
+    return {key: value for key, value in made.items() if value is not None}

@@ -1,0 +1,131 @@
+"""Answers of generate_content."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._ids import encode_id
+from formatbridge.formats._models import text_of, time_of
+from formatbridge.formats._protocol import Context
+from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
+from formatbridge.formats.generate_content.content import CONTENT, decode_parts, encode_parts
+from formatbridge.formats.generate_content.finish import FINISH, decode_block, decode_finish, encode_finish
+from formatbridge.formats.generate_content.logprobs import decode_logprobs, encode_logprobs
+from formatbridge.formats.generate_content.parts import python_runs
+from formatbridge.formats.generate_content.turns import Calls, Turn
+from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+
+JsonObject = dict[str, Any]
+
+__all__ = ["FINISH", "decode_response", "encode_response"]
+
+_RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
+_FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
+_CANDIDATE = frozenset({
+    "content", "finishReason", "finishMessage", "index", "logprobsResult", "groundingMetadata", "citationMetadata",
+})  # fmt: skip
+
+
+def decode_response(body: JsonObject) -> ir.Response:
+    """Read a whole answer; a prompt that was blocked is a choice without parts."""
+    usage, time, feedback = body.get("usageMetadata"), body.get("createTime"), body.get("promptFeedback") or {}
+    created = time_of(time) if time else None
+    calls_by = f"call_{sha256(body['responseId'].encode()).hexdigest()[:16]}_" if body.get("responseId") else "call_"
+    choices = [
+        _decode_choice(raw, f"/candidates/{index}", f"{calls_by}{raw.get('index') or 0}_")
+        for index, raw in enumerate(body.get("candidates") or ())
+    ]
+    if not choices:
+        choices = [_decode_missing(feedback)]
+        feedback = {key: value for key, value in feedback.items() if key not in _FEEDBACK}
+    return ir.Response(
+        format="generate_content",
+        id=body.get("responseId") or None,
+        model=body.get("modelVersion"),
+        created=created,
+        choices=choices,
+        usage=decode_usage(usage, "/usageMetadata") if usage else None,
+        extra=joined(
+            rest(body, _RESPONSE),
+            rest(feedback, frozenset(), "promptFeedback/"),
+            {"createTime": time} if time and created is None else None,
+        ),
+    )
+
+
+def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
+    """Write a whole answer."""
+    del context  # nothing in an answer of this format repeats the request
+    if response.extra:
+        losses.extras(response)
+    choices = sorted(response.choices or [ir.Choice(parts=[])], key=lambda choice: choice.index)
+    body: JsonObject = {"candidates": [_encode_choice(choice, place, losses, options) for place, choice in enumerate(choices)]}
+    if response.usage:
+        body["usageMetadata"] = encode_usage(response.usage, losses)
+    if response.model is not None:
+        body["modelVersion"] = response.model
+    given = encode_id(response.id, "")
+    if given is not None:
+        body["responseId"] = given
+    created = response.created if response.created is not None else options.created
+    if created is not None:
+        body["createTime"] = text_of(created)
+    return body
+
+
+def _decode_missing(feedback: JsonObject) -> ir.Choice:
+    """Make the choice of an answer that has none."""
+    if feedback.get("blockReason") is not None:
+        return ir.Choice(parts=[], finish=decode_block(feedback), src="/promptFeedback")
+    return ir.Choice(parts=[], finish=ir.Finish(reason="other", src="/promptFeedback"), src="/promptFeedback")
+
+
+def _decode_choice(raw: JsonObject, src: str, calls_by: str) -> ir.Choice:
+    content = raw.get("content") or {}
+    parts = decode_parts(content, f"{src}/content", "", Calls((content,), calls_by))
+    logprobs, unread = decode_logprobs(raw.get("logprobsResult") or {}, f"{src}/logprobsResult")
+    return ir.Choice(
+        index=raw.get("index") or 0,
+        parts=parts,
+        finish=decode_finish(raw, parts, src),
+        logprobs=logprobs,
+        src=src,
+        extra=joined(
+            rest(raw, _CANDIDATE),
+            rest(content, CONTENT, "content/"),
+            {f"logprobsResult/{pointer}": value for pointer, value in (unread or {}).items()} or None,
+            decode_citations(raw, parts, src),
+        ),
+    )
+
+
+def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Options) -> JsonObject:
+    if choice.extra:
+        losses.extras(choice)
+    parts: list[JsonObject] = []
+    turn = Turn(is_answer=True, carries=options.carry_reasoning, runs=python_runs(choice.parts))
+    encode_parts(choice.parts, parts, f"/candidates/{place}/content/parts", turn, losses)
+    has_calls = any(type(part) is ir.ToolCall for part in choice.parts)
+    made: JsonObject = {"content": {"role": "model", "parts": parts}}
+    made |= encode_finish(choice.finish, has_calls, losses)
+    made["index"] = choice.index
+    grounding = encode_citations(choice.parts, losses)
+    if grounding:
+        made["groundingMetadata"] = grounding
+    tokens = choice.logprobs or [
+        token
+        for part in choice.parts
+        if type(part) is ir.Text
+        for token in part.logprobs or ()
+        if isinstance(token, ir.TokenLogprob)
+    ]
+    if tokens:
+        made["logprobsResult"] = encode_logprobs(tokens, losses)
+    if choice.refusal_logprobs:
+        losses.dropped(choice, "refusal_logprobs")
+    return made

@@ -1,0 +1,83 @@
+"""Usage in generate_content: the prompt leaves out what the server's tools read, the candidates leave out reasoning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._usage import drop_counts
+from formatbridge.formats.generate_content._words import word_of
+from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+_USAGE = frozenset({
+    "promptTokenCount", "candidatesTokenCount", "totalTokenCount", "cachedContentTokenCount", "thoughtsTokenCount",
+    "toolUsePromptTokenCount", "promptTokensDetails", "candidatesTokensDetails", "cacheTokensDetails",
+})  # fmt: skip
+_MODALITIES = ("MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "VIDEO", "AUDIO", "DOCUMENT")
+_SHARED = frozenset({"text", "image", "audio"})
+_UNCOUNTED = ("cache_write_ttl", "accepted_prediction", "rejected_prediction", "server_tools")
+
+
+def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
+    """Read usage. A total without the thoughts says that this server counts them among the candidates."""
+    prompt, tools = raw.get("promptTokenCount") or 0, raw.get("toolUsePromptTokenCount")
+    made, thoughts, total = raw.get("candidatesTokenCount") or 0, raw.get("thoughtsTokenCount"), raw.get("totalTokenCount")
+    includes_thoughts = bool(thoughts) and total == prompt + (tools or 0) + made
+    unread: JsonObject = {}
+    return ir.Usage(
+        input=prompt + (tools or 0),
+        output=made if includes_thoughts else made + (thoughts or 0),
+        total=total,
+        cache_read=raw.get("cachedContentTokenCount"),
+        reasoning=thoughts,
+        tool_prompt=tools,
+        input_modality=_decode_modalities(raw, "promptTokensDetails", unread),
+        output_modality=_decode_modalities(raw, "candidatesTokensDetails", unread),
+        cached_modality=_decode_modalities(raw, "cacheTokensDetails", unread),
+        src=src,
+        extra=joined(rest(raw, _USAGE), unread or None),
+    )
+
+
+def _decode_modalities(raw: JsonObject, name: str, unread: JsonObject) -> dict[str, int] | None:
+    """Read tokens by modality. A second count of one is left unread, and so is what no other format counts: video and documents."""
+    counts: dict[str, int] = {}
+    for index, item in enumerate(raw.get(name) or ()):
+        word = word_of(item.get("modality"), _MODALITIES).lower()
+        unread |= rest(item, frozenset({"modality", "tokenCount"}), f"{name}/{index}/") or {}
+        if word in counts or word not in _SHARED:
+            unread[f"{name}/{index}"] = item
+        else:
+            counts[word] = item.get("tokenCount") or 0
+    return counts or None
+
+
+def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
+    """Write usage; details that the source did not give are not invented."""
+    if usage.extra:
+        losses.extras(usage)
+    drop_counts(usage, _UNCOUNTED, losses)
+    if usage.cache_write:
+        losses.changed(usage, "cache_write", None, "accounting", severity="info")
+    if usage.reasoning and usage.reasoning > usage.output:
+        losses.changed(usage, "output", 0, "accounting", severity="info")
+    counts = {
+        "promptTokenCount": max(0, usage.input - (usage.tool_prompt or 0)),
+        "candidatesTokenCount": max(0, usage.output - (usage.reasoning or 0)),
+        "totalTokenCount": usage.total if usage.total is not None else usage.input + usage.output,
+        "cachedContentTokenCount": usage.cache_read,
+        "thoughtsTokenCount": usage.reasoning,
+        "toolUsePromptTokenCount": usage.tool_prompt,
+        "promptTokensDetails": _encode_modalities(usage.input_modality),
+        "candidatesTokensDetails": _encode_modalities(usage.output_modality),
+        "cacheTokensDetails": _encode_modalities(usage.cached_modality),
+    }
+    return {name: count for name, count in counts.items() if count is not None}
+
+
+def _encode_modalities(counts: dict[str, int] | None) -> list[JsonObject] | None:
+    made = [{"modality": word.upper(), "tokenCount": count} for word, count in (counts or {}).items() if count]
+    return made or None

@@ -1,0 +1,129 @@
+"""Access to ``fixtures/``: one file per case, whose name says the conversation and whose folders say kind and format."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from formatbridge.convert import Converted, convert_error, convert_models, convert_request, convert_response
+
+FOLDER = Path(__file__).parents[1] / "fixtures"
+
+KINDS = {"request": "requests", "response": "responses", "error": "errors", "models": "models"}
+"""Kind of document to the folder that holds it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fixture:
+    """One body, and where its shape comes from."""
+
+    stem: str
+    """The file's name; files of the same stem say the same in other formats."""
+    format: str
+    kind: str
+    about: str
+    source: str
+    model: str | None
+    """The model that the URL names; requests of generate_content only."""
+    status: int | None
+    """The HTTP status; errors only."""
+    body: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.kind}-{self.stem}-{self.format}"
+
+    def convert(self, target: str) -> Converted:
+        """Convert the body to another format, or to its own."""
+        return convert(self.body, self, target)
+
+
+@dataclass(frozen=True, eq=False)
+class InvalidFixture:
+    """A body that must be refused, as values or as text."""
+
+    stem: str
+    format: str
+    kind: str
+    about: str
+    source: str
+    given: dict[str, Any] | list[Any] | str
+
+    def __str__(self) -> str:
+        return f"{self.kind}-{self.stem}-{self.format}"
+
+    def convert(self, target: str) -> Converted:
+        """Try to convert the body."""
+        return convert(self.given, self, target)
+
+
+def convert(body: Any, like: Fixture | InvalidFixture, target: str) -> Converted:
+    """Convert a body of a fixture's kind and format, with what the URL and the status line said of it."""
+    model, status = getattr(like, "model", None), getattr(like, "status", None)
+    match like.kind:
+        case "request":
+            return convert_request(body, source=like.format, target=target, model=model)
+        case "response":
+            return convert_response(body, source=like.format, target=target)
+        case "models":
+            return convert_models(body, source=like.format, target=target)
+        case _:
+            return convert_error(body, source=like.format, target=target, status=status or 400)
+
+
+def fixtures(kind: str | None = None, format: str | None = None) -> tuple[Fixture, ...]:
+    """Return the fixtures of a kind and a format, or of all, in the order of their kinds, names and formats."""
+    return tuple(each for each in _all() if kind in (None, each.kind) and format in (None, each.format))
+
+
+@cache
+def invalid_fixtures() -> tuple[InvalidFixture, ...]:
+    """Return the bodies that must be refused."""
+    return tuple(_read_invalid(path) for path in sorted(FOLDER.glob("invalid/*/*.json")))
+
+
+@cache
+def _all() -> tuple[Fixture, ...]:
+    return tuple(
+        _read(path, kind)
+        for kind, folder in KINDS.items()
+        for path in sorted(FOLDER.glob(f"{folder}/*/*.json"), key=lambda path: (path.stem, path.parent.name))
+    )
+
+
+def _read(path: Path, kind: str) -> Fixture:
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    return Fixture(
+        stem=path.stem,
+        format=path.parent.name,
+        kind=kind,
+        about=raw["about"],
+        source=raw["source"],
+        model=raw.get("model"),
+        status=raw.get("status"),
+        body=raw["body"],
+    )
+
+
+def _read_invalid(path: Path) -> InvalidFixture:
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    return InvalidFixture(
+        stem=path.stem,
+        format=path.parent.name,
+        kind=raw["kind"],
+        about=raw["about"],
+        source=raw["source"],
+        given=_given(raw),
+    )
+
+
+def _given(raw: dict[str, Any]) -> dict[str, Any] | list[Any] | str:
+    """Return the body, the text, or the text with its ``NEST`` replaced by that many nested arrays."""
+    if "body" in raw:
+        body: dict[str, Any] | list[Any] = raw["body"]
+        return body
+    text: str = raw["text"]
+    depth = raw.get("nest", 0)
+    return text.replace("NEST", "[" * depth + "]" * depth) if depth else text

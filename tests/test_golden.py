@@ -1,0 +1,72 @@
+"""What every fixture becomes in every other format, as somebody has read and approved it.
+
+The goldens lie in ``__snapshots__/test_golden``, one file each, losses first: read those first. ``pytest tests/test_golden.py
+--snapshot-update`` writes them anew; whoever commits that has read the difference and can explain it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
+
+from formatbridge import formats
+from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
+from formatbridge.errors import InvalidPayloadError
+from tests.fixtures import Fixture, InvalidFixture, fixtures, invalid_fixtures
+from tests.layout import layout
+
+
+class Golden(JSONSnapshotExtension):
+    """One JSON file per golden, keys in the order of the conversion, a loss in a line of its own."""
+
+    def serialize(self, data: Any, **_: object) -> str:
+        """Write a golden."""
+        return f"{layout(data)}\n"
+
+
+@pytest.fixture
+def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(Golden)
+
+
+def _crossings() -> Iterator[Any]:
+    for fixture in fixtures():
+        for target in formats.FORMATS:
+            if target != fixture.format:
+                yield pytest.param(fixture, target, id=f"{fixture}-{target}")
+
+
+@pytest.mark.parametrize(("fixture", "target"), _crossings())
+def test_converts_as_approved(fixture: Fixture, target: str, golden: SnapshotAssertion) -> None:
+    """Whatever changes in a body or in its report of losses is seen by somebody before a user sees it."""
+    made = fixture.convert(target)
+
+    assert _as_golden(made) == golden
+
+
+@pytest.mark.parametrize("fixture", invalid_fixtures(), ids=str)
+def test_is_refused_in_approved_words(fixture: InvalidFixture, golden: SnapshotAssertion) -> None:
+    """A message that no longer says where the fault is would be found by users alone."""
+    with pytest.raises(InvalidPayloadError) as refusal:
+        fixture.convert(fixture.format)
+
+    assert {"text": str(refusal.value), "problems": [list(problem) for problem in refusal.value.problems]} == golden
+
+
+def _as_golden(made: Converted) -> dict[str, Any]:
+    """Return what a reader wants to see of a conversion, the losses first."""
+    losses = [
+        {"path": loss.path, "kind": loss.kind, "severity": loss.severity, "code": loss.code, "why": loss.why}
+        for loss in made.losses
+    ]
+    additions = [{"path": each.path, "value": each.value, "why": each.why} for each in made.additions]
+    golden: dict[str, Any] = {"losses": losses, "additions": additions}
+    if isinstance(made, ConvertedRequest):
+        golden["path"] = made.path
+    if isinstance(made, ConvertedError):
+        golden["status"] = made.status
+    return golden | {"body": made.body}
