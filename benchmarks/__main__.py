@@ -25,15 +25,24 @@ def table(cases: list[str], effort: Effort) -> Iterator[str]:
     """Yield the table's lines as they are measured."""
     yield _line(HEADS)
     yield _line("---" for _ in HEADS)
-    kept = total = 0
+    kept = total = skipped = 0
     for case in cases:
-        for row in CASES[case](case, effort):
+        for row in rows(case, effort):
             yield _line(cells(row))
-            if row.bound and row.figure is not None:
-                total += 1
-                kept += not row.faults()
+            if row.bound:
+                total += row.figure is not None
+                skipped += row.figure is None
+                kept += row.figure is not None and not row.faults()
     yield ""
-    yield f"{kept} of {total} bounds hold."
+    yield f"{kept} of {total} measured bounds hold; {skipped} could not be measured."
+
+
+def rows(case: str, effort: Effort) -> Iterator[Row]:
+    """Yield a case's rows; where the library breaks down half-way, a last one that says so."""
+    try:
+        yield from CASES[case](case, effort)
+    except Exception as error:
+        yield Row(case=case, what="stopped", word=f"{type(error).__name__}: {error}".splitlines()[0][:80])
 
 
 def _line(cells: Iterator[str] | tuple[str, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from subprocess import CalledProcessError
 
 from pydantic_core import from_json, to_json
 
@@ -13,7 +14,6 @@ from benchmarks.measure import Effort, Work, exponent, import_times, medians, pe
 from benchmarks.payloads import PAYLOADS, Payload, growing
 from benchmarks.peers import PEERS, UnsupportedError
 from benchmarks.spellings import MODEL
-from formatbridge.convert import wire_model
 
 DIRECTIONS = (
     ("chat_completions", "messages"),
@@ -75,7 +75,8 @@ class Row:
         """Say whether the bound holds; nothing where there is none."""
         if self.bound is None or self.figure is None:
             return f"skipped: {self.word}" if self.bound else ""
-        return "; ".join(self.faults()) or "yes"
+        absent = [name for name in self.bound.faster if self.peers.get(name) == "not installed"]
+        return "; ".join(self.faults()) or ("yes" if not absent else f"yes, without {' and '.join(absent)}")
 
 
 def converted(kind: str, source: str | None, target: str, body: object) -> formatbridge.Converted:
@@ -99,6 +100,8 @@ def convert_and_report(kind: str, source: str, target: str, body: bytes) -> byte
 
 def convert_typed(kind: str, source: str, target: str, body: bytes) -> bytes:
     """Convert by way of typed models on both sides."""
+    from formatbridge.convert import wire_model
+
     given = wire_model(source, kind).model_validate_json(body)  # type: ignore[arg-type]  # kinds are text here
     return converted(kind, None, target, given).parse().model_dump_json(exclude_unset=True, by_alias=True).encode()
 
@@ -201,16 +204,21 @@ def memory_rows(case: str, effort: Effort) -> Iterator[Row]:
     """Measure the peak of memory in sizes of the payload, which is itself not counted."""
     del effort  # exact at the first time
     for name in ("conversation", "images"):
-        bound = BOUNDS[f"{case} {name}"]
         for source, target in DIRECTIONS:
-            body, warmer = PAYLOADS[name].bytes(source), PAYLOADS["tiny"].bytes(source)
             what = f"peak / payload, {name}, {source} → {target}"
-            word = attempt(lambda body=body, source=source, target=target: convert("request", source, target, body), 0)
-            if word:
-                yield Row(case=case, what=what, word=word, bound=bound)
-                continue
-            traced, resident = peak_memory("request", source, target, body, warmer)
-            yield Row(case=case, what=f"{what} (resident set: {resident:.1f})", figure=traced, bound=bound)
+            bound = BOUNDS[f"{case} {name}"]
+            body, warmer = PAYLOADS[name].bytes(source), PAYLOADS["tiny"].bytes(source)
+            try:
+                traced, resident = peak_memory("request", source, target, body, warmer)
+            except CalledProcessError as error:
+                yield Row(case=case, what=what, word=_last_word(error), bound=bound)
+            else:
+                yield Row(case=case, what=f"{what} (resident set: {resident:.1f})", figure=traced, bound=bound)
+
+
+def _last_word(error: CalledProcessError) -> str:
+    """Name the exception that ended a process."""
+    return str(error.stderr).strip().rpartition("\n")[2].partition(":")[0] or type(error).__name__
 
 
 FIRST_CONVERSION = """import formatbridge

@@ -24,6 +24,7 @@ from formatbridge.errors import FormatBridgeError
 from formatbridge.losses import Ledger, Loss
 from formatbridge.options import Options
 from tests.corpus import entries
+from tests.fixtures import fixtures
 from tests.normal import normal_form, without
 from tests.pointers import is_at_or_below, leaves, value_at, with_value
 
@@ -85,6 +86,12 @@ def recorded(format: str | None = None, kind: str | None = None) -> Iterator[Sam
         if entry.kind != "stream" and not entry.path.endswith(".sse"):
             model = entry.url_model or entry.model
             yield Sample(entry.path, entry.format, entry.kind, entry.json(), model, entry.http_status or 400)
+
+
+def shipped(format: str | None = None, kind: str | None = None) -> Iterator[Sample]:
+    """Yield the fixtures."""
+    for each in fixtures(kind, format):
+        yield Sample(str(each), each.format, each.kind, each.body, each.model, each.status or 400)
 
 
 def through_itself(entry: Sample) -> Convert:
@@ -181,15 +188,40 @@ def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
     if isinstance(there, ConvertedError) and entry.kind != "error":
         return
     home = entry.back(there)
+    if isinstance(home, ConvertedError) and entry.kind != "error":
+        return
     before, after = (_meaning(each, entry) for each in (body, home.body))
     if before == after:
         return
-    named = Counter(_words(value) for made in (there, home) for loss in made.losses for value in _told(loss))
-    named += Counter(_words(value) for made in (there, home) for item in made.additions for _, value in leaves(item.value))
-    first, second = Counter(_words(value) for _, value in leaves(before)), Counter(_words(value) for _, value in leaves(after))
-    for word in [*(first - second), *(second - first)]:
-        if word not in named and not any(word in other for other in named if len(word) > 3):
-            yield Breach("4 not the same", "", f"{word[:80]!r} {'gone' if first[word] > second[word] else 'come'}")
+    named = [_words(value) for made in (there, home) for loss in made.losses for value in _told(loss)]
+    named += [_words(value) for made in (there, home) for item in made.additions for _, value in leaves(item.value)]
+    named.append("".join(value for _, value in leaves(after) if isinstance(value, str)))  # a cited text comes back in pieces
+    first, second = _values(before), _values(after)
+    yield from (Breach("4 not the same", "", f"{word[:80]!r} gone") for word in _missing(first - second, body, [*named, *second]))
+
+
+def _missing(words: Counter[str], body: Any, held: list[str]) -> Iterator[str]:
+    """Yield the words that a body says itself and that nothing holds: no report, and no text on the other side, perhaps a longer one."""
+    said = {_words(value).lower() for _, value in leaves(body)} - _SMALL
+    known = [other.lower() for other in held]
+    for word in words:
+        low = word.lower()
+        if low in said and not any(low == other or ((len(low) > 3 or not low.isalnum()) and low in other) for other in known):
+            yield word
+
+
+_SMALL = frozenset({"true", "false", "null", "0", "0.0", "auto", "text", "direct"})
+"""Values that say what happens anyway, or too little to be looked for."""
+
+_STRUCTURE = frozenset(
+    {"is", "role", "kind", "family", "home", "type", "mode", "inner", "reason", "what", "lifecycle", "summary", "start", "end"}
+)
+"""Keys of a normal form whose words say what a value is or where it stands, and are no value of the body's."""
+
+
+def _values(form: Any) -> Counter[str]:
+    places = ((path.rpartition("/")[2], value) for path, value in leaves(form))
+    return Counter(_words(value) for key, value in places if key not in _STRUCTURE)
 
 
 def _told(loss: Loss) -> Iterator[Any]:

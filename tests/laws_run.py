@@ -9,7 +9,7 @@ import traceback
 from collections import Counter
 
 from formatbridge import formats
-from tests.laws import Sample, home_again, nothing_is_silent, recorded, report_is_precise, there_and_back, through_itself
+from tests.laws import Sample, home_again, nothing_is_silent, recorded, report_is_precise, shipped, there_and_back, through_itself
 
 _INDEX = re.compile(r"/\d+(?=/|$)")
 
@@ -27,7 +27,7 @@ def main() -> None:
     found: Counter[tuple[str, ...]] = Counter()
     examples: dict[tuple[str, ...], str] = {}
     bodies, start = 0, time.perf_counter()
-    for entry in recorded(given.source, given.kind):
+    for entry in (*shipped(given.source, given.kind), *recorded(given.source, given.kind)):
         if given.match and given.match not in entry.id:
             continue
         bodies += 1
@@ -56,8 +56,9 @@ def rows_of(entry: Sample, only: str | None, per_place: int, itself: bool) -> li
                 breaches = [
                     *report_is_precise(body, target, convert),
                     *nothing_is_silent(body, target, convert, per_place),
+                    *([] if itself else there_and_back(body, entry, target)),
                 ]
-            rows += [((breach.law, way, _INDEX.sub("/*", breach.path)), breach.detail) for breach in breaches]
+            rows += [((breach.law, way, _INDEX.sub("/*", breach.path) or breach.detail), breach.detail) for breach in breaches]
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             rows.append((("0 raised", way, f"{type(error).__name__} {str(error)[:80]}"), f"{where.name}:{where.lineno}"))

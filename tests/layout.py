@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-_WIDTH = 120
+_WIDTH = 160
 
 
 def layout(value: Any, indent: str = "", used: int = 0) -> str:

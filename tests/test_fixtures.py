@@ -24,7 +24,6 @@ UNSAID: Mapping[str, Mapping[str, str]] = {
     "request/citations_history": {"start": "messages cites a block, not a span", "end": "messages cites a block, not a span"},
     "request/output_audio": {"voice": "each vendor has its own voices", "language": "part of generate_content's voice alone"},
     "request/structured_output": {"name": "required in two formats, absent in two", "strict": "messages always is, one cannot say"},
-    "request/tool_choice_hosted": {"names": "each vendor has its own word for its tool"},
     "response/audio_out": {"mime": "chat_completions says it in the request alone"},
     "models/models_two": dict.fromkeys(
         ("created", "owner", "display_name", "version", "input_limit", "output_limit", "methods"), _LISTED

@@ -6,7 +6,6 @@ The goldens lie in ``__snapshots__/test_golden``, one file each, losses first: r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -33,14 +32,15 @@ def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
     return snapshot.use_extension(Golden)
 
 
-def _crossings() -> Iterator[Any]:
-    for fixture in fixtures():
-        for target in formats.FORMATS:
-            if target != fixture.format:
-                yield pytest.param(fixture, target, id=f"{fixture}-{target}")
+CROSSINGS = [
+    pytest.param(fixture, target, id=f"{fixture}-{target}")
+    for fixture in fixtures()
+    for target in formats.FORMATS
+    if target != fixture.format
+]
 
 
-@pytest.mark.parametrize(("fixture", "target"), _crossings())
+@pytest.mark.parametrize(("fixture", "target"), CROSSINGS)
 def test_converts_as_approved(fixture: Fixture, target: str, golden: SnapshotAssertion) -> None:
     """Whatever changes in a body or in its report of losses is seen by somebody before a user sees it."""
     made = fixture.convert(target)

@@ -16,7 +16,7 @@ from typing import Any
 import formatbridge as fb
 from formatbridge.convert import Converted, wire_model
 from formatbridge.formats import _codec
-from formatbridge.losses import Addition, Loss
+from formatbridge.losses import Addition, Loss, is_absent, resolve
 
 _KINDS = ("request", "response", "error", "models")
 
@@ -43,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
 
     convert = commands.add_parser("convert", help="convert one body and report what was lost")
     convert.add_argument("file", nargs="?", help="a JSON file; standard input without it")
+    convert.add_argument("--at", metavar="POINTER", help="convert the value at this JSON pointer of the file")
     convert.add_argument("--from", dest="source", choices=fb.FORMATS, help="detected where it is not given")
     convert.add_argument("--to", dest="target", choices=fb.FORMATS, required=True)
     convert.add_argument("--kind", choices=_KINDS, help="detected where it is not given")
@@ -69,6 +70,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _convert(given: argparse.Namespace) -> int:
     body = _read(given.file)
+    if given.at is not None:
+        body = _at(body, given.at)
     source, kind = given.source, given.kind
     if source is None or kind is None:
         found = fb.detect_format(body)
@@ -114,6 +117,17 @@ def _matrix(given: argparse.Namespace) -> int:
 
     print(matrix_table(given.source))
     return 0
+
+
+def _at(text: bytes, pointer: str) -> bytes:
+    """Return the value at a pointer of a JSON text, as JSON text."""
+    try:
+        found, value = resolve(_codec.loads(text), pointer)
+    except _codec.NotJsonError as error:
+        raise fb.ConfigurationError(f"--at: the file {error.message}") from None
+    if found != pointer or is_absent(value):
+        raise fb.ConfigurationError(f"--at: there is nothing at {pointer!r}")
+    return _codec.dumps(value)
 
 
 def _read(file: str | None) -> bytes:

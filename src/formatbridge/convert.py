@@ -12,12 +12,12 @@ from pydantic_core import SchemaValidator
 from formatbridge import formats, ir
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats import _codec
+from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, JsonObject, Kind
 from formatbridge.formats._tools import adapt_tools, bring_home
 from formatbridge.losses import REASONS, Addition, Ledger, Loss
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
-
 
 _MODELS: dict[Kind, str] = {"request": "Request", "response": "Response", "error": "Error", "models": "ModelList"}
 
@@ -256,8 +256,15 @@ def convert_response(
 def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, JsonObject]:
     """Turn an answer that failed on the way into the target's error; what came before the failure is lost."""
     assert response.error is not None
+    for name in ("id", "model", "created"):
+        if getattr(response, name) is not None:
+            losses.dropped(response, name, "diagnostic", severity="info")
     for choice in response.choices:
+        if choice.extra:
+            losses.extras(choice)
         for part in choice.parts:
+            if isinstance(part, ir.Text | ir.Refusal):
+                drop_id(part, losses)
             losses.dropped(part, severity="impossible")
     if response.extra:
         losses.extras(response)

@@ -79,8 +79,8 @@ _CLUES: tuple[_Clue, ...] = (
     _Clue("responses", "request", 8, "input"),
     *(
         _Clue("responses", "request", 5, key)
-        for key in ("instructions", "previous_response_id", "max_output_tokens", "text", "reasoning", "include", "truncation", "conversation",
-                    "background", "prompt", "max_tool_calls")
+        for key in ("instructions", "previous_response_id", "max_output_tokens", "text", "reasoning", "include", "truncation",
+                    "conversation", "background", "prompt", "max_tool_calls")
     ),
     _Clue("responses", "request", 4, "tools/*/name"),
     _Clue("generate_content", "request", 10, "contents"),

@@ -98,9 +98,9 @@ class Spelling:
     """Where a source format keeps canonical fields, and how grave it is to lose the fields of its own.
 
     ``places``: ``Class.field`` to pointers relative to the node, the first that exists counts; a field that stands under its own name
-    needs no row; one that begins with @ is relative to the node's ``aside``, each ^ leads one step out of it. ``own``: ``Class.pointer`` of a field in ``extra`` to what
-    its loss means; without a row it is lossy. ``shared``: fields whose place also says something that stays (the key of a text, say), so
-    that losing them changes the place. ``snake_case``: the format also takes its keys in snake_case.
+    needs no row; one that begins with @ is relative to the node's ``aside``, each ^ leads one step out of it. ``own``: ``Class.pointer``
+    of a field in ``extra`` to what its loss means; without a row it is lossy. ``shared``: fields whose place also says something that
+    stays (the key of a text, say), so that losing them changes the place. ``snake_case``: the format also takes its keys in snake_case.
     """
 
     places: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -110,6 +110,9 @@ class Spelling:
 
 
 _INDEX = re.compile(r"(?<=[./])\d+(?=/|$)")
+ITSELF = "//"
+"""The key in ``extra`` that means the node itself, of which nothing is modelled; no pointer of a field looks like it."""
+
 _UNKNOWN = Own(code="unknown_field")
 _ABSENT = object()
 
@@ -174,7 +177,9 @@ class Ledger:
             own = self._own(f"{kind}.{pointer}")
             if own.is_neutral(value):
                 continue
-            place = pointer if pointer[:1] == "/" else f"{node.src}/{pointer}" if pointer else node.src
+            place = pointer if pointer[:1] == "/" else f"{node.src}/{pointer}"
+            if pointer == ITSELF:
+                place = node.src
             path, before = resolve(self._body, place, snake_case=self._spelling.snake_case)
             before = value if before is _ABSENT else before
             self._note(Loss(path, own.kind, own.severity, own.code, REASONS[own.code], before))
@@ -231,6 +236,11 @@ def _join(node: Any, place: str) -> str:
         name = place.lstrip("^")
         return f"{node.src.rsplit('/', len(place) - len(name))[0]}/{name}"
     return f"{node.src}/{place}" if place else str(node.src)
+
+
+def is_absent(value: JsonValue) -> bool:
+    """Say whether a pointer led nowhere."""
+    return value is _ABSENT
 
 
 def is_empty(value: JsonValue) -> bool:

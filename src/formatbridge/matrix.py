@@ -35,7 +35,9 @@ def _user(*parts: ir.Part) -> ir.Request:
 
 
 def _history(*parts: ir.Part) -> ir.Request:
-    return _request(messages=[ir.Message("user", [ir.Text("hi")]), ir.Message("assistant", list(parts)), ir.Message("user", [ir.Text("go")])])
+    return _request(
+        messages=[ir.Message("user", [ir.Text("hi")]), ir.Message("assistant", list(parts)), ir.Message("user", [ir.Text("go")])]
+    )
 
 
 def _result(**fields: Any) -> ir.Request:
@@ -49,7 +51,11 @@ def _result(**fields: Any) -> ir.Request:
 
 def _request(**fields: Any) -> ir.Request:
     base = ir.Request(
-        format="chat_completions", model="m", stream=False, messages=[ir.Message("user", [ir.Text("hi")])], settings={"max_tokens": 9000}
+        format="chat_completions",
+        model="m",
+        stream=False,
+        messages=[ir.Message("user", [ir.Text("hi")])],
+        settings={"max_tokens": 9000},
     )
     settings = base.settings | fields.pop("settings", {})
     return replace(base, settings=settings, **fields)
@@ -196,9 +202,7 @@ def cell(node: ir.Request | ir.Response, target: str) -> str:
 
 def matrix_rows() -> list[tuple[str, str, tuple[str, ...]]]:
     """Return topic, thing, and a mark for each format in the order of ``FORMATS``."""
-    return [
-        (probe.topic, probe.name, tuple(cell(probe.node, target) for target in formats.FORMATS)) for probe in probes()
-    ]
+    return [(probe.topic, probe.name, tuple(cell(probe.node, target) for target in formats.FORMATS)) for probe in probes()]
 
 
 def matrix_table(source: str | None = None) -> str:

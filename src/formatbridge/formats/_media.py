@@ -6,12 +6,13 @@ import base64
 from urllib.parse import unquote_to_bytes
 
 _BY_EXTENSION = {
-    "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp", "svg": "image/svg+xml",
-    "heic": "image/heic", "heif": "image/heif", "bmp": "image/bmp", "avif": "image/avif", "tiff": "image/tiff",
-    "mp3": "audio/mpeg", "wav": "audio/wav", "flac": "audio/flac", "ogg": "audio/ogg", "aac": "audio/aac", "m4a": "audio/mp4", "opus": "audio/opus",
-    "mp4": "video/mp4", "mov": "video/quicktime", "webm": "video/webm", "mpeg": "video/mpeg", "mpg": "video/mpeg", "avi": "video/x-msvideo",
-    "pdf": "application/pdf", "txt": "text/plain", "md": "text/markdown", "csv": "text/csv", "html": "text/html", "json": "application/json",
-    "xml": "text/xml", "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
+    "svg": "image/svg+xml", "heic": "image/heic", "heif": "image/heif", "bmp": "image/bmp", "avif": "image/avif",
+    "tiff": "image/tiff", "mp3": "audio/mpeg", "wav": "audio/wav", "flac": "audio/flac", "ogg": "audio/ogg", "aac": "audio/aac",
+    "m4a": "audio/mp4", "opus": "audio/opus", "mp4": "video/mp4", "mov": "video/quicktime", "webm": "video/webm",
+    "mpeg": "video/mpeg", "mpg": "video/mpeg", "avi": "video/x-msvideo", "pdf": "application/pdf", "txt": "text/plain",
+    "md": "text/markdown", "csv": "text/csv", "html": "text/html", "json": "application/json", "xml": "text/xml",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 }  # fmt: skip
 
 

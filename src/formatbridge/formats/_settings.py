@@ -46,18 +46,25 @@ def encode_settings(
     ``done`` are written elsewhere. A number outside its range becomes the nearest one inside.
     """
     body: dict[str, Any] = {}
+    value: Any
     for name, value in request.settings.items():
         if name in done:
             continue
         wire = table.wire.get(name)
         if wire is not None:
-            limits = ranges.get(name) if ranges else None
-            if limits and not limits[0] <= value <= limits[1]:
-                value = losses.changed(request, name, min(max(value, limits[0]), limits[1]), "out_of_range")
-            body[wire] = value
+            body[wire] = within(request, name, value, losses, ranges[name]) if ranges and name in ranges else value
         else:
             drop_setting(request, name, value, losses)
     return body
+
+
+def within(request: ir.Request, name: str, value: float, losses: Ledger, limits: tuple[float, float]) -> float:
+    """Return a number if it is within the target's limits, else the nearest limit."""
+    least, most = limits
+    if least <= value <= most:
+        return value
+    nearest: float = losses.changed(request, name, min(max(value, least), most), "out_of_range")
+    return nearest
 
 
 def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> None:

@@ -1,7 +1,8 @@
 """What a turn is made of: text, media, reasoning, tool calls and their results, and what only one format can say.
 
 ``src`` is the JSON pointer of the node in the body it was decoded from; a node made of a bare string points at that string.
-``extra`` holds what only the source format knows: JSON pointers relative to ``src``, without the leading slash, to values.
+``extra`` holds what only the source format knows: JSON pointers relative to ``src``, without the leading slash, to values; one that
+begins with a slash is absolute.
 The nodes that a conversation is full of also take their first fields by position, which halves what they cost to make.
 """
 
@@ -112,9 +113,10 @@ class Reasoning:
 
 @dataclass(slots=True, kw_only=True)
 class Refusal:
-    """The model's own words for declining."""
+    """The model's own words for declining. ``kind`` tells it from a text where both are stored as JSON."""
 
     text: str
+    kind: Literal["refusal"] = "refusal"
     id: str | None = None
     src: str = ""
     extra: JsonObject | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Literal
+
+from typing_extensions import TypedDict
 
 from formatbridge.ir.parts import Format, JsonObject, Part
 from formatbridge.ir.tools import Tool

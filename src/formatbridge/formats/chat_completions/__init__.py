@@ -91,13 +91,13 @@ SPELLING = Spelling(
         "Model.retires": ("shutdown_date",),
     },
     own={
+        "CacheMark.mode": Own("info", neutral=("explicit",)),
         "Message.name": Own("info"),
         "Reasoning.closed": Own("info", "diagnostic", neutral=(True,)),
         "Reasoning.format": Own("info", "diagnostic"),
         "Reasoning.id": Own("info", "diagnostic"),
         "Request.logit_bias": Own(code="no_counterpart", neutral=()),
         "Request.prediction": Own(),
-        "ToolChoice.": Own(code="unknown_field"),
     },
 )
 

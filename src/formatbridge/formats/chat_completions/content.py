@@ -157,11 +157,13 @@ def _encode_visible_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
 # Calls and their results.
 
 
-def decode_call(raw: JsonObject, src: str, made_id: str) -> ir.ToolCall:
-    """Read one tool call, a function's or a custom tool's."""
-    function = raw.get("function")
-    if function is None:
-        return _decode_custom_call(raw, src, made_id)
+def decode_call(raw: JsonObject, src: str, made_id: str) -> ir.Part:
+    """Read one tool call, a function's or a custom tool's; any other kind stays as it is."""
+    function, kind = raw.get("function"), raw.get("type")
+    if function is None or kind not in ("function", None):
+        if kind == "custom":
+            return _decode_custom_call(raw, src, made_id)
+        return ir.Opaque(format="chat_completions", raw=raw, what=str(kind), severity="impossible", src=src)
     call_id = raw.get("id")
     call = ir.ToolCall(call_id or made_id, function.get("name") or "", function.get("arguments") or "", src)
     if not call_id:
@@ -174,14 +176,14 @@ def decode_call(raw: JsonObject, src: str, made_id: str) -> ir.ToolCall:
 
 
 def _decode_custom_call(raw: JsonObject, src: str, made_id: str) -> ir.ToolCall:
-    custom = raw.get("custom") or {}
+    custom = raw["custom"]
     signature, extra = _decode_call_extra(raw, src)
     return ir.ToolCall(
         id=raw.get("id") or made_id,
         id_made=not raw.get("id"),
         name=custom.get("name") or "",
         arguments=custom.get("input") or "",
-        kind="custom" if custom else "function",
+        kind="custom",
         signature=signature,
         src=src,
         extra=joined(extra, rest(custom, frozenset({"name", "input"}), "custom/")),

@@ -39,8 +39,9 @@ def decode_content(content: str | list[JsonObject] | None, src: str) -> list[ir.
 
 def decode_part(raw: JsonObject, src: str) -> ir.Part:
     """Read one content part; a kind that is not known stays as it is."""
-    decode = _DECODE_PART.get(raw.get("type", ""))
-    return decode(raw, src) if decode else ir.Opaque(format="chat_completions", raw=raw, what=str(raw.get("type")), src=src)
+    kind = raw.get("type")
+    decode = _DECODE_PART.get(kind) if isinstance(kind, str) else None
+    return decode(raw, src) if decode else ir.Opaque(format="chat_completions", raw=raw, what=str(kind), src=src)
 
 
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
@@ -134,7 +135,7 @@ def _decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
     mark = raw.get("prompt_cache_breakpoint")
     if not mark:
         return None
-    extra = rest(mark, frozenset({"mode", "ttl"}))
+    extra = rest(mark, frozenset({"ttl"}))
     return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/prompt_cache_breakpoint", extra=extra)
 
 
@@ -195,7 +196,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.file_id is not None:
-        losses.dropped(part, "file_id", "foreign_id", severity="impossible")
+        losses.dropped(part, code="foreign_id", severity="impossible")
         return None
     url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
     if part.filename is not None:

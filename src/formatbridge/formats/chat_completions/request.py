@@ -18,7 +18,7 @@ from formatbridge.formats.chat_completions.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.losses import Ledger
+from formatbridge.losses import ITSELF, Ledger
 from formatbridge.options import Options
 
 JsonObject = dict[str, Any]
@@ -145,7 +145,9 @@ def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObj
     for message in messages:
         if message.effort:
             losses.dropped(message, "effort", severity="impossible")
-        if not message.parts and (message.effort or message.tools):
+        if not message.parts and message.role in ("system", "developer"):  # it only changed the configuration
+            if message.extra:
+                losses.extras(message)
             continue
         encoded = encode_message(message, losses)
         if message.role == "tool" and made and made[-1]["role"] not in ("tool", "assistant"):
@@ -296,7 +298,7 @@ def _encode_reasoning(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
 def _decode_format(raw: JsonObject) -> ir.OutputFormat | None:
     kind, schema = raw.get("type"), raw.get("json_schema") or {}
     if kind not in ("text", "json_object", "json_schema"):
-        return ir.OutputFormat(type="text", src="/response_format", extra={"": raw})
+        return ir.OutputFormat(type="text", src="/response_format", extra={ITSELF: raw})
     return ir.OutputFormat(
         type=kind,
         schema=schema.get("schema"),

@@ -6,7 +6,7 @@ from typing import Any, Literal, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.losses import Ledger
+from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
@@ -18,13 +18,14 @@ _LOCATION = ("type", "city", "country", "region", "timezone")
 
 def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     """Read one tool; a kind that is not known is the server's own."""
+    kind = raw.get("type")
     function = raw.get("function")
-    if function is not None:
+    if function is not None and kind in ("function", None):
         outer = None if len(raw) == 2 else rest(raw, frozenset({"type", "function"}))
         return _decode_function(function, src, "function/", outer)
-    if raw.get("custom") is not None:
+    if kind == "custom":
         return _decode_custom(raw["custom"], src, rest(raw, frozenset({"type", "custom"})))
-    return ir.HostedTool(family="other", kind=str(raw.get("type")), src=src)
+    return ir.HostedTool(family="other", kind=str(kind), src=src)
 
 
 def _decode_function(raw: JsonObject, src: str, at: str, outer: JsonObject | None) -> ir.FunctionTool:
@@ -147,14 +148,12 @@ def decode_tool_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice | None:
         mode = {"any": "required"}.get(raw, raw)
         if mode in ("none", "auto", "required"):
             return ir.ToolChoice(mode=mode, src=src)  # type: ignore[arg-type]  # one of the three words
-        return ir.ToolChoice(mode="auto", src=src, extra={"": raw})
+        return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
     allowed = raw.get("allowed_tools")
     if allowed is not None:
         names = [_choice_name(tool) for tool in allowed.get("tools") or ()]
-        extra = joined(
-            rest(raw, frozenset({"type", "allowed_tools"})),
-            rest(allowed, frozenset({"mode", "tools"}), "allowed_tools/"),
-        )
+        known = frozenset({"mode", "tools"} if allowed.get("mode") in ("auto", "required") else {"tools"})
+        extra = joined(rest(raw, frozenset({"type", "allowed_tools"})), rest(allowed, known, "allowed_tools/"))
         inner: Literal["auto", "required"] = "required" if allowed.get("mode") == "required" else "auto"
         return ir.ToolChoice(mode="allowed", names=names, inner=inner, src=src, extra=extra)
     name = _choice_name(raw)

@@ -22,17 +22,17 @@ _EXACT = 2**53
 def decode_call(raw: JsonObject, src: str, place: str, calls: Calls) -> ir.ToolCall:
     """Read one tool call."""
     call = raw["functionCall"]
-    call_id, name = call.get("id") or calls.make_id(place), call.get("name") or ""
+    given, name, arguments = call.get("id"), call.get("name") or "", call.get("args")
+    call_id = given or calls.make_id(place)
     calls.note(call_id, name)
-    return ir.ToolCall(
-        id=call_id,
-        id_made=not call.get("id"),
-        name=name,
-        arguments=call.get("args") or {},
-        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
-        src=src,
-        extra=joined(rest(raw, _CALL_PART), rest(call, _CALL, "functionCall/")),
-    )
+    made = ir.ToolCall(call_id, name, arguments or {}, src)
+    if not given:
+        made.id_made = True
+    if "thoughtSignature" in raw:
+        made.signature = decode_signature(raw, src)
+    if len(raw) > 1 or len(call) > 3 or not (given and name and arguments is not None):  # else these are all there is
+        made.extra = joined(rest(raw, _CALL_PART), rest(call, _CALL, "functionCall/"))
+    return made
 
 
 def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject:
@@ -49,7 +49,7 @@ def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject
     if _has_inexact_numbers(arguments):
         losses.changed(call, "arguments", arguments, "inexact_number")
     made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
-    return made | encode_signature(call.signature, losses, carry=carry)
+    return made | encode_signature(call.signature, losses, carry=carry) if call.signature else made
 
 
 def _has_inexact_numbers(value: JsonObject) -> bool:

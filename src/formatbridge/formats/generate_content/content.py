@@ -11,7 +11,7 @@ from typing import Any, assert_never
 from formatbridge import ir
 from formatbridge.formats._codec import dumps
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque
+from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_plain
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
 from formatbridge.formats.generate_content.parts import (
     DECODE_PART,
@@ -25,7 +25,7 @@ from formatbridge.formats.generate_content.parts import (
 )
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature
 from formatbridge.formats.generate_content.turns import Calls, Turn
-from formatbridge.losses import Ledger
+from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
@@ -38,23 +38,27 @@ _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assista
 def decode_message(raw: JsonObject, index: int, calls: Calls) -> ir.Message:
     """Read one turn of the contents; without a role it is the user's."""
     src = f"/contents/{index}"
-    parts = decode_parts(raw, src, f"{index}_", calls)
-    role = _ROLES.get(raw.get("role"), "user")
-    if role == "user" and _is_results(parts):
+    given, items = raw.get("role"), raw.get("parts")
+    parts = decode_parts(items, src, f"{index}_", calls) if items else []
+    role = _ROLES.get(given, "user")
+    if role == "user" and parts and type(parts[0]) is ir.ToolResult and _is_results(parts):
         role = "tool"
-    return ir.Message(role=role, parts=parts, src=src, extra=rest(raw, CONTENT))
+    if len(raw) == 2 and items and given:  # both keys are there, so there is no third
+        return ir.Message(role, parts, src)
+    return ir.Message(role, parts, src, rest(raw, CONTENT))
 
 
 def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, losses: Ledger) -> None:
     """Add one turn to the contents; results that follow results join them."""
     if message.extra:
         losses.extras(message)
-    joins = bool(contents) and _is_results(message.parts) and _holds_results(contents[-1]["parts"])
+    given = message.parts
+    joins = bool(contents and given) and type(given[0]) is ir.ToolResult and _is_results(given) and _holds_results(contents[-1]["parts"])
     parts: list[JsonObject] = contents[-1]["parts"] if joins else []
-    place, before = f"/contents/{len(contents) - joins}/parts", len(parts)
-    encode_parts(message.parts, parts, place, turn, losses)
+    before = len(parts)
+    encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", turn, losses)
     if len(parts) == before:
-        if not any(type(part) is not ir.Text or part.text for part in message.parts):
+        if not any(type(part) is not ir.Text or part.text for part in given):
             losses.dropped(message, code="empty", severity="info")
     elif not joins:
         contents.append({"role": "model" if message.role == "assistant" else "user", "parts": parts})
@@ -70,13 +74,19 @@ def _holds_results(parts: list[JsonObject]) -> bool:
     return "functionResponse" in parts[0] and "functionResponse" in parts[-1]
 
 
-def decode_parts(raw: JsonObject, src: str, place: str, calls: Calls) -> list[ir.Part]:
+def decode_parts(items: list[JsonObject] | None, src: str, place: str, calls: Calls) -> list[ir.Part]:
     """Read the parts of a turn or an answer. ``place`` begins the names of its parts within the conversation, for ids."""
-    return [
-        part
-        for index, item in enumerate(raw.get("parts") or ())
-        if (part := decode_part(item, f"{src}/parts/{index}", f"{place}{index}", calls)) is not None
-    ]
+    parts: list[ir.Part] = []
+    for index, item in enumerate(items or ()):
+        at = f"{src}/parts/{index}"
+        text = item.get("text")
+        if text is not None and len(item) == 1:  # nothing but its text: no thought, no token, nothing unknown
+            parts.append(ir.Text(text, at))
+            continue
+        part = decode_part(item, at, f"{place}{index}", calls)
+        if part is not None:
+            parts.append(part)
+    return parts
 
 
 def decode_part(raw: JsonObject, src: str, place: str, calls: Calls) -> ir.Part | None:
@@ -104,20 +114,23 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
     """
     waiting: list[JsonObject] = []
     for part in parts:
-        if type(part) is ir.Reasoning and _belongs_to_next(part):
-            if part.extra:
-                losses.extras(part)
-            drop_id(part, losses)
-            token = encode_signature(part.signature, losses, carry=turn.carries)
-            waiting += [token] if token else []
+        kind = type(part)
+        if kind is ir.Text and not waiting and is_plain(part):  # type: ignore[arg-type]  # the test says so
+            if part.text:  # type: ignore[union-attr]
+                made.append({"text": part.text})  # type: ignore[union-attr]
+            continue
+        if kind is ir.Reasoning and _belongs_to_next(part):  # type: ignore[arg-type]
+            waiting += _encode_lone_token(part, turn, losses)  # type: ignore[arg-type]
             continue
         encoded = encode_part(part, f"{at}/{len(made)}", turn, losses)
-        if waiting and encoded and "thoughtSignature" not in encoded[0]:
-            encoded[0] |= waiting.pop(0)
+        if waiting:
+            if encoded and "thoughtSignature" not in encoded[0]:
+                encoded[0] |= waiting.pop(0)
+            encoded += [{"text": ""} | token for token in waiting]
+            waiting = []
         made += encoded
+    if waiting:
         made += [{"text": ""} | token for token in waiting]
-        waiting = []
-    made += [{"text": ""} | token for token in waiting]
 
 
 def _belongs_to_next(part: ir.Reasoning) -> bool:
@@ -125,10 +138,23 @@ def _belongs_to_next(part: ir.Reasoning) -> bool:
     return not part.text and signature is not None and signature.kind == "call" and signature.home == "generate_content"
 
 
+def _encode_lone_token(part: ir.Reasoning, turn: Turn, losses: Ledger) -> list[JsonObject]:
+    """Write the token of a block that holds nothing else."""
+    if part.extra:
+        losses.extras(part)
+    drop_id(part, losses)
+    token = encode_signature(part.signature, losses, carry=turn.carries)
+    return [token] if token else []
+
+
 def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:
     """Write one part; mostly one here too. ``at`` is its pointer in the target."""
     made: JsonObject | None
     match part:
+        case ir.ToolCall():
+            return [encode_call(part, losses, carry=turn.carries)]
+        case ir.ToolResult():
+            return [encode_result(part, at, turn, losses)]
         case ir.Text():
             if not turn.is_answer:
                 _note_history(part, losses)
@@ -137,10 +163,6 @@ def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[Json
             return _encode_media(part, at, turn, losses)
         case ir.Reasoning():
             made = encode_reasoning(part, losses, carry=turn.carries)
-        case ir.ToolCall():
-            made = encode_call(part, losses, carry=turn.carries)
-        case ir.ToolResult():
-            made = encode_result(part, at, turn, losses)
         case ir.Refusal():
             made = _encode_refusal(part, turn, losses)
         case ir.Opaque() | ir.Hosted():
@@ -193,38 +215,33 @@ def decode_result(raw: JsonObject, src: str, place: str, calls: Calls) -> ir.Too
     result = raw["functionResponse"]
     name, given = result.get("name"), result.get("id")
     call_id = calls.answer(given, name or "")
-    content, is_error = _decode_response(result, f"{src}/functionResponse", place, calls)
-    stray: JsonObject | None = None
-    if call_id is None:
-        stray = {"": name or ""}
-    elif given and name and name != calls.name_of(given):
-        stray, name = {"functionResponse/name": name}, None
-    return ir.ToolResult(
-        call_id=call_id or calls.make_id(place),
-        name=name or None,
-        content=content,
-        is_error=is_error,
-        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
-        src=src,
-        extra=joined(stray, rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/")),
-    )
-
-
-def _decode_response(result: JsonObject, src: str, place: str, calls: Calls) -> tuple[list[ir.Part], bool | None]:
-    """Read the object that was returned: its ``output``, its ``error``, or else all of it as JSON text."""
+    made = ir.ToolResult(call_id or calls.make_id(place), [], src, name or None)
     response = result.get("response")
-    content: list[ir.Part] = []
-    is_error = None
     if response is not None:
-        key = next(iter(response)) if len(response) == 1 else ""
-        value, where = (response[key], f"{src}/response/{key}") if key in ("output", "error") else (response, f"{src}/response")
-        is_error = True if key == "error" else None
-        content = [ir.Text(text=value if isinstance(value, str) else dumps(value).decode(), src=where)]
-    for index, item in enumerate(result.get("parts") or ()):
-        part = decode_part(item, f"{src}/parts/{index}", f"{place}_{index}", calls)
-        if part is not None:
-            content.append(part)
-    return content, is_error
+        made.content, made.is_error = _decode_response(response, f"{src}/functionResponse/response")
+    if result.get("parts"):
+        made.content += decode_parts(result["parts"], f"{src}/functionResponse", f"{place}_", calls)
+    if "thoughtSignature" in raw:
+        made.signature = decode_signature(raw, src)
+    if len(raw) > 1 or len(result) > 3 or not (given and name and response is not None):  # else these are all there is
+        made.extra = joined(rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/"))
+    if call_id is None:
+        made.extra = joined({ITSELF: name or ""}, made.extra)
+    elif given and name and name != calls.name_of(given):
+        made.name, made.extra = None, joined({"functionResponse/name": name}, made.extra)
+    return made
+
+
+def _decode_response(response: JsonObject, src: str) -> tuple[list[ir.Part], bool | None]:
+    """Read the object that was returned: its ``output``, its ``error``, or else all of it as JSON text."""
+    is_error = None
+    value: Any = response
+    if len(response) == 1:
+        if "output" in response:
+            value, src = response["output"], f"{src}/output"
+        elif "error" in response:
+            value, src, is_error = response["error"], f"{src}/error", True
+    return [ir.Text(value if isinstance(value, str) else dumps(value).decode(), src)], is_error
 
 
 def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) -> JsonObject:
@@ -233,7 +250,7 @@ def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) ->
         losses.extras(result)
     if result.cache:
         losses.dropped(result.cache, severity="info")
-    name = result.name or turn.names.get(result.call_id)
+    name = result.name or turn.name_of(result.call_id)
     if name is None:
         name = losses.changed(result, "", _name_from(result.call_id), "orphan", severity="impossible")
     words, media = _encode_result_content(result.content, f"{at}/functionResponse/parts", losses)
@@ -243,7 +260,8 @@ def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) ->
     body: JsonObject = {"id": result.call_id, "name": name, "response": {"error" if result.is_error else "output": text}}
     if media:
         body["parts"] = media
-    return {"functionResponse": body} | encode_signature(result.signature, losses, carry=turn.carries)
+    made = {"functionResponse": body}
+    return made | encode_signature(result.signature, losses, carry=turn.carries) if result.signature else made
 
 
 def _name_from(call_id: str) -> str:
@@ -253,6 +271,8 @@ def _name_from(call_id: str) -> str:
 
 
 def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
+    if len(parts) == 1 and type(parts[0]) is ir.Text and is_plain(parts[0]):  # nothing can be lost with it
+        return [parts[0].text], []
     words: list[str] = []
     media: list[JsonObject] = []
     for part in parts:

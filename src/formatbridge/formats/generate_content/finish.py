@@ -67,13 +67,12 @@ _UPGRADED = frozenset({"stop", "other", "error"})
 
 def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
     """Read why a candidate ended. What it holds beats what it says: with calls it ended for calls, unless it was cut or blocked."""
-    word = word_of(raw.get("finishReason"), _NUMBERED)
+    given = raw.get("finishReason")
+    word = word_of(given, _NUMBERED)
     reason: ir.FinishReason = FINISH.get(word, "other") if word else "stop"
-    if reason in _UPGRADED and any(type(part) is ir.ToolCall for part in parts):
+    if reason in _UPGRADED and ir.ToolCall in map(type, parts):
         reason = "tool_calls"
-    return ir.Finish(
-        reason=reason, raw=raw.get("finishReason"), finer=word not in _PLAIN, message=raw.get("finishMessage") or None, src=src
-    )
+    return ir.Finish(reason=reason, raw=given, finer=word not in _PLAIN, message=raw.get("finishMessage") or None, src=src)
 
 
 def decode_block(feedback: JsonObject) -> ir.Finish:
@@ -104,4 +103,4 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, losses: Ledger) -> 
         losses.dropped(finish, "stop_sequence")
     if finish.category is not None:
         losses.dropped(finish, "category", severity="info")
-    return {"finishReason": word} | ({"finishMessage": finish.message} if finish.message is not None else {})
+    return {"finishReason": word} if finish.message is None else {"finishReason": word, "finishMessage": finish.message}

@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.losses import Ledger, escape
+from formatbridge.losses import ITSELF, Ledger, escape
 
 JsonObject = dict[str, Any]
 
@@ -30,7 +30,7 @@ def decode_hosted(member: str, raw: Any, src: str) -> ir.HostedTool:
     options = raw if isinstance(raw, dict) else {}
     extra = rest(options, frozenset({"excludeDomains"})) if family == "web_search" else rest(options, frozenset())
     if member == "enterpriseWebSearch":
-        extra = joined(extra, {"": member})
+        extra = joined(extra, {ITSELF: member})
     return ir.HostedTool(
         family=family,
         kind=member,

@@ -98,7 +98,7 @@ def encode_modalities(request: ir.Request, losses: Ledger) -> JsonObject:
     words = list(request.settings.get("modalities") or [])
     made: JsonObject = {}
     for tool in request.tools:
-        if isinstance(tool, ir.HostedTool) and tool.family == "image_generation":
+        if type(tool) is ir.HostedTool and tool.family == "image_generation":
             if tool.extra:
                 losses.extras(tool)
             if tool.cache:

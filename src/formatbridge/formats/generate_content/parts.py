@@ -40,19 +40,16 @@ _VIDEO_PAGES = ("https://www.youtube.com/", "https://youtube.com/", "https://you
 
 def decode_text(raw: JsonObject, src: str) -> ir.Part:
     """Read text, or reasoning where it is a thought."""
+    made: ir.Text | ir.Reasoning
     if raw.get("thought"):
-        return ir.Reasoning(
-            text=raw["text"],
-            signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
-            src=src,
-            extra=rest(raw, _TEXT),
-        )
-    return ir.Text(
-        text=raw["text"],
-        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
-        src=src,
-        extra=rest(raw, _TEXT),
-    )
+        made = ir.Reasoning(text=raw["text"], src=src)
+        if len(raw) > 2:  # more than a text and that it is a thought
+            made.extra = rest(raw, _TEXT)
+    else:
+        made = ir.Text(raw["text"], src, rest(raw, _TEXT))
+    if "thoughtSignature" in raw:
+        made.signature = decode_signature(raw, src)
+    return made
 
 
 def encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | None:
@@ -62,6 +59,8 @@ def encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | N
     if part.cache:
         losses.dropped(part.cache, severity="info")
     drop_id(part, losses)
+    if part.signature is None:
+        return {"text": part.text} if part.text else None
     token = encode_signature(part.signature, losses, carry=carry)
     return {"text": part.text} | token if part.text or token else None
 

@@ -57,6 +57,8 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> Json
         drop_empty(part, losses)
         return None
     drop_id(part, losses)
+    if part.signature is None:
+        return {"text": part.text, "thought": True} if part.text else None
     token = encode_signature(part.signature, losses, carry=carry)
     return {"text": part.text, "thought": True} | token if part.text or token else None
 

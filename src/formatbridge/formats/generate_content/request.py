@@ -6,7 +6,6 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import leading_instructions
 from formatbridge.formats._settings import drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats.generate_content._words import word_of
@@ -75,36 +74,53 @@ _DONE = frozenset({"stop", "max_tokens", "modalities", "metadata", "tier"})
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Read a request; a ``model`` or ``stream`` in the body counts where the URL says nothing."""
-    config, tool_config = body.get("generationConfig") or {}, body.get("toolConfig") or {}
-    calls = Calls(body["contents"])
-    format, unread = decode_format(config) if config else (None, None)
-    settings, leftover = _decode_settings(body, config)
-    calling, thinking = tool_config.get("functionCallingConfig"), config.get("thinkingConfig")
-    speech, image = config.get("speechConfig"), config.get("imageConfig")
-    named = model or body.get("model")
-    return ir.Request(
+    contents, named = body["contents"], model or body.get("model")
+    calls = Calls(contents)
+    request = ir.Request(
         format="generate_content",
         model=named.removeprefix("models/") if named else named,
         stream=bool(body.get("stream")) if stream is None else stream,
-        messages=[
-            *_decode_instructions(body.get("systemInstruction"), calls),
-            *(decode_message(raw, index, calls) for index, raw in enumerate(body["contents"])),
-        ],
-        tools=[tool for index, raw in enumerate(body.get("tools") or ()) for tool in decode_tools(raw, f"/tools/{index}")],
-        tool_choice=decode_tool_choice(calling, "/toolConfig/functionCallingConfig") if calling else None,
-        reasoning=decode_reasoning_config(thinking, f"{AT}/thinkingConfig") if thinking else None,
-        output_format=format,
-        audio=decode_audio(speech) if speech else None,
-        image=decode_image(image) if image else None,
-        settings=settings,
-        extra=joined(
-            rest(body, _REQUEST),
-            rest(config, _CONFIG, "generationConfig/"),
-            rest(tool_config, frozenset({"functionCallingConfig"}), "toolConfig/"),
-            unread,
-            leftover,
-        ),
+        messages=_decode_instructions(body.get("systemInstruction"), calls),
     )
+    for index, raw in enumerate(contents):
+        request.messages.append(decode_message(raw, index, calls))
+    if len(body) > 1:
+        _decode_options(body, request)
+    return request
+
+
+def _decode_options(body: JsonObject, request: ir.Request) -> None:
+    """Read all of a request but its messages; most requests have little of it."""
+    config, tool_config = body.get("generationConfig") or {}, body.get("toolConfig") or {}
+    request.settings, leftover = _decode_settings(body, config)
+    unread = _decode_config(config, request) if config else None
+    for index, raw in enumerate(body.get("tools") or ()):
+        request.tools += decode_tools(raw, f"/tools/{index}")
+    calling = tool_config.get("functionCallingConfig")
+    if calling:
+        request.tool_choice = decode_tool_choice(calling, "/toolConfig/functionCallingConfig")
+    request.extra = joined(
+        rest(body, _REQUEST),
+        rest(config, _CONFIG, "generationConfig/"),
+        rest(tool_config, frozenset({"functionCallingConfig"}), "toolConfig/"),
+        unread,
+        leftover,
+    )
+
+
+def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None:
+    """Read the objects in ``generationConfig``; return what the shape of the answer leaves unread, by pointer."""
+    if config.keys() <= SETTINGS.canonical.keys():  # flat settings only
+        return None
+    request.output_format, unread = decode_format(config)
+    thinking, speech, image = config.get("thinkingConfig"), config.get("speechConfig"), config.get("imageConfig")
+    if thinking:
+        request.reasoning = decode_reasoning_config(thinking, f"{AT}/thinkingConfig")
+    if speech:
+        request.audio = decode_audio(speech)
+    if image:
+        request.image = decode_image(image)
+    return unread
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
@@ -113,19 +129,31 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if request.extra:
         losses.extras(request)
     body = _encode_messages(request, losses)
-    tools = encode_tools(allowed_tools(_all_tools(request, losses), request.tool_choice, losses), losses)
-    if tools:
-        body["tools"] = tools
+    tools = _all_tools(request, losses)
+    made = encode_tools(allowed_tools(tools, request.tool_choice, losses), losses) if tools else None
+    if made:
+        body["tools"] = made
     choice = encode_tool_choice(request.tool_choice, losses) if request.tool_choice else None
     if choice:
         body["toolConfig"] = {"functionCallingConfig": choice}
-    config = _encode_config(request, losses)
+    config = _encode_settings(request, losses) if request.settings else {}
+    if request.reasoning:
+        config |= encode_reasoning_config(request.reasoning, losses)
+    if request.output_format:
+        config |= encode_format(request.output_format, losses)
+    if request.tools or "modalities" in request.settings:
+        config |= encode_modalities(request, losses)
+    if request.audio:
+        config |= encode_audio(request.audio, losses)
+    if request.image:
+        config |= encode_image(request.image, losses)
     if config:
         body["generationConfig"] = config
-    metadata = request.settings.get("metadata")
-    if metadata:
-        body["labels"] = metadata
-    return body | _encode_tier(request, losses)
+    if request.settings.get("metadata"):
+        body["labels"] = request.settings["metadata"]
+    if "tier" in request.settings:
+        body |= _encode_tier(request, losses)
+    return body
 
 
 # Messages.
@@ -134,29 +162,33 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 def _decode_instructions(raw: JsonObject | None, calls: Calls) -> list[ir.Message]:
     if not raw:
         return []
-    parts, extra = decode_parts(raw, "/systemInstruction", "system_", calls), rest(raw, CONTENT)
-    return [ir.Message(role="system", parts=parts, src="/systemInstruction", extra=extra)] if parts or extra else []
+    parts, extra = decode_parts(raw.get("parts"), "/systemInstruction", "system_", calls), rest(raw, CONTENT)
+    return [ir.Message("system", parts, "/systemInstruction", extra)] if parts or extra else []
 
 
 def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     """Write the instructions and the conversation; instructions in mid-conversation join the others."""
     contents: list[JsonObject] = []
     instructions: list[JsonObject] = []
-    leading = leading_instructions(request.messages)
-    turn = Turn(names={part.id: part.name for message in request.messages for part in message.parts if type(part) is ir.ToolCall})
-    for index, message in enumerate(request.messages):
-        if message.effort:
-            losses.dropped(message, "effort", severity="impossible")
-        if not message.parts and (message.effort or message.tools):
-            continue
-        if message.role in ("system", "developer"):
+    leading = True
+    turn = Turn(request.messages)
+    for message in request.messages:
+        if message.effort or message.tools:
+            leading = False  # the system prompt ends before a change of configuration
+            if message.effort:
+                losses.dropped(message, "effort", severity="impossible")
+            if not message.parts:
+                continue
+        if message.role == "system" or message.role == "developer":
             _encode_instruction(message, instructions, turn, losses)
-            if index >= leading:
+            if not leading:
                 losses.changed(message, "", None, "moved")
         else:
+            leading = False
             encode_message(message, contents, turn, losses)
-    _note_prefill(request, losses)
-    return {"contents": contents} | ({"systemInstruction": {"parts": instructions}} if instructions else {})
+    if request.format == "messages":
+        _note_prefill(request, losses)
+    return {"contents": contents, "systemInstruction": {"parts": instructions}} if instructions else {"contents": contents}
 
 
 def _encode_instruction(message: ir.Message, instructions: list[JsonObject], turn: Turn, losses: Ledger) -> None:
@@ -171,9 +203,9 @@ def _encode_instruction(message: ir.Message, instructions: list[JsonObject], tur
 
 
 def _note_prefill(request: ir.Request, losses: Ledger) -> None:
-    """Note that a last turn of the model's, which messages continues word by word, is only the turn before here."""
+    """Note that a last turn of the model's, which the format messages continues word by word, is only the turn before here."""
     last = request.messages[-1] if request.messages else None
-    if last is None or request.format != "messages" or last.role != "assistant" or not last.parts:
+    if last is None or last.role != "assistant" or not last.parts:
         return
     if not any(isinstance(part, ir.ToolCall | ir.Hosted) for part in last.parts):
         losses.changed(last, "", None, "prefill")
@@ -186,8 +218,8 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
         if message.tools:
             losses.changed(message, "tools", None, "moved")
             added += message.tools
-    drawing = [tool for tool in request.tools if isinstance(tool, ir.HostedTool) and tool.family == "image_generation"]
-    return [tool for tool in request.tools if tool not in drawing] + added if drawing else request.tools + added
+    kept = [tool for tool in request.tools if type(tool) is not ir.HostedTool or tool.family != "image_generation"]
+    return kept + added if added else kept
 
 
 # Settings.
@@ -197,23 +229,24 @@ def _decode_settings(body: JsonObject, config: JsonObject) -> tuple[ir.Settings,
     names = SETTINGS.canonical
     settings: JsonObject = {names[key]: value for key, value in config.items() if key in names and value is not None}
     leftover: JsonObject | None = None
-    if not settings.get("stop"):
-        settings.pop("stop", None)
+    if "stop" in settings and not settings["stop"]:
+        del settings["stop"]
     modalities = config.get("responseModalities")
     if modalities:
         settings["modalities"] = decode_modalities(modalities)
     if body.get("labels"):
         settings["metadata"] = body["labels"]
-    tier = word_of(body.get("serviceTier"), ("UNSPECIFIED",)).removeprefix("SERVICE_TIER_").lower()
-    if tier in TIERS.canonical:
-        settings["tier"] = TIERS.canonical[tier]
-    elif tier not in ("", "unspecified"):
-        leftover = {"serviceTier": body["serviceTier"]}
+    if body.get("serviceTier") is not None:
+        tier = word_of(body["serviceTier"], ("UNSPECIFIED",)).removeprefix("SERVICE_TIER_").lower()
+        if tier in TIERS.canonical:
+            settings["tier"] = TIERS.canonical[tier]
+        elif tier not in ("", "unspecified"):
+            leftover = {"serviceTier": body["serviceTier"]}
     return settings, leftover  # type: ignore[return-value]  # built key by key
 
 
-def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write ``generationConfig``."""
+def _encode_settings(request: ir.Request, losses: Ledger) -> JsonObject:
+    """Write the settings that ``generationConfig`` has."""
     config = encode_settings(request, SETTINGS, losses, _DONE)
     for name, (least, most) in _RANGES.items():
         value = config.get(name)
@@ -228,15 +261,6 @@ def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
         config["stopSequences"] = (
             stop if len(stop) <= _MOST_STOPS else losses.changed(request, "stop", stop[:_MOST_STOPS], "too_many")
         )
-    if request.reasoning:
-        config |= encode_reasoning_config(request.reasoning, losses)
-    if request.output_format:
-        config |= encode_format(request.output_format, losses)
-    config |= encode_modalities(request, losses)
-    if request.audio:
-        config |= encode_audio(request.audio, losses)
-    if request.image:
-        config |= encode_image(request.image, losses)
     return config
 
 

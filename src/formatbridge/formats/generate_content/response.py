@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
@@ -26,35 +25,30 @@ __all__ = ["FINISH", "decode_response", "encode_response"]
 
 _RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
-_CANDIDATE = frozenset({
-    "content", "finishReason", "finishMessage", "index", "logprobsResult", "groundingMetadata", "citationMetadata",
-})  # fmt: skip
+_PLAIN_CANDIDATE = frozenset({"content", "finishReason", "finishMessage", "index"})
+_CANDIDATE = _PLAIN_CANDIDATE | {"logprobsResult", "groundingMetadata", "citationMetadata"}
 
 
 def decode_response(body: JsonObject) -> ir.Response:
     """Read a whole answer; a prompt that was blocked is a choice without parts."""
     usage, time, feedback = body.get("usageMetadata"), body.get("createTime"), body.get("promptFeedback") or {}
     created = time_of(time) if time else None
-    calls_by = f"call_{sha256(body['responseId'].encode()).hexdigest()[:16]}_" if body.get("responseId") else "call_"
-    choices = [
-        _decode_choice(raw, f"/candidates/{index}", f"{calls_by}{raw.get('index') or 0}_")
-        for index, raw in enumerate(body.get("candidates") or ())
-    ]
+    given = body.get("responseId") or None
+    choices = [_decode_choice(raw, f"/candidates/{index}", given) for index, raw in enumerate(body.get("candidates") or ())]
     if not choices:
         choices = [_decode_missing(feedback)]
         feedback = {key: value for key, value in feedback.items() if key not in _FEEDBACK}
+    extra = rest(body, _RESPONSE)
+    if feedback or (time and created is None):
+        extra = joined(extra, rest(feedback, frozenset(), "promptFeedback/"), {"createTime": time} if time and created is None else None)
     return ir.Response(
         format="generate_content",
-        id=body.get("responseId") or None,
+        id=given,
         model=body.get("modelVersion"),
         created=created,
         choices=choices,
         usage=decode_usage(usage, "/usageMetadata") if usage else None,
-        extra=joined(
-            rest(body, _RESPONSE),
-            rest(feedback, frozenset(), "promptFeedback/"),
-            {"createTime": time} if time and created is None else None,
-        ),
+        extra=extra,
     )
 
 
@@ -63,7 +57,9 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     del context  # nothing in an answer of this format repeats the request
     if response.extra:
         losses.extras(response)
-    choices = sorted(response.choices or [ir.Choice(parts=[])], key=lambda choice: choice.index)
+    choices = response.choices or [ir.Choice(parts=[])]
+    if len(choices) > 1:
+        choices = sorted(choices, key=lambda choice: choice.index)
     body: JsonObject = {"candidates": [_encode_choice(choice, place, losses, options) for place, choice in enumerate(choices)]}
     if response.usage:
         body["usageMetadata"] = encode_usage(response.usage, losses)
@@ -85,45 +81,37 @@ def _decode_missing(feedback: JsonObject) -> ir.Choice:
     return ir.Choice(parts=[], finish=ir.Finish(reason="other", src="/promptFeedback"), src="/promptFeedback")
 
 
-def _decode_choice(raw: JsonObject, src: str, calls_by: str) -> ir.Choice:
-    content = raw.get("content") or {}
-    parts = decode_parts(content, f"{src}/content", "", Calls((content,), calls_by))
-    logprobs, unread = decode_logprobs(raw.get("logprobsResult") or {}, f"{src}/logprobsResult")
-    return ir.Choice(
-        index=raw.get("index") or 0,
-        parts=parts,
-        finish=decode_finish(raw, parts, src),
-        logprobs=logprobs,
-        src=src,
-        extra=joined(
-            rest(raw, _CANDIDATE),
-            rest(content, CONTENT, "content/"),
-            {f"logprobsResult/{pointer}": value for pointer, value in (unread or {}).items()} or None,
-            decode_citations(raw, parts, src),
-        ),
+def _decode_choice(raw: JsonObject, src: str, response_id: str | None) -> ir.Choice:
+    content, number = raw.get("content") or {}, raw.get("index") or 0
+    parts = decode_parts(content.get("parts"), f"{src}/content", "", Calls((content,), response_id, number))
+    choice = ir.Choice(parts=parts, finish=decode_finish(raw, parts, src), index=number, src=src)
+    if raw.keys() <= _PLAIN_CANDIDATE and content.keys() <= CONTENT:  # neither logprobs, nor citations, nor anything unknown
+        return choice
+    choice.logprobs, unread = decode_logprobs(raw.get("logprobsResult") or {}, f"{src}/logprobsResult")
+    choice.extra = joined(
+        rest(raw, _CANDIDATE),
+        rest(content, CONTENT, "content/"),
+        {f"logprobsResult/{pointer}": value for pointer, value in (unread or {}).items()} or None,
+        decode_citations(raw, parts, src),
     )
+    return choice
 
 
 def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Options) -> JsonObject:
     if choice.extra:
         losses.extras(choice)
     parts: list[JsonObject] = []
-    turn = Turn(is_answer=True, carries=options.carry_reasoning, runs=python_runs(choice.parts))
+    kinds = set(map(type, choice.parts))
+    turn = Turn((), python_runs(choice.parts) if ir.Hosted in kinds else frozenset(), is_answer=True, carries=options.carry_reasoning)
     encode_parts(choice.parts, parts, f"/candidates/{place}/content/parts", turn, losses)
-    has_calls = any(type(part) is ir.ToolCall for part in choice.parts)
     made: JsonObject = {"content": {"role": "model", "parts": parts}}
-    made |= encode_finish(choice.finish, has_calls, losses)
+    made |= encode_finish(choice.finish, ir.ToolCall in kinds, losses)
     made["index"] = choice.index
-    grounding = encode_citations(choice.parts, losses)
+    texts = [part for part in choice.parts if type(part) is ir.Text and (part.citations or part.logprobs)]
+    grounding = encode_citations(choice.parts, losses) if texts else None
     if grounding:
         made["groundingMetadata"] = grounding
-    tokens = choice.logprobs or [
-        token
-        for part in choice.parts
-        if type(part) is ir.Text
-        for token in part.logprobs or ()
-        if isinstance(token, ir.TokenLogprob)
-    ]
+    tokens = choice.logprobs or [token for part in texts for token in part.logprobs or () if isinstance(token, ir.TokenLogprob)]
     if tokens:
         made["logprobsResult"] = encode_logprobs(tokens, losses)
     if choice.refusal_logprobs:

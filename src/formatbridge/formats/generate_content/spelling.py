@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formatbridge.formats.generate_content.request import SETTINGS
-from formatbridge.losses import Own, Spelling
+from formatbridge.losses import ITSELF, Own, Spelling
 
 _CONFIG = "generationConfig"
 _DIAGNOSTIC = Own("info", "diagnostic")
@@ -105,7 +105,7 @@ OWN: dict[str, Own] = {
     "Text.speechMetadata": Own(),
     "Media.mediaResolution/numTokens": Own(),
     "ToolCall.functionCall/willContinue": Own(neutral=(False,)),
-    "ToolResult.": Own("lossy", "orphan", kind="changed"),
+    f"ToolResult.{ITSELF}": Own("lossy", "orphan", kind="changed"),
     "ToolResult.functionResponse/name": Own("info"),
     "ToolResult.functionResponse/scheduling": Own(),
     "ToolResult.functionResponse/willContinue": _OFF,
@@ -115,7 +115,7 @@ OWN: dict[str, Own] = {
     "FunctionTool.response": Own("lossy", "too_many", kind="changed"),
     "FunctionTool.parametersJsonSchema": Own(neutral=(True,)),
     "FunctionTool.responseJsonSchema": Own(neutral=(True,)),
-    "HostedTool.": Own("lossy", "nearest_value", kind="changed"),
+    f"HostedTool.{ITSELF}": Own("lossy", "nearest_value", kind="changed"),
     "HostedTool.searchTypes": Own(neutral=({"webSearch": {}},)),
     "McpServer.streamableHttpTransport/terminateOnClose": Own("info"),
     "McpServer.streamableHttpTransport/timeout": Own("info"),

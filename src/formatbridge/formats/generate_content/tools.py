@@ -59,6 +59,9 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> list[JsonObject]:
 
 def decode_tool(raw: JsonObject, src: str) -> ir.FunctionTool:
     """Read one function; of two schemas for the same thing the JSON Schema counts."""
+    schema = raw.get("parametersJsonSchema")
+    if len(raw) == 3 and isinstance(schema, dict) and "description" in raw:  # with the name, which is required, this is all
+        return ir.FunctionTool(raw["name"], raw["description"], schema, False, src)
     parameters, leftover = _decode_either(raw, "parameters", "parametersJsonSchema")
     output, unread = _decode_either(raw, "response", "responseJsonSchema")
     return ir.FunctionTool(
@@ -90,9 +93,10 @@ def encode_tool(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
         losses.extras(tool)
     if tool.cache:
         losses.dropped(tool.cache, severity="info")
-    for name in ("strict", "defer_loading"):
-        if getattr(tool, name):
-            losses.dropped(tool, name)
+    if tool.strict:
+        losses.dropped(tool, "strict")
+    if tool.defer_loading:
+        losses.dropped(tool, "defer_loading")
     if tool.callers and tool.callers != ["direct"]:
         losses.dropped(tool, "callers")
     made: JsonObject = {"name": tool.name}

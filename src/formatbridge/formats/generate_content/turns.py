@@ -3,56 +3,86 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from collections.abc import Sequence, Set
+from hashlib import sha256
 from typing import Any
+
+from formatbridge import ir
 
 JsonObject = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """What is known about the turn that parts are written for.
 
-    ``names``: tools by the ids of their calls. ``is_answer``: it is a response's. ``carries``: it keeps tokens of other formats, tagged.
-    ``runs``: ids of the runs of code that this format has too.
+    ``is_answer``: it is a response's. ``carries``: it keeps tokens of other formats, tagged. ``runs``: ids of the runs of code that this
+    format has too.
     """
 
-    names: Mapping[str, str] = field(default_factory=dict)
-    runs: Set[str] = frozenset()
-    is_answer: bool = False
-    carries: bool = False
+    __slots__ = ("_messages", "_names", "carries", "is_answer", "runs")
+
+    def __init__(
+        self, messages: Sequence[ir.Message] = (), runs: Set[str] = frozenset(), *, is_answer: bool = False, carries: bool = False
+    ) -> None:
+        self._messages = messages
+        self._names: dict[str, str] | None = None  # most conversations need none, so they are collected on demand
+        self.runs = runs
+        self.is_answer = is_answer
+        self.carries = carries
+
+    def name_of(self, call_id: str) -> str | None:
+        """Return the name of the tool that a call of the conversation is for."""
+        if self._names is None:
+            self._names = {part.id: part.name for message in self._messages for part in message.parts if type(part) is ir.ToolCall}
+        return self._names.get(call_id)
 
 
 class Calls:
     """The calls of a conversation: ids for those that have none, and which call a result answers."""
 
-    __slots__ = ("_answered", "_code", "_names", "_prefix", "_taken", "_waiting")
+    __slots__ = ("_answered", "_code", "_contents", "_names", "_number", "_prefix", "_response_id", "_taken", "_waiting")
 
-    def __init__(self, contents: Iterable[JsonObject], prefix: str = "call_") -> None:
-        self._prefix = prefix
+    def __init__(self, contents: Sequence[JsonObject], response_id: str | None = None, number: int | None = None) -> None:
+        self._contents = contents
+        self._response_id = response_id
+        self._number = number
+        self._taken: set[str] | None = None  # this and the prefix are worked out when an id must be made
+        self._prefix = ""
         self._names: dict[str, str] = {}
         self._waiting: dict[str, deque[str]] = {}
         self._answered: set[str] = set()
         self._code = ""
+
+    def make_id(self, place: str) -> str:
+        """Return the id of a thing at a place that has none; the same for the same place, and never one that is taken.
+
+        An answer's begin with what tells it and its candidate from others.
+        """
+        taken = self._taken if self._taken is not None else self._look_around()
+        made = f"{self._prefix}{place}"
+        while made in taken:
+            made += "_x"
+        return made
+
+    def _look_around(self) -> set[str]:
+        answer = f"{sha256(self._response_id.encode()).hexdigest()[:16]}_" if self._response_id else ""
+        self._prefix = f"call_{answer}" if self._number is None else f"call_{answer}{self._number}_"
         self._taken = {
             call["id"]
-            for content in contents
+            for content in self._contents
             for part in content.get("parts") or ()
             if (call := part.get("functionCall")) is not None and call.get("id")
         }
-
-    def make_id(self, place: str) -> str:
-        """Return the id of a thing at a place that has none; the same for the same place, and never one that is taken."""
-        made = f"{self._prefix}{place}"
-        while made in self._taken:
-            made += "_x"
-        return made
+        return self._taken
 
     def note(self, call_id: str, name: str) -> None:
         """Remember a call that waits for its result."""
         self._names[call_id] = name
-        self._waiting.setdefault(name, deque()).append(call_id)
+        waiting = self._waiting.get(name)
+        if waiting is None:
+            self._waiting[name] = deque((call_id,))
+        else:
+            waiting.append(call_id)
 
     def answer(self, call_id: str | None, name: str) -> str | None:
         """Return the id of the call that a result answers: its own, else the first unanswered one of that name; None: there is none."""

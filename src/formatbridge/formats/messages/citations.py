@@ -7,7 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import rest
-from formatbridge.losses import Ledger
+from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
@@ -28,7 +28,7 @@ def decode_citations(raw: list[JsonObject], src: str) -> list[ir.Citation]:
 def _decode_citation(raw: JsonObject, src: str) -> ir.Citation:
     kind = raw.get("type")
     if kind not in _KINDS:
-        return ir.Citation(kind="document", src=src, extra={"": raw})
+        return ir.Citation(kind="document", src=src, extra={ITSELF: raw})
     return ir.Citation(
         kind="web" if kind == "web_search_result_location" else "search" if kind == "search_result_location" else "document",
         url=raw.get("url") or raw.get("source"),

@@ -53,14 +53,12 @@ _RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_contro
 
 def decode_message(raw: JsonObject, src: str) -> ir.Message:
     """Read one turn."""
-    role, content = raw["role"], raw.get("content")
+    role = raw["role"]
     if role == "system":
         return _decode_instruction(raw, src)
-    if isinstance(content, str):
-        parts: list[ir.Part] = [ir.Text(text=content, src=f"{src}/content")]
-    else:
-        parts = decode_blocks(content or [], f"{src}/content")
-    return ir.Message(role=role, parts=parts, src=src, extra=rest(raw, _MESSAGE) if len(raw) > 2 else None)
+    content, place = raw["content"], f"{src}/content"
+    parts: list[ir.Part] = [ir.Text(content, place)] if isinstance(content, str) else decode_blocks(content, place)
+    return ir.Message(role, parts, src, rest(raw, _MESSAGE) if len(raw) > 2 else None)
 
 
 def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
@@ -69,9 +67,13 @@ def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
     carries = False
     for index, raw in enumerate(content):
         kind = raw.get("type")
+        if kind == "text" and len(raw) == 2:  # its text is required, so there is nothing else
+            parts.append(ir.Text(raw["text"], f"{src}/{index}"))
+            continue
         decode = _DECODE_BLOCK.get(kind, decode_opaque) if isinstance(kind, str) else decode_opaque
         part = decode(raw, f"{src}/{index}")
-        carries = carries or carries_call_token(part)
+        if type(part) is ir.Reasoning and carries_call_token(part):
+            carries = True
         parts.append(part)
     return bind_call_tokens(parts) if carries else parts
 
@@ -109,8 +111,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
     """Write a turn of the model's for a request's history."""
     made = []
     for part in parts:
-        encode = _ENCODE_BLOCK.get(type(part), _drop_part)
-        block = encode(part, losses)
+        block = encode_text(part, losses) if type(part) is ir.Text else _ENCODE_BLOCK[type(part)](part, losses)
         if block is not None:
             made.append(block)
     return made
@@ -129,7 +130,7 @@ def encode_words(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
 
 def collapse(blocks: list[JsonObject]) -> str | list[JsonObject]:
     """Write one plain text as a string."""
-    if len(blocks) == 1 and blocks[0].keys() == {"type", "text"}:
+    if len(blocks) == 1 and len(blocks[0]) == 2 and "text" in blocks[0]:  # each block has a type
         text: str = blocks[0]["text"]
         return text
     return blocks
@@ -140,14 +141,10 @@ def collapse(blocks: list[JsonObject]) -> str | list[JsonObject]:
 
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Read one call of a tool of the caller's."""
-    return ir.ToolCall(
-        id=raw["id"],
-        name=raw["name"],
-        arguments=raw["input"],
-        cache=decode_cache(raw, src) if "cache_control" in raw else None,
-        src=src,
-        extra=rest(raw, _CALL) if len(raw) > 4 else None,
-    )
+    call = ir.ToolCall(raw["id"], raw["name"], raw["input"], src)
+    if len(raw) > 4:  # more than its type and these three, which are required
+        call.cache, call.extra = decode_cache(raw, src), rest(raw, _CALL)
+    return call
 
 
 def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
@@ -159,20 +156,24 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     token = call.signature
     if token and native_token(token, "messages", losses) is not None:
         losses.dropped(token)
-    made = {"type": "tool_use", "id": call.id, "name": call.name, "input": encode_arguments_object(call, losses)}
+    given = call.arguments
+    made = {
+        "type": "tool_use",
+        "id": call.id,
+        "name": call.name,
+        "input": encode_arguments_object(call, losses) if isinstance(given, str) else given,
+    }
     return made | encode_cache(call.cache, losses) if call.cache else made
 
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Read what a tool answered."""
-    return ir.ToolResult(
-        call_id=raw["tool_use_id"],
-        content=decode_content(raw.get("content"), f"{src}/content"),
-        is_error=raw.get("is_error"),
-        cache=decode_cache(raw, src) if "cache_control" in raw else None,
-        src=src,
-        extra=rest(raw, _RESULT),
-    )
+    content, place = raw.get("content"), f"{src}/content"
+    parts = [ir.Text(content, place)] if isinstance(content, str) else decode_content(content, place)
+    result = ir.ToolResult(raw["tool_use_id"], parts, src)
+    if len(raw) > 3 or content is None:  # of three members with a content, the others are its type and its call
+        result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), rest(raw, _RESULT)
+    return result
 
 
 def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
@@ -182,12 +183,17 @@ def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
     if result.signature:
         native_token(result.signature, "messages", losses)
     made: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
-    content = encode_content(result.content, losses)
+    parts = result.content
+    if len(parts) == 1 and type(parts[0]) is ir.Text:  # the usual case
+        block = encode_text(parts[0], losses)
+        content = [block] if block else []
+    else:
+        content = encode_content(parts, losses)
     if content:
         made["content"] = collapse(content)
     if result.is_error:
         made["is_error"] = True
-    return made | encode_cache(result.cache, losses)
+    return made | encode_cache(result.cache, losses) if result.cache else made
 
 
 def _encode_foreign(part: ir.Opaque | ir.Hosted, losses: Ledger) -> JsonObject | None:

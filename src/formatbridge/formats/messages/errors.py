@@ -29,7 +29,7 @@ ERRORS: Mapping[ir.ErrorKind, tuple[int, str]] = {
 """Our kinds to the HTTP status and the type that this format gives them."""
 
 _OUTER = frozenset({"type", "error", "request_id"})
-_PLAIN = frozenset({"type", "message", "request_id", "success"})
+_PLAIN = frozenset({"type", "message", "request_id"})
 _DETAIL = frozenset({"type", "message", "code", "param", "details"})
 
 

@@ -37,7 +37,7 @@ _SEVERITY: dict[str, Literal["info", "lossy", "impossible"]] = {
 def decode_content(content: str | list[JsonObject] | None, src: str) -> list[ir.Part]:
     """Read content that is text, blocks, or nothing."""
     if isinstance(content, str):
-        return [ir.Text(text=content, src=src)]
+        return [ir.Text(content, src)]
     return [decode_part(raw, f"{src}/{index}") for index, raw in enumerate(content or ())]
 
 
@@ -56,15 +56,10 @@ def decode_opaque(raw: JsonObject, src: str, text: str | None = None) -> ir.Opaq
 
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
     if len(raw) == 2:
-        return ir.Text(text=raw["text"], src=src)
+        return ir.Text(raw["text"], src)
     citations = raw.get("citations")
-    return ir.Text(
-        text=raw["text"],
-        citations=decode_citations(citations, f"{src}/citations") if citations else None,
-        cache=decode_cache(raw, src) if "cache_control" in raw else None,
-        src=src,
-        extra=rest(raw, _TEXT),
-    )
+    found = decode_citations(citations, f"{src}/citations") if citations else None
+    return ir.Text(raw["text"], src, rest(raw, _TEXT), found, cache=decode_cache(raw, src))
 
 
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:

@@ -48,36 +48,36 @@ _OUTPUT_CONFIG = frozenset({"effort", "format"})
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Read a request."""
     messages = [decode_message(raw, f"/messages/{index}") for index, raw in enumerate(body["messages"])]
-    system = body.get("system")
+    request = ir.Request(format="messages", model=model or body.get("model"), stream=bool(stream), messages=messages)
+    limit = body.get("max_tokens")
+    if len(body) > 2 + ("model" in body) or limit is None:
+        _decode_options(body, request, stream)
+    else:  # there is nothing but the messages, the limit and perhaps a model
+        request.settings["max_tokens"] = limit
+    return request
+
+
+def _decode_options(body: JsonObject, request: ir.Request, stream: bool | None) -> None:
+    """Read all of a request but its messages."""
+    system, tools, choice, config = body.get("system"), body.get("tools"), body.get("tool_choice"), body.get("output_config")
+    unpaired = unread_reasoning = unread_format = None
+    if stream is None:
+        request.stream = bool(body.get("stream"))
     if system:
-        messages.insert(0, ir.Message(role="system", parts=decode_content(system, "/system"), src="/system"))
-    tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body.get("tools") or ())]
-    unpaired = None
+        request.messages.insert(0, ir.Message("system", decode_content(system, "/system"), "/system"))
+    if tools:
+        request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(tools)]
     if body.get("mcp_servers"):
-        tools, unpaired = decode_mcp_servers(body, tools)
-    settings, unread_settings = decode_settings(body)
-    reasoning, unread_reasoning = decode_reasoning_config(body)
-    format, unread_format = _decode_format(body)
-    choice, config = body.get("tool_choice"), body.get("output_config")
-    return ir.Request(
-        format="messages",
-        model=model or body.get("model"),
-        stream=bool(body.get("stream")) if stream is None else stream,
-        messages=messages,
-        tools=tools,
-        tool_choice=decode_tool_choice(choice, tools, "/tool_choice") if choice else None,
-        reasoning=reasoning,
-        output_format=format,
-        settings=settings,
-        extra=joined(
-            rest(body, _KNOWN),
-            rest(config, _OUTPUT_CONFIG, "output_config/") if config else None,
-            unpaired,
-            unread_settings,
-            unread_reasoning,
-            unread_format,
-        ),
-    )
+        request.tools, unpaired = decode_mcp_servers(body, request.tools)
+    request.settings, unread_settings = decode_settings(body)
+    if choice:
+        request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
+    if config or "thinking" in body:
+        request.reasoning, unread_reasoning = decode_reasoning_config(body)
+    if config or "output_format" in body:
+        request.output_format, unread_format = _decode_format(body)
+    unread_config = rest(config, _OUTPUT_CONFIG, "output_config/") if config else None
+    request.extra = joined(rest(body, _KNOWN), unread_config, unpaired, unread_settings, unread_reasoning, unread_format)
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
@@ -86,27 +86,32 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
         losses.extras(request)
     request = _with_few_marks(request, losses)
     model = request.model if request.model is not None else losses.added("/model", "", "required, and the source names none")
-    choice = _encode_choice(request, losses)
-    budget = request.reasoning.budget if request.reasoning else None
+    settings, reasoning = request.settings, request.reasoning
+    choice = _encode_choice(request, losses) if request.tool_choice or "parallel_tool_calls" in settings else None
     forced = choice is not None and choice["type"] in ("any", "tool")
-    limit = encode_limit(request, 0 if forced else budget or 0, losses, options)
+    budget = reasoning.budget if reasoning and not forced else None
+    limit = encode_limit(request, budget or 0, losses, options)
     body: JsonObject = {"model": model, "max_tokens": limit}
-    body |= _encode_conversation(request.messages, losses, options)
-    body |= encode_tools(allowed_tools(request.tools, request.tool_choice), losses)
+    _encode_conversation(request.messages, body, losses, options)
+    if request.tools:
+        body |= encode_tools(allowed_tools(request.tools, request.tool_choice), losses)
     if choice:
         body["tool_choice"] = choice
-    body |= _encode_output(request, limit, forced, losses)
-    body |= encode_settings(request, SETTINGS, losses, DONE)
-    body |= encode_shaped_settings(request, losses, options)
-    for media in (request.audio, request.image):
-        if media:
-            losses.dropped(media)
+    if reasoning or request.output_format:
+        body |= _encode_output(request, limit, forced, losses)
+    if settings:
+        body |= encode_settings(request, SETTINGS, losses, DONE)
+        body |= encode_shaped_settings(request, losses, options)
+    if request.audio:
+        losses.dropped(request.audio)
+    if request.image:
+        losses.dropped(request.image)
     if request.stream:
         body["stream"] = True
     return body
 
 
-def _encode_conversation(messages: list[ir.Message], losses: Ledger, options: Options) -> JsonObject:
+def _encode_conversation(messages: list[ir.Message], body: JsonObject, losses: Ledger, options: Options) -> None:
     """Write the system prompt and the turns behind it."""
     leading = leading_instructions(messages)
     blocks: list[JsonObject] = []
@@ -114,12 +119,14 @@ def _encode_conversation(messages: list[ir.Message], losses: Ledger, options: Op
         if message.extra:
             losses.extras(message)
         blocks += encode_words(message.parts, losses)
-    turns = TurnEncoder(losses, is_native=options.mid_system == "native")
-    for message in messages[leading:]:
+    turns = TurnEncoder(losses, options.mid_system == "native")
+    for message in messages[leading:] if leading else messages:
         turns.add(message)
     made = turns.finish()
     blocks += turns.hoisted
-    return ({"system": collapse(blocks)} if blocks else {}) | {"messages": made}
+    if blocks:
+        body["system"] = collapse(blocks)
+    body["messages"] = made
 
 
 def _encode_choice(request: ir.Request, losses: Ledger) -> JsonObject | None:
@@ -136,8 +143,10 @@ def _encode_choice(request: ir.Request, losses: Ledger) -> JsonObject | None:
 
 def _with_few_marks(request: ir.Request, losses: Ledger) -> ir.Request:
     """Leave out the cache marks of turns beyond the fourth, which the server refuses."""
-    marks = sum(tool.cache is not None for tool in request.tools if not isinstance(tool, ir.Namespace))
     marked = [part for message in request.messages for part in message.parts if getattr(part, "cache", None) is not None]
+    if not marked:
+        return request
+    marks = sum(tool.cache is not None for tool in request.tools if not isinstance(tool, ir.Namespace))
     excess = marked[max(0, _MOST_MARKS - marks) :]
     if not excess:
         return request

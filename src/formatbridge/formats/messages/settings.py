@@ -40,14 +40,15 @@ def decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
     names = SETTINGS.canonical
     settings: JsonObject = {names[key]: value for key, value in body.items() if key in names and value is not None}
     left: JsonObject = {}
-    _decode_tier(body, settings, left)
+    if "service_tier" in body or "speed" in body:
+        _decode_tier(body, settings, left)
     metadata = body.get("metadata")
     if metadata:
         if metadata.get("user_id") is not None:
             settings["user"] = metadata["user_id"]
         left |= rest(metadata, frozenset({"user_id"}), "metadata/") or {}
-    choice = body.get("tool_choice") or {}
-    if choice.get("disable_parallel_tool_use") is not None:
+    choice = body.get("tool_choice")
+    if choice and choice.get("disable_parallel_tool_use") is not None:
         settings["parallel_tool_calls"] = not choice["disable_parallel_tool_use"]
     if body.get("context_management"):
         _decode_context_management(body["context_management"], settings, left)
@@ -83,8 +84,8 @@ def _decode_context_management(raw: JsonObject, settings: JsonObject, left: Json
 
 def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Options) -> int:
     """Write the limit of the answer in tokens, which is required. ``budget``: what reasoning needs on top of a default."""
-    limit = request.settings.get("max_tokens")
-    if (request.settings.get("prompt_cache_options") or {}).get("prewarm"):
+    limit, cache = request.settings.get("max_tokens"), request.settings.get("prompt_cache_options")
+    if cache and cache.get("prewarm"):
         if limit is not None:
             losses.dropped(request, "max_tokens", "excluded")
         return 0

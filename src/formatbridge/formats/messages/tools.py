@@ -14,7 +14,7 @@ from formatbridge.formats.messages.hosted_tools import (
 )
 from formatbridge.formats.messages.parts import decode_cache, encode_cache
 from formatbridge.formats.messages.schema import encode_schema
-from formatbridge.losses import Ledger
+from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
@@ -31,22 +31,18 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     """Read one tool; whatever is not the caller's own function is the vendor's."""
     if raw.get("type") not in (None, "custom"):
         return decode_hosted_tool(raw, src)
-    callers = raw.get("allowed_callers")
-    return ir.FunctionTool(
-        name=raw["name"],
-        description=raw.get("description"),
-        parameters=raw["input_schema"],
-        strict=raw.get("strict") or False,
-        defer_loading=raw.get("defer_loading"),
-        callers=["programmatic" if word in _CODE_CALLERS else word for word in callers] if callers else None,
-        cache=decode_cache(raw, src),
-        src=src,
-        extra=rest(raw, _FUNCTION),
-    )
+    tool = ir.FunctionTool(raw["name"], raw.get("description"), raw["input_schema"], raw.get("strict") or False, src)
+    if len(raw) > 3 or "description" not in raw:  # of three members with a description, the others are the required two
+        callers = raw.get("allowed_callers")
+        tool.callers = ["programmatic" if word in _CODE_CALLERS else word for word in callers] if callers else None
+        tool.defer_loading, tool.cache, tool.extra = raw.get("defer_loading"), decode_cache(raw, src), rest(raw, _FUNCTION)
+    return tool
 
 
 def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     """Write the tools of a request: ``tools`` and ``mcp_servers``, each where there is any."""
+    if all([type(tool) is ir.FunctionTool for tool in tools]):  # a list, for most requests have nothing else
+        return {"tools": [encode_function(tool, False, losses) for tool in tools]} if tools else {}
     has_code = any(isinstance(tool, ir.HostedTool) and tool.family == "code" for tool in tools)
     made: list[JsonObject] = []
     servers: list[JsonObject] = []
@@ -78,7 +74,8 @@ def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> Js
     made: JsonObject = {"name": tool.name}
     if tool.description is not None:
         made["description"] = tool.description
-    made["input_schema"] = _encode_parameters(tool, losses)
+    schema = tool.parameters
+    made["input_schema"] = schema if schema and "type" in schema and not tool.strict else _encode_parameters(tool, losses)
     if tool.strict:
         made["strict"] = True
     if tool.defer_loading:
@@ -121,7 +118,7 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
         family = hosted.kind if hosted.family == "other" else hosted.family
         return ir.ToolChoice(mode="hosted", names=[family], src=src, extra=extra)
     if not isinstance(kind, str) or kind not in _MODES:
-        return ir.ToolChoice(mode="auto", src=src, extra={"": raw})
+        return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
     left = {"name": raw["name"]} if "name" in raw else None
     return ir.ToolChoice(mode=_MODES[kind], src=src, extra=joined(extra, left))  # type: ignore[arg-type]  # the table's words
 

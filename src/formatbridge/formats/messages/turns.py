@@ -7,7 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.messages.content import collapse, encode_answer, encode_result, encode_words
-from formatbridge.formats.messages.parts import encode_content
+from formatbridge.formats.messages.parts import encode_part, encode_text
 from formatbridge.formats.messages.reasoning import encode_word_of_effort
 from formatbridge.formats.messages.tools import encode_function
 from formatbridge.losses import Ledger
@@ -41,12 +41,13 @@ class TurnEncoder:
         """Write one turn behind the others."""
         if message.extra:
             self.losses.extras(message)
-        if message.role in ("system", "developer"):
-            self._add_instruction(message)
-        elif message.role == "assistant":
+        role = message.role
+        if role == "assistant":
             self._add_answer(message)
-        else:
+        elif role == "user" or role == "tool":
             self._add_user(message)
+        else:
+            self._add_instruction(message)
 
     def finish(self) -> list[JsonObject]:
         """Return the turns. What still waits goes last or to the front; a last turn of the model's is a prefill."""
@@ -59,8 +60,9 @@ class TurnEncoder:
             block["text"] = block["text"].rstrip()
             self.losses.changed(self._answer, "", block["text"], "prefill")
         for turn in self.turns:
-            if "content" in turn:
-                turn["content"] = collapse(turn["content"])
+            content = turn.get("content")
+            if content and len(content) == 1:  # no more than one block can collapse
+                turn["content"] = collapse(content)
         return self.turns
 
     def _add_answer(self, message: ir.Message) -> None:
@@ -68,20 +70,24 @@ class TurnEncoder:
         if not blocks:
             self._note_empty(message)
             return
-        self._place_waiting()
+        if self._waiting:
+            self._place_waiting()
         self._answer = message
-        turn = self._turn("assistant")
-        self.turns[turn]["content"] += blocks
+        turn = self._turn("assistant", blocks)
         for block in blocks:
             if block["type"] == "tool_use":
                 self._calls[block["id"]] = turn
 
     def _add_user(self, message: ir.Message) -> None:
-        results = [part for part in message.parts if isinstance(part, ir.ToolResult)]
-        others: list[ir.Part] = (
-            [part for part in message.parts if not isinstance(part, ir.ToolResult)] if results else message.parts
-        )
-        blocks = encode_content(others, self.losses)
+        blocks: list[JsonObject] = []
+        results: list[ir.ToolResult] = []
+        for part in message.parts:
+            if type(part) is ir.ToolResult:
+                results.append(part)
+                continue
+            block = encode_text(part, self.losses) if type(part) is ir.Text else encode_part(part, self.losses)
+            if block is not None:
+                blocks.append(block)
         if not blocks and not results:
             self._note_empty(message)
             return
@@ -90,21 +96,25 @@ class TurnEncoder:
         for result in results:
             self._add_result(encode_result(result, self.losses))
         if blocks:
-            self.turns[self._turn("user")]["content"] += blocks
+            self._turn("user", blocks)
 
     def _add_result(self, result: JsonObject) -> None:
         """Put a result behind the others in the turn after its call."""
-        called = self._calls.get(result["tool_use_id"])
-        turn = self._turn("user") if called is None or called + 1 >= len(self.turns) else called + 1
+        turn = self._calls.get(result["tool_use_id"], len(self.turns)) + 1
+        if turn >= len(self.turns):
+            turn = self._turn("user", [])
         self.turns[turn]["content"].insert(self._results[turn], result)
         self._results[turn] += 1
 
-    def _turn(self, role: str) -> int:
-        """Return the index of the last turn, a new one where the last is not of this role."""
-        if not self.turns or self.turns[-1]["role"] != role:
-            self.turns.append({"role": role, "content": []})
+    def _turn(self, role: str, blocks: list[JsonObject]) -> int:
+        """Put blocks at the end of the last turn, a new one where the last is not of this role; return its index."""
+        turns = self.turns
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        else:
+            turns.append({"role": role, "content": blocks})
             self._results.append(0)
-        return len(self.turns) - 1
+        return len(turns) - 1
 
     def _note_empty(self, message: ir.Message) -> None:
         if all(isinstance(part, ir.Text) and not part.text for part in message.parts):

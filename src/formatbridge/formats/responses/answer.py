@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge.formats._extra import joined
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats.responses.citations import decode_logprobs, encode_annotations, encode_logprobs, shift
-from formatbridge.formats.responses.content import decode_answer, encode_call, kind_of
+from formatbridge.formats.responses.content import decode_answer, encode_call, kind_of, settle
 from formatbridge.formats.responses.hosted_items import encode_hosted, encode_image
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_reasoning, carry_token, encode_item
@@ -31,6 +31,7 @@ def decode_output(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.Token
         if kind_of(raw) == "message":
             length = _place(parts, raw, length)
             tokens += _take_logprobs(parts, raw)
+    settle(parts)
     return parts, tokens or None, extra
 
 
@@ -78,13 +79,17 @@ class OutputEncoder:
         words: list[ir.Text | ir.Refusal] = []
         for index, part in enumerate(self._parts):
             if isinstance(part, ir.Opaque):
+                self._write_words(words)
                 text = encode_opaque(part, self._losses)
-                words += [text] if text else []
+                words = [text] if text else []
             elif isinstance(part, ir.Text | ir.Refusal):
+                if words and words[-1].id != part.id:
+                    self._write_words(words)
+                    words = []
                 if isinstance(part, ir.Text) and part.signature:
                     self._write_words(words)
                     words = []
-                    self._write_token(part.signature, "call" if part.text else None)
+                    self._write_token(part.signature, "call" if part.text or self._thinks_after(index) else None)
                 words += [part] if part.text else []
             else:
                 self._write_words(words)
@@ -92,6 +97,13 @@ class OutputEncoder:
                 self._write_part(index, part)
         self._write_words(words)
         return self._items
+
+    def _thinks_after(self, index: int) -> bool:
+        """Say whether a reasoning item or nothing follows, so that a token left alone there comes home to an empty text."""
+        if index + 1 == len(self._parts):
+            return True
+        part = self._parts[index + 1]
+        return isinstance(part, ir.Reasoning) or (not isinstance(part, ir.Refusal) and part.signature is not None)
 
     def _write_part(self, index: int, part: ir.Part) -> None:
         at, losses = len(self._items), self._losses
@@ -123,7 +135,7 @@ class OutputEncoder:
         if call.id_made:
             self._losses.added(f"/output/{at}/call_id", call.id, "required, and the source has none")
         prefix = "ctc" if call.kind == "custom" else "fc"
-        return made | {"id": self._ids.make(prefix, at), "status": "completed"}
+        return made | {"id": call.item_id or self._ids.make(prefix, at), "status": "completed"}
 
     def _encode_hosted(self, index: int, part: ir.Hosted, at: int) -> JsonObject | None:
         """Write a call of the server's together with its result, wherever that stands."""
@@ -169,7 +181,7 @@ class OutputEncoder:
                 self._losses.extras(part)
             content.append({"type": "refusal", "refusal": part.text})
         content += [self._encode_texts(run)] if run else []
-        made_id = self._ids.make("msg", len(self._items))
+        made_id = parts[0].id or self._ids.make("msg", len(self._items))
         self._items.append({"id": made_id, "type": "message", "role": "assistant", "status": "completed", "content": content})
 
     def _encode_texts(self, parts: list[ir.Text]) -> JsonObject:

@@ -70,10 +70,20 @@ def decode_answer(raw: JsonObject, src: str, parts: list[ir.Part]) -> JsonObject
     """
     kind = kind_of(raw)
     found, leftover = _decode_said(raw, src) if kind == "message" else (_decode_item(kind, raw, src), None)
-    if parts and found and _waits(parts[-1]) and not isinstance(found[0], ir.Reasoning | ir.Refusal):
+    if parts and found and isinstance(found[0], ir.Reasoning | ir.Refusal):
+        settle(parts)
+    elif parts and found and _waits(parts[-1]):
         found[0] = replace(found[0], signature=parts.pop().signature)  # type: ignore[union-attr]  # only reasoning waits
     parts += found
     return leftover
+
+
+def settle(parts: list[ir.Part]) -> None:
+    """Close what the model said so far: a token that still waits belongs to an empty text."""
+    if parts and _waits(parts[-1]):
+        token = parts[-1]
+        assert isinstance(token, ir.Reasoning)
+        parts[-1] = ir.Text(text="", signature=token.signature, id=token.id, src=token.src, extra=token.extra)
 
 
 def encode_answer(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
@@ -82,6 +92,9 @@ def encode_answer(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, l
     for part in parts:
         match part:
             case ir.Text() | ir.Refusal():
+                if words and words[-1].id != part.id:
+                    _encode_words(words, items, ids, losses)
+                    words = []
                 words.append(part)
                 continue
             case ir.Hosted() | ir.Opaque():
@@ -116,7 +129,7 @@ def _encode_words(parts: list[ir.Text | ir.Refusal], items: list[JsonObject], id
         return
     for part in parts:
         _note_words(part, losses)
-    if len(parts) == 1 and isinstance(parts[0], ir.Text):
+    if len(parts) == 1 and isinstance(parts[0], ir.Text) and parts[0].id is None:
         items.append({"type": "message", "role": "assistant", "content": parts[0].text})
         return
     content = [
@@ -125,7 +138,7 @@ def _encode_words(parts: list[ir.Text | ir.Refusal], items: list[JsonObject], id
         else {"type": "refusal", "refusal": part.text}
         for part in parts
     ]
-    made_id = ids.make("msg", len(items))
+    made_id = parts[0].id or ids.make("msg", len(items))
     items.append({"type": "message", "id": made_id, "role": "assistant", "status": "completed", "content": content})
 
 
@@ -190,7 +203,7 @@ def _decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
 
 
 def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
-    """Write one tool call without the ids and states that an answer has; a token on it is the caller's business."""
+    """Write one tool call as a request has it; an answer adds to that. A token on it is the caller's business."""
     if call.extra:
         losses.extras(call)
     if call.cache:
@@ -200,6 +213,8 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
         made: JsonObject = {"type": "custom_tool_call", "call_id": call.id, "name": call.name, "input": text}
     else:
         made = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": text}
+    if call.item_id is not None:
+        made["id"] = call.item_id
     return made | {"namespace": call.namespace} if call.namespace else made
 
 

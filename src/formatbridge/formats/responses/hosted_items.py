@@ -53,6 +53,10 @@ def _odd_status(raw: JsonObject, *, failed: bool) -> JsonObject | None:
     return None if status in (None, "completed") or (failed and status == "failed") else {"status": status}
 
 
+def _status(part: ir.Hosted, otherwise: str) -> str:
+    return part.status if part.status in ("completed", "incomplete", "failed") else otherwise
+
+
 # Images that the model drew.
 
 
@@ -74,7 +78,12 @@ def encode_image(part: ir.Media, index: int, ids: ItemIds, losses: Ledger) -> Js
     for name in ("filename", "detail"):
         if getattr(part, name) not in (None, "auto"):
             losses.dropped(part, name, severity="info")
-    item: JsonObject = {"type": "image_generation_call", "id": ids.make("ig", index), "status": "completed", "result": part.data}
+    item: JsonObject = {
+        "type": "image_generation_call",
+        "id": part.id or ids.make("ig", index),
+        "status": "completed",
+        "result": part.data,
+    }
     word = _FORMATS.get(part.mime or "")
     if word is None and part.mime is not None:
         losses.dropped(part, "mime", severity="info")
@@ -113,7 +122,7 @@ def _encode_code(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Ite
     return {
         "type": "code_interpreter_call",
         "id": call.id or ids.make("ci", index),
-        "status": end.status if end.status in ("completed", "incomplete", "failed") else "completed",
+        "status": _status(end, "completed"),
         "code": call.arguments or "",
         "container_id": losses.added(f"/output/{index}/container_id", "", "required, and the source has none"),
         "outputs": [{"type": "logs", "logs": text} for text in printed] or None,
@@ -161,7 +170,7 @@ def _encode_mcp(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Item
     return {
         "type": "mcp_call",
         "id": call.id or ids.make("mcp", index),
-        "status": "completed" if error is None else "failed",
+        "status": _status(end, "completed" if error is None else "failed"),
         "server_label": call.server or "",
         "name": call.name or "",
         "arguments": call.arguments or "",
@@ -185,7 +194,7 @@ def _decode_search(raw: JsonObject, src: str) -> ir.Hosted:
         status=raw.get("status"),
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _SEARCH), _unread_action(action, query)),
+        extra=joined(rest(raw, _SEARCH), _odd_status(raw, failed=True), _unread_action(action, query)),
     )
 
 
@@ -206,7 +215,7 @@ def _encode_search(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: I
     return {
         "type": "web_search_call",
         "id": call.id or ids.make("ws", index),
-        "status": "completed",
+        "status": _status(call, "completed"),
         "action": {"type": "search", "query": query, "queries": [query]},
     }
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.losses import Ledger
+from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
 HOSTED: Mapping[str, str] = {"web_search": "web_search", "code": "code_interpreter", "tool_search": "tool_search"}
 """Families that this format can be asked for, and its word for each."""
 
-_FAMILIES = {
+FAMILIES = {
     "web_search": "web_search",
     "web_search_2025_08_26": "web_search",
     "web_search_preview": "web_search",
@@ -23,6 +23,8 @@ _FAMILIES = {
     "image_generation": "image_generation",
     "tool_search": "tool_search",
 }
+"""Words of this format to the families that others have too."""
+
 _SEARCH = frozenset({"type", "filters", "search_context_size", "user_location"})
 _SERVER = frozenset({
     "type", "server_label", "server_url", "authorization", "headers", "allowed_tools", "require_approval", "server_description",
@@ -34,7 +36,7 @@ _TYPE = frozenset({"type"})
 def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool | ir.McpServer:
     """Read a tool that is not the caller's own."""
     kind = str(raw.get("type"))
-    family = _FAMILIES.get(kind, "other")
+    family = FAMILIES.get(kind, "other")
     if kind == "mcp":
         return decode_server(raw, src)
     if family == "web_search":
@@ -114,7 +116,7 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
         extra=joined(
             rest(raw, _SERVER),
             rest(filters, frozenset({"tool_names"}), "allowed_tools/"),
-            {"": {"require_approval": "always"}} if approval is None else None,
+            {ITSELF: {"require_approval": "always"}} if approval is None else None,
         ),
     )
 

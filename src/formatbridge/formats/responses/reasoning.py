@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._signatures import decode_token, encode_token
+from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, native_token
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -35,15 +35,14 @@ def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
 
 def encode_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
     """Write reasoning for a request, which takes only its own tokens; None where nothing is left."""
-    signature = part.signature
-    token = signature.token if signature and signature.home == "responses" else None
-    if signature and token is None:
-        # An empty thought that is signed still has its text, if it is but "".
-        is_all = not part.text and signature.kind != "thinking"
-        losses.dropped(part if is_all else signature, code="foreign_signature")
     if part.extra:
         losses.extras(part)
-    return encode_item(part.text, token, index, ids) if part.text or token else None
+    is_native = part.signature is not None and part.signature.home == "responses"
+    if not part.text and not is_native:
+        drop_empty(part, losses)
+        return None
+    token = native_token(part.signature, "responses", losses)
+    return encode_item(part.text, token, index, ids, part.id)
 
 
 def carry_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger, options: Options) -> JsonObject | None:
@@ -51,7 +50,7 @@ def carry_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger
     if part.extra:
         losses.extras(part)
     token = carry_token(part.signature, losses, options)
-    return encode_item(part.text, token, index, ids) if part.text or token else None
+    return encode_item(part.text, token, index, ids, part.id) if part.text or token else None
 
 
 def carry_token(
@@ -66,10 +65,10 @@ def carry_token(
     return encode_token(signature, "responses", kind=kind)
 
 
-def encode_item(text: str, token: str | None, index: int, ids: ItemIds) -> JsonObject:
+def encode_item(text: str, token: str | None, index: int, ids: ItemIds, item_id: str | None = None) -> JsonObject:
     """Write a reasoning item; an empty summary says that there is only the token."""
     summary = [{"type": "summary_text", "text": text}] if text else []
-    item: JsonObject = {"type": "reasoning", "id": ids.make("rs", index), "summary": summary}
+    item: JsonObject = {"type": "reasoning", "id": item_id or ids.make("rs", index), "summary": summary}
     return item | {"encrypted_content": token} if token else item
 
 

@@ -8,10 +8,11 @@ from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions
 from formatbridge.formats._settings import encode_settings
-from formatbridge.formats.responses.content import decode_answer, decode_message, decode_result, encode_message, kind_of
+from formatbridge.formats.responses.content import decode_answer, decode_message, decode_result, encode_message, kind_of, settle
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.settings import (
     DONE,
+    RANGES,
     SETTINGS,
     SHAPED,
     decode_format,
@@ -69,7 +70,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     for output in (request.audio, request.image):
         if output:
             losses.dropped(output)
-    body |= encode_settings(request, SETTINGS, losses, DONE)
+    body |= encode_settings(request, SETTINGS, losses, DONE, RANGES)
     body |= encode_shaped_settings(request, losses)
     return body | {"stream": True} if request.stream else body
 
@@ -98,6 +99,8 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message]) -> None:
         message = _decode_turn(raw, src)
         if message:
             messages.append(message)
+            if turn is not None:
+                settle(turn.parts)
             turn = None
             continue
         if turn is None:
@@ -106,6 +109,8 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message]) -> None:
         leftover = decode_answer(raw, src, turn.parts)
         if leftover:
             turn.extra = joined(turn.extra, leftover)
+    if turn is not None:
+        settle(turn.parts)
 
 
 def _decode_turn(raw: JsonObject, src: str) -> ir.Message | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import rest
+from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.responses.answer import OutputEncoder, decode_output
@@ -41,7 +41,7 @@ def decode_response(body: JsonObject) -> ir.Response:
         choices=[ir.Choice(parts=parts, finish=finish, logprobs=logprobs, src="/output", extra=leftover)],
         usage=decode_usage(usage, "/usage") if usage else None,
         error=decode_failure(error or {}) if error or status == "failed" else None,
-        extra=rest(body, _RESPONSE),
+        extra=joined(rest(body, _RESPONSE), {"status": status} if error and status not in (None, "failed") else None),
     )
 
 

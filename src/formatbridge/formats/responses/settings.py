@@ -7,9 +7,9 @@ from typing import Any, get_args
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._reasoning import encode_effort
-from formatbridge.formats._settings import drop_setting
+from formatbridge.formats._settings import Ranges, drop_setting
 from formatbridge.formats._tables import FieldTable, ValueTable
-from formatbridge.losses import Ledger
+from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
@@ -30,6 +30,8 @@ SETTINGS = FieldTable(
     }
 )
 
+RANGES: Ranges = {"temperature": (0, 2), "top_p": (0, 1), "top_logprobs": (0, 20)}
+
 TIERS = ValueTable(
     ("auto", "auto"), ("standard", "default"), ("flex", "flex"), ("scale", "scale"), ("priority", "priority"), ("fast", "fast"),
     ("ultrafast", "ultrafast"),
@@ -39,7 +41,7 @@ SHAPED = frozenset({"service_tier", "text", "prompt_cache_options", "context_man
 """Fields of the wire that are no flat settings."""
 
 DONE = frozenset({
-    "tier", "verbosity", "prompt_cache_options", "compact_at", "logprobs", "stream_options", "usage_in_stream", "max_tokens", "store",
+    "tier", "verbosity", "prompt_cache_options", "compact_at", "logprobs", "stream_options", "max_tokens", "store",
 })  # fmt: skip
 """Canonical settings that ``encode_shaped_settings`` and ``encode_text`` write."""
 
@@ -198,7 +200,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
     """Read the form that the answer must have; one that is not known is left over."""
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
-        return ir.OutputFormat(type="text", src="/text/format", extra={"": raw})
+        return ir.OutputFormat(type="text", src="/text/format", extra={ITSELF: raw})
     return ir.OutputFormat(
         type=kind,
         schema=raw.get("schema"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formatbridge.formats.responses.settings import SETTINGS
-from formatbridge.losses import Own, Spelling
+from formatbridge.losses import ITSELF, Own, Spelling
 
 _ECHO = Own("info", "echo")
 _DIAGNOSTIC = Own("info", "diagnostic")
@@ -144,7 +144,7 @@ SPELLING = Spelling(
         "HostedTool.container": Own("impossible", "foreign_id"),
         "HostedTool.external_web_access": Own(neutral=(True,)),
         "HostedTool.return_token_budget": Own(neutral=("default",)),
-        "McpServer.": Own("impossible", kind="changed"),
+        f"McpServer.{ITSELF}": Own("impossible", kind="changed"),
         "McpServer.allowed_callers": _CALLERS,
         "McpServer.connector_id": Own("impossible", "not_portable"),
         "McpServer.tunnel_id": Own("impossible", "not_portable"),
@@ -160,6 +160,7 @@ SPELLING = Spelling(
         "Response.background": Own("info", "echo", neutral=(False,)),
         "Response.parallel_tool_calls": Own("info", "echo", neutral=(True,)),
         "Response.reasoning": Own("info", "echo", neutral=({"effort": None, "summary": None},)),
+        "Response.status": _DIAGNOSTIC,
         "Response.store": Own("info", "echo", neutral=(True,)),
         "Response.temperature": Own("info", "echo", neutral=(1.0, 1)),
         "Response.text": Own("info", "echo", neutral=({"format": {"type": "text"}},)),

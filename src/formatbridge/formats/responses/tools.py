@@ -6,8 +6,8 @@ from typing import Any, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats.responses.hosted_tools import HOSTED, decode_hosted_tool, encode_hosted_tool, encode_server
-from formatbridge.losses import Ledger
+from formatbridge.formats.responses.hosted_tools import FAMILIES, HOSTED, decode_hosted_tool, encode_hosted_tool, encode_server
+from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
@@ -115,7 +115,7 @@ def _encode_common(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> Jso
         kept = [word for word in tool.callers if word in ("direct", "programmatic")]
         if kept != tool.callers:
             losses.changed(tool, "callers", kept or None)
-        if kept and kept != ["direct"]:
+        if kept:
             made["allowed_callers"] = kept
     return made
 
@@ -148,13 +148,13 @@ def decode_tool_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
     if isinstance(raw, str):
         if raw in ("none", "auto", "required"):
             return ir.ToolChoice(mode=raw, src=src)  # type: ignore[arg-type]  # one of the three words
-        return ir.ToolChoice(mode="auto", src=src, extra={"": raw})
+        return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
     kind = str(raw.get("type"))
     if kind == "allowed_tools":
         return _decode_allowed(raw, src)
     if kind in ("function", "custom"):
         return ir.ToolChoice(mode="named", names=[raw["name"]], src=src, extra=rest(raw, frozenset({"type", "name"})))
-    return ir.ToolChoice(mode="hosted", names=[kind], src=src, extra=rest(raw, frozenset({"type"})))
+    return ir.ToolChoice(mode="hosted", names=[FAMILIES.get(kind, kind)], src=src, extra=rest(raw, frozenset({"type"})))
 
 
 def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
@@ -166,7 +166,8 @@ def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
             leftover |= rest(tool, frozenset({"type", "name"}), f"tools/{index}/") or {}
         else:
             leftover[f"tools/{index}"] = tool
-    extra = joined(rest(raw, frozenset({"type", "mode", "tools"})), leftover)
+    known = frozenset({"type", "mode", "tools"} if raw["mode"] in ("auto", "required") else {"type", "tools"})
+    extra = joined(rest(raw, known), leftover)
     return ir.ToolChoice(
         mode="allowed", names=names, inner="required" if raw["mode"] == "required" else "auto", src=src, extra=extra
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._usage import drop_counts
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -63,12 +64,7 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write the usage; both objects of details are demanded, with zeros for what is not known."""
     if usage.extra:
         losses.extras(usage)
-    for name in _UNCOUNTED:
-        value = getattr(usage, name)
-        if value and name == "tool_prompt":
-            losses.changed(usage, name, usage.input, "accounting", severity="info")
-        elif value and (not isinstance(value, dict) or any(value.values())):
-            losses.dropped(usage, name, "accounting", severity="info")
+    drop_counts(usage, _UNCOUNTED, losses)
     return {
         "input_tokens": usage.input,
         "input_tokens_details": {"cached_tokens": usage.cache_read or 0, "cache_write_tokens": usage.cache_write or 0},

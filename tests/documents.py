@@ -1,0 +1,100 @@
+"""The documents that are made from the tables of the code: ``python -m tests.documents`` writes them, a test keeps them current."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from formatbridge import formats, ir
+from formatbridge.losses import REASONS
+from formatbridge.matrix import matrix_rows
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+_HEAD = "<!-- Made by `python -m tests.documents`; a test keeps it current. -->\n"
+
+
+def mappings() -> str:
+    """Write ``mappings.md``: what holds where, the flat settings, and the words for how an answer ends."""
+    parts = [
+        "# Mappings\n" + _HEAD,
+        "What each format holds of what the others say. Found by asking the encoders, one small payload a row.\n",
+        "`=` held · `(=)` only labels or cost change · `~` changed or lost, the answer may differ · `-` cannot be said\n",
+        _held(),
+        "## Flat settings\n\nThe same value under another name; an empty cell has no flat counterpart (see the table above).\n",
+        _settings(),
+        "## How an answer ends\n\nThe words of each format, by what they mean here.\n",
+        _finish(),
+    ]
+    return "\n".join(parts)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _held() -> str:
+    lines, topic = [], ""
+    for row_topic, name, marks in matrix_rows():
+        if row_topic != topic:
+            topic = row_topic
+            lines += ["", f"## {topic}", "", _row("", *formats.FORMATS), _row("---", *["---"] * len(formats.FORMATS))]
+        lines.append(_row(name, *marks))
+    return "\n".join([*lines, ""])
+
+
+def _settings() -> str:
+    tables = [formats.load(name).SETTINGS.wire for name in formats.FORMATS]  # type: ignore[attr-defined]  # a module's table
+    lines = [_row("setting", *formats.FORMATS), _row("---", *["---"] * len(formats.FORMATS))]
+    for name in ir.Settings.__annotations__:
+        if any(name in table for table in tables):
+            lines.append(_row(f"`{name}`", *(f"`{table[name]}`" if name in table else "" for table in tables)))
+    return "\n".join([*lines, ""])
+
+
+def _finish() -> str:
+    tables: list[dict[str, Any]] = [dict(formats.load(name).FINISH) for name in formats.FORMATS]  # type: ignore[attr-defined]
+    reasons = dict.fromkeys(reason for table in tables for reason in table.values())
+    lines = [_row("reason", *formats.FORMATS), _row("---", *["---"] * len(formats.FORMATS))]
+    for reason in reasons:
+        words = (", ".join(f"`{word}`" for word, meaning in table.items() if meaning == reason) for table in tables)
+        lines.append(_row(f"`{reason}`", *words))
+    return "\n".join([*lines, ""])
+
+
+def losses() -> str:
+    """Write ``losses.md``: every code with its reason."""
+    lines = [
+        "# Losses\n" + _HEAD,
+        "A loss has a `path` (a JSON pointer into the source body), a `kind` (`dropped` or `changed`), a `severity`, a stable `code` and the",
+        "reason `why`, `before` and, where something else stands in the target, `after`.\n",
+        _row("severity", "meaning"),
+        _row("---", "---"),
+        _row("`info`", "the model never sees it, or only cost and labels change"),
+        _row("`lossy`", "the output may differ"),
+        _row("`impossible`", "the payload no longer means the same"),
+        "",
+        "Neutral values (equal to what the target does anyway) and other spellings of the same meaning are no losses. A container is named only",
+        "where all of it is gone. `Options(raise_on=...)` raises `LossyConversionError` from a severity up.\n",
+        _row("code", "why"),
+        _row("---", "---"),
+        *(_row(f"`{code}`", why) for code, why in REASONS.items()),
+        "",
+        "An addition is no loss: it has the `path` in the target body, the `value` that the target demands and the source lacks, and `why`.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+DOCUMENTS: dict[str, Callable[[], str]] = {"mappings.md": mappings, "losses.md": losses}
+
+
+def main() -> None:
+    """Write every document."""
+    for name, make in DOCUMENTS.items():
+        (DOCS / name).write_text(make(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

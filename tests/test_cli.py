@@ -1,0 +1,138 @@
+"""The command line: JSON in, JSON out, the report on standard error, and an exit status that scripts can trust."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge.cli import main
+
+REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 7}
+
+
+class _Input(io.TextIOWrapper):
+    def __init__(self, value: Any) -> None:
+        super().__init__(io.BytesIO(value if isinstance(value, bytes) else json.dumps(value).encode()))
+
+
+def _give(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
+    monkeypatch.setattr(sys, "stdin", _Input(value))
+
+
+def test_a_body_on_standard_input_is_converted_and_the_report_goes_aside(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """A shell pipes one request into another tool, and a person reads what was lost."""
+    _give(monkeypatch, REQUEST)
+
+    status = main(["convert", "--from", "chat_completions", "--to", "messages", "--kind", "request"])
+
+    out, told = capfdbinary.readouterr()
+    assert status == 0
+    assert json.loads(out)["max_tokens"] == 4096
+    assert b"/seed" in told
+    assert b"/max_tokens" in told
+
+
+def test_the_report_can_be_json(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """A script reads the losses."""
+    _give(monkeypatch, REQUEST)
+
+    main(["convert", "--from", "chat_completions", "--to", "messages", "--kind", "request", "--report", "json"])
+
+    report = json.loads(capfdbinary.readouterr().err)
+    assert [loss["path"] for loss in report["losses"]] == ["/seed"]
+    assert [item["path"] for item in report["additions"]] == ["/max_tokens"]
+
+
+def test_a_loss_at_the_floor_is_exit_status_one_and_no_output(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """A pipeline must stop before something is lost."""
+    _give(monkeypatch, REQUEST)
+
+    status = main(["convert", "--from", "chat_completions", "--to", "messages", "--kind", "request", "--raise-on", "lossy"])
+
+    out, told = capfdbinary.readouterr()
+    assert status == 1
+    assert out == b""
+    assert b"/seed" in told
+
+
+@pytest.mark.parametrize("text", [b"{", b"[]", b'{"model": 5, "messages": []}'])
+def test_bad_input_is_exit_status_two_with_the_fault(
+    text: bytes, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Whoever typed the command sees where the fault is."""
+    _give(monkeypatch, text)
+
+    status = main(["convert", "--from", "chat_completions", "--to", "messages", "--kind", "request"])
+
+    out, told = capfdbinary.readouterr()
+    assert status == 2
+    assert out == b""
+    assert told.startswith(b"formatbridge: chat_completions request: ")
+
+
+def test_format_and_kind_are_detected_and_said(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Nobody is told of no default: what was guessed is on standard error."""
+    _give(monkeypatch, {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]})
+
+    status = main(["convert", "--to", "chat_completions", "--model", "m"])
+
+    out, told = capfdbinary.readouterr()
+    assert status == 0
+    assert json.loads(out)["messages"] == [{"role": "user", "content": "hi"}]
+    assert b"read as generate_content request" in told
+
+
+def test_a_body_inside_a_file_is_found_by_pointer(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Logs and fixtures keep the body beside other things."""
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps({"about": "x", "body": REQUEST}))
+
+    assert main(["convert", str(file), "--at", "/body", "--to", "responses"]) == 0
+    assert json.loads(capfdbinary.readouterr().out)["model"] == "m"
+    assert main(["convert", str(file), "--at", "/nobody", "--to", "responses"]) == 2
+
+
+def test_detect_says_what_and_why(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Somebody found a payload in a log."""
+    _give(monkeypatch, {"type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn"})
+
+    assert main(["detect"]) == 0
+    found = json.loads(capfdbinary.readouterr().out)
+    assert (found["format"], found["kind"]) == ("messages", "response")
+    assert found["reasons"]
+
+
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_every_model_has_a_json_schema(format: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Another language generates its types from it."""
+    for kind in ("request", "response", "error", "models"):
+        assert main(["schema", f"{format}.{kind}"]) == 0
+        assert json.loads(capfdbinary.readouterr().out)["properties"]
+
+
+def test_an_unknown_schema_is_refused_with_the_known_ones(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """A typing error."""
+    assert main(["schema", "chat.request"]) == 2
+    assert b"expected FORMAT.KIND of chat_completions" in capfdbinary.readouterr().err
+
+
+def test_the_matrix_can_be_read_by_source(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Somebody asks what is lost from one format."""
+    assert main(["matrix"]) == 0
+    whole = capfdbinary.readouterr().out.decode()
+    assert main(["matrix", "--source", "messages"]) == 0
+    own = capfdbinary.readouterr().out.decode()
+
+    assert "budget" in whole
+    assert "seed" in whole
+    assert "seed" not in own

@@ -1,0 +1,60 @@
+"""A body's format is told from what is in it, with the evidence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import formatbridge as fb
+from tests.corpus import requires_corpus
+from tests.fixtures import Fixture, fixtures
+from tests.laws import recorded
+
+TWINS = {("responses", "error"), ("responses", "models")}
+"""Documents that look the same in chat_completions, whose name is then given."""
+
+
+@pytest.mark.parametrize("fixture", fixtures("response"), ids=str)
+def test_an_answer_is_detected(fixture: Fixture) -> None:
+    """Every format names its answers, or has keys that no other has."""
+    found = fb.detect_format(fixture.body)
+
+    assert (found.format, found.kind) == (fixture.format, "response")
+    assert found.confidence > 0
+    assert found.reasons
+
+
+@requires_corpus
+def test_recorded_bodies_are_detected() -> None:
+    """Of real bodies at least 98 of 100; the rest are requests that two formats share to the letter, or errors of odd servers."""
+    samples = [sample for sample in recorded() if (sample.format, sample.kind) not in TWINS]
+
+    found = [(fb.detect_format(sample.body), sample) for sample in samples]
+    right = [(told.format, told.kind) == (sample.format, sample.kind) for told, sample in found]
+
+    assert sum(right) / len(right) >= 0.98
+
+
+def test_nothing_told_is_nothing_guessed() -> None:
+    """A body of no format has no format."""
+    found = fb.detect_format({"hello": 1})
+
+    assert found == fb.Detection(None, None, 0.0, ())
+
+
+def test_text_and_models_are_read_too() -> None:
+    """A gateway has bytes; a service has a typed model, whose format is certain."""
+    from formatbridge.formats.messages import wire
+
+    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}], "system": "s"}
+
+    assert fb.detect_format(json.dumps(body).encode()).format == "messages"
+    assert fb.detect_format(wire.Request.model_validate(body)).confidence == 1.0
+
+
+@pytest.mark.parametrize("text", [b"{", b"[1, 2]", b"5"])
+def test_what_is_no_object_is_refused(text: bytes) -> None:
+    """There is nothing to look at."""
+    with pytest.raises(fb.InvalidPayloadError):
+        fb.detect_format(text)

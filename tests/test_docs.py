@@ -1,0 +1,65 @@
+"""The documents say what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from formatbridge import ir
+from formatbridge.losses import REASONS
+from tests.documents import DOCS, DOCUMENTS
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_made_from_tables_is_current(name: str) -> None:
+    """A table changed: run ``python -m tests.documents``."""
+    assert (DOCS / name).read_text(encoding="utf-8") == DOCUMENTS[name]()
+
+
+def test_every_canonical_type_is_described() -> None:
+    """A reader of the code looks a type up."""
+    text = (DOCS / "canonical-model.md").read_text(encoding="utf-8")
+
+    aliases = {
+        "Format",
+        "JsonObject",
+        "JsonValue",
+        "Node",
+        "Part",
+        "Role",
+        "Effort",
+        "Tool",
+        "SignatureKind",
+        "FinishReason",
+        "ErrorKind",
+    }
+    assert [name for name in ir.__all__ if name not in aliases and f"`ir.{name}`" not in text] == []
+
+
+def test_reasons_are_short() -> None:
+    """A reason is read in a table: under ten words, and the same words for one code everywhere."""
+    assert [why for why in REASONS.values() if len(why.split()) >= 10] == []
+
+
+def test_the_readme_runs() -> None:
+    """The first thing that anybody tries."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
+    names: dict[str, object] = {}
+
+    exec(compile(block, "README.md", "exec"), names)
+
+    made = names["made"]
+    assert sorted(loss.path for loss in made.losses) == ["/seed", "/temperature"]  # type: ignore[attr-defined]
+    assert [item.path for item in made.additions] == ["/max_tokens"]  # type: ignore[attr-defined]
+
+
+def test_every_link_between_documents_leads_somewhere() -> None:
+    """Somebody moves a file."""
+    for page in (ROOT / "README.md", *DOCS.glob("*.md")):
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.name} links to {link}"

@@ -1,0 +1,93 @@
+"""The typed models serve as they are: in web services, in storage, and as input."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, TypeAdapter
+
+import formatbridge as fb
+from formatbridge import formats, ir
+from formatbridge.convert import check, wire_model
+from tests.fixtures import Fixture, fixtures
+
+REQUESTS = fixtures("request")
+
+
+def test_web_services_take_the_models_as_bodies_and_answers() -> None:
+    """A service declares a route per format; its interface description must hold every model under a name of its own."""
+    fastapi = pytest.importorskip("fastapi")
+    testclient = pytest.importorskip("fastapi.testclient")
+    app = fastapi.FastAPI()
+    for name in formats.FORMATS:
+        _add_route(app, name, wire_model(name, "request"), wire_model(name, "response"))
+
+    schemas = app.openapi()["components"]["schemas"]
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi", "new_field": 1}]}
+    answer = testclient.TestClient(app).post("/chat_completions", json=body)
+    refused = testclient.TestClient(app).post("/chat_completions", json={"messages": 5})
+
+    assert len([name for name in schemas if name.endswith("__Request")]) == 4
+    assert answer.status_code == 200
+    assert answer.json()["choices"][0]["message"]["content"] == "hi"
+    assert refused.status_code == 422
+
+
+def _add_route(app: Any, name: str, request: type[BaseModel], response: type[BaseModel]) -> None:
+    def route(body: Any) -> Any:
+        text = body.messages[0].content if name == "chat_completions" else ""
+        message = {"role": "assistant", "content": text}
+        return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [{"index": 0, "message": message}]}
+
+    route.__annotations__ = {"body": request, "return": response}
+    app.post(f"/{name}", response_model_exclude_unset=True)(route)
+
+
+@pytest.mark.parametrize("fixture", fixtures(), ids=str)
+def test_a_model_holds_its_whole_body(fixture: Fixture) -> None:
+    """Reading and writing loses nothing, unknown fields and nulls included."""
+    model = wire_model(fixture.format, fixture.kind).model_validate(fixture.body)  # type: ignore[arg-type]  # a kind
+
+    written = model.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    if fixture.format != "generate_content":  # whose keys may come in snake_case
+        assert written == fixture.body
+
+
+@pytest.mark.parametrize("fixture", REQUESTS, ids=str)
+def test_a_model_converts_like_its_body(fixture: Fixture) -> None:
+    """The source may be left out for a typed model."""
+    target = next(name for name in formats.FORMATS if name != fixture.format)
+    model = wire_model(fixture.format, "request").model_validate(fixture.body)
+
+    made = fb.convert_request(model, target=target, model=fixture.model)
+
+    assert made.body == fixture.convert(target).body
+
+
+@pytest.mark.parametrize("fixture", REQUESTS, ids=str)
+def test_a_canonical_request_survives_storage(fixture: Fixture) -> None:
+    """Somebody keeps conversations in canonical form."""
+    checked = check(fixture.body, fixture.format, "request")
+    request = formats.load(fixture.format).decode_request(checked, model="m", stream=False)
+    adapter = TypeAdapter(ir.Request)
+
+    again = adapter.validate_json(adapter.dump_json(request))
+
+    assert json.loads(adapter.dump_json(again)) == json.loads(adapter.dump_json(request))
+
+
+def test_a_converted_body_parses_as_a_model() -> None:
+    """Whoever wants attributes instead of keys asks for them."""
+    made = fb.convert_request(
+        {"model": "m", "messages": [{"role": "user", "content": "hi"}]}, source="chat_completions", target="messages"
+    )
+
+    parsed = made.parse()
+
+    assert parsed.max_tokens == 4096  # type: ignore[attr-defined]  # the target's model
+    made.body["messages"] = 5
+    with pytest.raises(fb.InvalidPayloadError, match="/messages is 5, expected an array"):
+        made.parse()
