@@ -171,14 +171,10 @@ def _difference(a: Any, b: Any, path: str = "") -> str:
         for key in {**a, **b}:
             if a.get(key, "absent") != b.get(key, "absent"):
                 return _difference(a.get(key, "absent"), b.get(key, "absent"), f"{path}/{key}")
-    if isinstance(a, list) and isinstance(b, list):
-        for index in range(max(len(a), len(b))):
-            if index >= len(a) or index >= len(b) or a[index] != b[index]:
-                return (
-                    _difference(a[index : index + 1], b[index : index + 1], f"{path}/{index}")
-                    if index >= min(len(a), len(b))
-                    else _difference(a[index], b[index], f"{path}/{index}")
-                )
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for index, (one, other) in enumerate(zip(a, b, strict=True)):
+            if one != other:
+                return _difference(one, other, f"{path}/{index}")
     return "" if a == b else f"{path}: {repr(a)[:80]} became {repr(b)[:80]}"
 
 
@@ -195,7 +191,9 @@ def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
         return
     named = [_words(value) for made in (there, home) for loss in made.losses for value in _told(loss)]
     named += [_words(value) for made in (there, home) for item in made.additions for _, value in leaves(item.value)]
-    named.append("".join(value for _, value in leaves(after) if isinstance(value, str)))  # a cited text comes back in pieces
+    named.append(
+        "".join(value for path, value in leaves(after) if path.endswith("/text") and isinstance(value, str))
+    )  # a cited text comes back in pieces
     first, second = _values(before), _values(after)
     yield from (Breach("4 not the same", "", f"{word[:80]!r} gone") for word in _missing(first - second, body, [*named, *second]))
 

@@ -13,6 +13,8 @@ from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
 
+_PLAIN = frozenset({str, int, bool, type(None)})
+
 
 def encode_arguments_text(call: ir.ToolCall) -> str:
     """Write arguments as text: as it was, or the object as JSON without spaces."""
@@ -39,11 +41,13 @@ def encode_arguments_object(call: ir.ToolCall, losses: Ledger) -> JsonObject:
 def parse_object(text: str) -> tuple[JsonObject | None, bool]:
     """Parse text as a JSON object; None where it is no object. The flag says that a key stood twice."""
     try:
-        value = from_json(text, allow_inf_nan=False)
+        value = from_json(text)
         if not isinstance(value, dict):
             return None, False
+        if _PLAIN.issuperset(map(type, value.values())) and text.count(":") == len(value):
+            return value, False  # one colon for each key: none can have stood twice; and no number that could be infinite
         written = to_json(value)
-        if written.count(b'"') == text.count('"') and b"Infinity" not in written:
+        if written.count(b'"') == text.count('"') and b"Infinity" not in written and b"NaN" not in written:
             return value, False
         return _parse_carefully(text)
     except (ValueError, TypeError):

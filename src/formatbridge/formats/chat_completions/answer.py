@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
@@ -19,15 +20,23 @@ _KNOWN = MESSAGE | {"annotations", "audio", "images"}
 _AUDIO = frozenset({"id", "data", "transcript"})
 
 
-def decode_message(raw: JsonObject, src: str, position: int) -> tuple[list[ir.Part], JsonObject | None]:
-    """Read the message of a choice; the second value is what no part can hold, by pointer relative to the message."""
-    parts, leftover = decode_answer(raw, src, {}, f"call_{position}")
+def decode_message(raw: JsonObject, src: str, answer_id: str, position: int) -> tuple[list[ir.Part], JsonObject | None]:
+    """Read the message of a choice; the second value is what no part can hold, by pointer relative to the message.
+
+    Calls without an id get one from the answer's id, so that two answers in one history do not collide.
+    """
+    calls = raw.get("tool_calls") or raw.get("function_call")
+    parts, leftover = decode_answer(raw, src, {}, f"call_{_digest(answer_id)}_{position}" if calls else "")
     uncited = _decode_annotations(raw.get("annotations") or [], parts, f"{src}/annotations")
     parts += [_decode_image(image, f"{src}/images/{index}") for index, image in enumerate(raw.get("images") or ())]
     audio = raw.get("audio")
     if audio:
         parts.append(_decode_audio(audio, f"{src}/audio"))
     return parts, joined(rest(raw, _KNOWN), leftover, uncited)
+
+
+def _digest(answer_id: str) -> str:
+    return sha256(answer_id.encode()).hexdigest()[:16]
 
 
 def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:

@@ -64,10 +64,8 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
         word = "stop"
     if has_calls and finish.reason in ("stop", "stop_sequence", "other", "error"):
         word = "tool_calls"
-    if finish.finer:
-        losses.changed(finish, "reason", word, "finish_reason", severity="info")
-    elif not is_exact:
-        losses.changed(finish, "reason", word, "finish_reason")
+    if finish.finer or not is_exact:
+        losses.changed(finish, "reason", word, "finish_reason", severity="info" if is_exact else "lossy")
     if finish.stop_sequence is not None:
         losses.dropped(finish, "stop_sequence", severity="info")
     if finish.category is not None:

@@ -32,7 +32,7 @@ def decode_response(body: JsonObject) -> ir.Response:
         id=body.get("id") or None,
         model=body.get("model"),
         created=body.get("created"),
-        choices=[_decode_choice(raw, f"/choices/{index}", index) for index, raw in enumerate(body["choices"])],
+        choices=[_decode_choice(raw, index, body.get("id") or "") for index, raw in enumerate(body["choices"])],
         usage=decode_usage(usage, "/usage") if usage else None,
         extra=rest(body, _RESPONSE),
     )
@@ -73,9 +73,10 @@ def encode_created(response: ir.Response, losses: Ledger, options: Options) -> i
     return whole
 
 
-def _decode_choice(raw: JsonObject, src: str, position: int) -> ir.Choice:
+def _decode_choice(raw: JsonObject, position: int, answer_id: str) -> ir.Choice:
+    src = f"/choices/{position}"
     message = raw.get("message") or {}
-    parts, extra = decode_message(message, f"{src}/message", position)
+    parts, extra = decode_message(message, f"{src}/message", answer_id, position)
     logprobs = raw.get("logprobs") or {}
     stop = raw.get("stop_reason")
     finish = decode_finish(raw, parts, src)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic_core import from_json
+
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_object
 from formatbridge.formats._extra import joined, rest
@@ -19,11 +21,11 @@ _EXACT = 2**53
 """Integers beyond this are not exact in a double."""
 
 
-def decode_call(raw: JsonObject, src: str, place: str, calls: Calls) -> ir.ToolCall:
+def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
     """Read one tool call."""
     call = raw["functionCall"]
     given, name, arguments = call.get("id"), call.get("name") or "", call.get("args")
-    call_id = given or calls.make_id(place)
+    call_id = given or calls.make_id(src)
     calls.note(call_id, name)
     made = ir.ToolCall(call_id, name, arguments or {}, src)
     if not given:
@@ -45,11 +47,40 @@ def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject
         losses.dropped(call, "item_id", "diagnostic", severity="info")
     if call.namespace is not None:
         losses.dropped(call, "namespace")
-    arguments = encode_arguments_object(call, losses)
-    if _has_inexact_numbers(arguments):
-        losses.changed(call, "arguments", arguments, "inexact_number")
+    arguments = _read_exactly(call.arguments) if isinstance(call.arguments, str) else None
+    if arguments is None:
+        arguments = encode_arguments_object(call, losses)
+        if _has_inexact_numbers(arguments):
+            losses.changed(call, "arguments", arguments, "inexact_number")
     made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
     return made | encode_signature(call.signature, losses, carry=carry) if call.signature else made
+
+
+def _read_exactly(text: str) -> JsonObject | None:
+    """Parse text as an object, as long as it is plain that nothing of it is lost: no key stands twice, no number is inexact.
+
+    Without a backslash each key and each string takes two quotes, so a key that stood twice would leave more quotes than are counted.
+    """
+    try:
+        value: Any = from_json(text, allow_inf_nan=False)
+    except (ValueError, TypeError):
+        return None
+    if type(value) is not dict or "\\" in text:
+        return None
+    quotes, pending = 0, [value]
+    for node in pending:  # which grows on the way
+        if type(node) is dict:
+            quotes += 2 * len(node)
+            node = node.values()
+        for item in node:
+            kind = type(item)
+            if kind is str:
+                quotes += 2
+            elif kind is dict or kind is list:
+                pending.append(item)
+            elif kind is float or (kind is int and not -_EXACT <= item <= _EXACT):  # a float may have been too large for one
+                return None
+    return value if text.count('"') == quotes else None
 
 
 def _has_inexact_numbers(value: JsonObject) -> bool:

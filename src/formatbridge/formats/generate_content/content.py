@@ -39,7 +39,7 @@ def decode_message(raw: JsonObject, index: int, calls: Calls) -> ir.Message:
     """Read one turn of the contents; without a role it is the user's."""
     src = f"/contents/{index}"
     given, items = raw.get("role"), raw.get("parts")
-    parts = decode_parts(items, src, f"{index}_", calls) if items else []
+    parts = decode_parts(items, src, calls) if items else []
     role = _ROLES.get(given, "user")
     if role == "user" and parts and type(parts[0]) is ir.ToolResult and _is_results(parts):
         role = "tool"
@@ -52,8 +52,12 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
     """Add one turn to the contents; results that follow results join them."""
     if message.extra:
         losses.extras(message)
-    given = message.parts
-    joins = bool(contents and given) and type(given[0]) is ir.ToolResult and _is_results(given) and _holds_results(contents[-1]["parts"])
+    role, given = "model" if message.role == "assistant" else "user", message.parts
+    first = given[0] if given else None
+    if type(first) is ir.Text and len(given) == 1 and first.text and is_plain(first):  # the usual turn, of one text and nothing else
+        contents.append({"role": role, "parts": [{"text": first.text}]})
+        return
+    joins = type(first) is ir.ToolResult and bool(contents) and _is_results(given) and _holds_results(contents[-1]["parts"])
     parts: list[JsonObject] = contents[-1]["parts"] if joins else []
     before = len(parts)
     encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", turn, losses)
@@ -61,7 +65,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
         if not any(type(part) is not ir.Text or part.text for part in given):
             losses.dropped(message, code="empty", severity="info")
     elif not joins:
-        contents.append({"role": "model" if message.role == "assistant" else "user", "parts": parts})
+        contents.append({"role": role, "parts": parts})
 
 
 def _is_results(parts: list[ir.Part]) -> bool:
@@ -74,31 +78,28 @@ def _holds_results(parts: list[JsonObject]) -> bool:
     return "functionResponse" in parts[0] and "functionResponse" in parts[-1]
 
 
-def decode_parts(items: list[JsonObject] | None, src: str, place: str, calls: Calls) -> list[ir.Part]:
-    """Read the parts of a turn or an answer. ``place`` begins the names of its parts within the conversation, for ids."""
+def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls) -> list[ir.Part]:
+    """Read the parts of a turn, an answer or a result; one that says nothing is none."""
     parts: list[ir.Part] = []
     for index, item in enumerate(items or ()):
         at = f"{src}/parts/{index}"
         text = item.get("text")
-        if text is not None and len(item) == 1:  # nothing but its text: no thought, no token, nothing unknown
-            parts.append(ir.Text(text, at))
-            continue
-        part = decode_part(item, at, f"{place}{index}", calls)
-        if part is not None:
-            parts.append(part)
+        if text is not None:  # alone it is nothing but a text: no thought, no token, nothing unknown
+            parts.append(ir.Text(text, at) if len(item) == 1 else decode_text(item, at))
+        elif item.get("functionCall") is not None:
+            parts.append(decode_call(item, at, calls))
+        elif item.get("functionResponse") is not None:
+            parts.append(decode_result(item, at, calls))
+        else:
+            part = _decode_rarer_part(item, at, calls)
+            if part is not None:
+                parts.append(part)
     return parts
 
 
-def decode_part(raw: JsonObject, src: str, place: str, calls: Calls) -> ir.Part | None:
-    """Read one part; None where it says nothing."""
-    if raw.get("text") is not None:
-        return decode_text(raw, src)
-    if raw.get("functionCall") is not None:
-        return decode_call(raw, src, place, calls)
-    if raw.get("functionResponse") is not None:
-        return decode_result(raw, src, place, calls)
+def _decode_rarer_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None:
     if raw.get("executableCode") is not None:
-        return decode_code(raw, src, calls.code_id(place))
+        return decode_code(raw, src, calls.code_id(src))
     if raw.get("codeExecutionResult") is not None:
         return decode_code_result(raw, src, calls.code_id(None))
     for member, decode in DECODE_PART.items():
@@ -114,13 +115,15 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
     """
     waiting: list[JsonObject] = []
     for part in parts:
-        kind = type(part)
-        if kind is ir.Text and not waiting and is_plain(part):  # type: ignore[arg-type]  # the test says so
-            if part.text:  # type: ignore[union-attr]
-                made.append({"text": part.text})  # type: ignore[union-attr]
+        if type(part) is ir.Text and not waiting and is_plain(part):  # it becomes its text
+            if part.text:
+                made.append({"text": part.text})
             continue
-        if kind is ir.Reasoning and _belongs_to_next(part):  # type: ignore[arg-type]
-            waiting += _encode_lone_token(part, turn, losses)  # type: ignore[arg-type]
+        if type(part) is ir.ToolCall and not waiting:
+            made.append(encode_call(part, losses, carry=turn.carries))
+            continue
+        if type(part) is ir.Reasoning and _belongs_to_next(part):
+            waiting += _encode_lone_token(part, turn, losses)
             continue
         encoded = encode_part(part, f"{at}/{len(made)}", turn, losses)
         if waiting:
@@ -210,17 +213,18 @@ def _encode_foreign(part: ir.Opaque | ir.Hosted, turn: Turn, losses: Ledger) -> 
 # Results of calls.
 
 
-def decode_result(raw: JsonObject, src: str, place: str, calls: Calls) -> ir.ToolResult:
+def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     """Read what a function returned. One that answers no call is marked on itself."""
     result = raw["functionResponse"]
-    name, given = result.get("name"), result.get("id")
+    name, given, response = result.get("name"), result.get("id"), result.get("response")
     call_id = calls.answer(given, name or "")
-    made = ir.ToolResult(call_id or calls.make_id(place), [], src, name or None)
-    response = result.get("response")
+    made = ir.ToolResult(call_id or calls.make_id(src), [], src, name or None)
     if response is not None:
-        made.content, made.is_error = _decode_response(response, f"{src}/functionResponse/response")
+        made.content.append(_decode_response(response, f"{src}/functionResponse/response"))
+        if "error" in response and len(response) == 1:
+            made.is_error = True
     if result.get("parts"):
-        made.content += decode_parts(result["parts"], f"{src}/functionResponse", f"{place}_", calls)
+        made.content += decode_parts(result["parts"], f"{src}/functionResponse", calls)
     if "thoughtSignature" in raw:
         made.signature = decode_signature(raw, src)
     if len(raw) > 1 or len(result) > 3 or not (given and name and response is not None):  # else these are all there is
@@ -232,16 +236,15 @@ def decode_result(raw: JsonObject, src: str, place: str, calls: Calls) -> ir.Too
     return made
 
 
-def _decode_response(response: JsonObject, src: str) -> tuple[list[ir.Part], bool | None]:
+def _decode_response(response: JsonObject, src: str) -> ir.Text:
     """Read the object that was returned: its ``output``, its ``error``, or else all of it as JSON text."""
-    is_error = None
     value: Any = response
     if len(response) == 1:
         if "output" in response:
             value, src = response["output"], f"{src}/output"
         elif "error" in response:
-            value, src, is_error = response["error"], f"{src}/error", True
-    return [ir.Text(value if isinstance(value, str) else dumps(value).decode(), src)], is_error
+            value, src = response["error"], f"{src}/error"
+    return ir.Text(value if isinstance(value, str) else dumps(value).decode(), src)
 
 
 def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) -> JsonObject:
@@ -253,7 +256,7 @@ def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) ->
     name = result.name or turn.name_of(result.call_id)
     if name is None:
         name = losses.changed(result, "", _name_from(result.call_id), "orphan", severity="impossible")
-    words, media = _encode_result_content(result.content, f"{at}/functionResponse/parts", losses)
+    words, media = _encode_result_content(result.content, at, losses)
     text = words[0] if len(words) == 1 else "\n".join(words)
     if len(words) > 1:
         losses.changed(result, "content", text, "flattened", severity="info")
@@ -276,7 +279,7 @@ def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tup
     words: list[str] = []
     media: list[JsonObject] = []
     for part in parts:
-        for made in encode_part(part, f"{at}/{len(media)}", _RESULT_TURN, losses):
+        for made in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", _RESULT_TURN, losses):
             if "text" in made:
                 words.append(made["text"])
             else:

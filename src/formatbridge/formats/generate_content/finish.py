@@ -95,12 +95,10 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, losses: Ledger) -> 
     word, is_exact = WORDS[finish.reason]
     if has_calls and finish.reason in _UPGRADED:
         word = "STOP"
-    if finish.finer:
-        losses.changed(finish, "reason", word, "finish_reason", severity="info")
-    elif not is_exact:
-        losses.changed(finish, "reason", word, "finish_reason")
+    if finish.finer or not is_exact:
+        losses.changed(finish, "reason", word, "finish_reason", severity="info" if is_exact else "lossy")
     if finish.stop_sequence is not None:
-        losses.dropped(finish, "stop_sequence")
+        losses.dropped(finish, "stop_sequence", severity="info")
     if finish.category is not None:
         losses.dropped(finish, "category", severity="info")
     return {"finishReason": word} if finish.message is None else {"finishReason": word, "finishMessage": finish.message}

@@ -162,7 +162,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 def _decode_instructions(raw: JsonObject | None, calls: Calls) -> list[ir.Message]:
     if not raw:
         return []
-    parts, extra = decode_parts(raw.get("parts"), "/systemInstruction", "system_", calls), rest(raw, CONTENT)
+    parts, extra = decode_parts(raw.get("parts"), "/systemInstruction", calls), rest(raw, CONTENT)
     return [ir.Message("system", parts, "/systemInstruction", extra)] if parts or extra else []
 
 

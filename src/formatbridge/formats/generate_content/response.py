@@ -83,7 +83,7 @@ def _decode_missing(feedback: JsonObject) -> ir.Choice:
 
 def _decode_choice(raw: JsonObject, src: str, response_id: str | None) -> ir.Choice:
     content, number = raw.get("content") or {}, raw.get("index") or 0
-    parts = decode_parts(content.get("parts"), f"{src}/content", "", Calls((content,), response_id, number))
+    parts = decode_parts(content.get("parts"), f"{src}/content", Calls((content,), response_id, number))
     choice = ir.Choice(parts=parts, finish=decode_finish(raw, parts, src), index=number, src=src)
     if raw.keys() <= _PLAIN_CANDIDATE and content.keys() <= CONTENT:  # neither logprobs, nor citations, nor anything unknown
         return choice

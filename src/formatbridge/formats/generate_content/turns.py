@@ -40,7 +40,7 @@ class Turn:
 class Calls:
     """The calls of a conversation: ids for those that have none, and which call a result answers."""
 
-    __slots__ = ("_answered", "_code", "_contents", "_names", "_number", "_prefix", "_response_id", "_taken", "_waiting")
+    __slots__ = ("_answered", "_code", "_contents", "_names", "_noted", "_number", "_prefix", "_response_id", "_taken", "_waiting")
 
     def __init__(self, contents: Sequence[JsonObject], response_id: str | None = None, number: int | None = None) -> None:
         self._contents = contents
@@ -49,17 +49,18 @@ class Calls:
         self._taken: set[str] | None = None  # this and the prefix are worked out when an id must be made
         self._prefix = ""
         self._names: dict[str, str] = {}
+        self._noted: list[tuple[str, str]] = []  # sorted into those that wait when a result comes without an id
         self._waiting: dict[str, deque[str]] = {}
         self._answered: set[str] = set()
         self._code = ""
 
-    def make_id(self, place: str) -> str:
-        """Return the id of a thing at a place that has none; the same for the same place, and never one that is taken.
+    def make_id(self, src: str) -> str:
+        """Return the id of a part that has none; the same for the same pointer, and never one that is taken.
 
         An answer's begin with what tells it and its candidate from others.
         """
         taken = self._taken if self._taken is not None else self._look_around()
-        made = f"{self._prefix}{place}"
+        made = f"{self._prefix}{_place_of(src)}"
         while made in taken:
             made += "_x"
         return made
@@ -78,28 +79,43 @@ class Calls:
     def note(self, call_id: str, name: str) -> None:
         """Remember a call that waits for its result."""
         self._names[call_id] = name
-        waiting = self._waiting.get(name)
-        if waiting is None:
-            self._waiting[name] = deque((call_id,))
-        else:
-            waiting.append(call_id)
+        self._noted.append((call_id, name))
 
     def answer(self, call_id: str | None, name: str) -> str | None:
         """Return the id of the call that a result answers: its own, else the first unanswered one of that name; None: there is none."""
-        waiting = self._waiting.get(name)
-        while not call_id and waiting:
-            first = waiting.popleft()
-            call_id = None if first in self._answered else first
+        if not call_id:
+            call_id = self._first_waiting(name)
         if call_id:
             self._answered.add(call_id)
-        return call_id or None
+        return call_id
+
+    def _first_waiting(self, name: str) -> str | None:
+        for noted_id, noted_name in self._noted:
+            self._waiting.setdefault(noted_name, deque()).append(noted_id)
+        self._noted.clear()
+        waiting = self._waiting.get(name)
+        while waiting:
+            first = waiting.popleft()
+            if first not in self._answered:
+                return first
+        return None
 
     def name_of(self, call_id: str) -> str | None:
         """Return the name of a call."""
         return self._names.get(call_id)
 
-    def code_id(self, place: str | None) -> str:
-        """Return the id of a run of code: a new one for a place, else that of the last run."""
-        if place is not None:
-            self._code = f"code_{place}"
+    def code_id(self, src: str | None) -> str:
+        """Return the id of a run of code: a new one for the code at a pointer, else that of the last run."""
+        if src is not None:
+            self._code = f"code_{_place_of(src)}"
         return self._code or "code"
+
+
+def _place_of(src: str) -> str:
+    """Name the place of a part in its conversation or answer by the numbers in its pointer."""
+    steps = [step for step in src.split("/") if step.isdecimal()]
+    if src.startswith("/candidates/"):
+        del steps[0]  # the candidate's own number counts, which may be another
+    elif src.startswith("/systemInstruction/"):
+        steps.insert(0, "system")
+    return "_".join(steps)

@@ -12,10 +12,11 @@ from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
 
-_USAGE = frozenset({
+_COUNTS = frozenset({
     "promptTokenCount", "candidatesTokenCount", "totalTokenCount", "cachedContentTokenCount", "thoughtsTokenCount",
-    "toolUsePromptTokenCount", "promptTokensDetails", "candidatesTokensDetails", "cacheTokensDetails",
+    "toolUsePromptTokenCount",
 })  # fmt: skip
+_USAGE = _COUNTS | {"promptTokensDetails", "candidatesTokensDetails", "cacheTokensDetails"}
 _MODALITIES = ("MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "VIDEO", "AUDIO", "DOCUMENT")
 _SHARED = frozenset({"text", "image", "audio"})
 _UNCOUNTED = ("cache_write_ttl", "accepted_prediction", "rejected_prediction", "server_tools")
@@ -26,20 +27,22 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     prompt, tools = raw.get("promptTokenCount") or 0, raw.get("toolUsePromptTokenCount")
     made, thoughts, total = raw.get("candidatesTokenCount") or 0, raw.get("thoughtsTokenCount"), raw.get("totalTokenCount")
     includes_thoughts = bool(thoughts) and total == prompt + (tools or 0) + made
-    unread: JsonObject = {}
-    return ir.Usage(
+    usage = ir.Usage(
         input=prompt + (tools or 0),
         output=made if includes_thoughts else made + (thoughts or 0),
         total=total,
         cache_read=raw.get("cachedContentTokenCount"),
         reasoning=thoughts,
         tool_prompt=tools,
-        input_modality=_decode_modalities(raw, "promptTokensDetails", unread),
-        output_modality=_decode_modalities(raw, "candidatesTokensDetails", unread),
-        cached_modality=_decode_modalities(raw, "cacheTokensDetails", unread),
         src=src,
-        extra=joined(rest(raw, _USAGE), unread or None),
     )
+    if not raw.keys() <= _COUNTS:
+        unread: JsonObject = {}
+        usage.input_modality = _decode_modalities(raw, "promptTokensDetails", unread)
+        usage.output_modality = _decode_modalities(raw, "candidatesTokensDetails", unread)
+        usage.cached_modality = _decode_modalities(raw, "cacheTokensDetails", unread)
+        usage.extra = joined(rest(raw, _USAGE), unread or None)
+    return usage
 
 
 def _decode_modalities(raw: JsonObject, name: str, unread: JsonObject) -> dict[str, int] | None:
@@ -64,20 +67,24 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
         losses.changed(usage, "cache_write", None, "accounting", severity="info")
     if usage.reasoning and usage.reasoning > usage.output:
         losses.changed(usage, "output", 0, "accounting", severity="info")
-    counts = {
+    counts: JsonObject = {
         "promptTokenCount": max(0, usage.input - (usage.tool_prompt or 0)),
         "candidatesTokenCount": max(0, usage.output - (usage.reasoning or 0)),
         "totalTokenCount": usage.total if usage.total is not None else usage.input + usage.output,
-        "cachedContentTokenCount": usage.cache_read,
-        "thoughtsTokenCount": usage.reasoning,
-        "toolUsePromptTokenCount": usage.tool_prompt,
-        "promptTokensDetails": _encode_modalities(usage.input_modality),
-        "candidatesTokensDetails": _encode_modalities(usage.output_modality),
-        "cacheTokensDetails": _encode_modalities(usage.cached_modality),
     }
-    return {name: count for name, count in counts.items() if count is not None}
+    if usage.cache_read is not None:
+        counts["cachedContentTokenCount"] = usage.cache_read
+    if usage.reasoning is not None:
+        counts["thoughtsTokenCount"] = usage.reasoning
+    if usage.tool_prompt is not None:
+        counts["toolUsePromptTokenCount"] = usage.tool_prompt
+    if usage.input_modality or usage.output_modality or usage.cached_modality:
+        counts |= _encode_modalities(usage.input_modality, "promptTokensDetails")
+        counts |= _encode_modalities(usage.output_modality, "candidatesTokensDetails")
+        counts |= _encode_modalities(usage.cached_modality, "cacheTokensDetails")
+    return counts
 
 
-def _encode_modalities(counts: dict[str, int] | None) -> list[JsonObject] | None:
+def _encode_modalities(counts: dict[str, int] | None, name: str) -> JsonObject:
     made = [{"modality": word.upper(), "tokenCount": count} for word, count in (counts or {}).items() if count]
-    return made or None
+    return {name: made} if made else {}

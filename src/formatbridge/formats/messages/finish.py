@@ -72,10 +72,9 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     body: JsonObject = {"stop_reason": word, "stop_sequence": None}
     if finish is None:
         return body
-    if finish.finer:
-        losses.changed(finish, "reason", word, "finish_reason", severity="info")
-    elif not WORDS[finish.reason][1]:
-        losses.changed(finish, "reason", word, "finish_reason")
+    is_exact = WORDS[finish.reason][1]
+    if finish.finer or not is_exact:
+        losses.changed(finish, "reason", word, "finish_reason", severity="info" if is_exact else "lossy")
     if finish.extra:
         losses.extras(finish)
     if finish.stop_sequence is not None:

@@ -94,7 +94,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     body: JsonObject = {"model": model, "max_tokens": limit}
     _encode_conversation(request.messages, body, losses, options)
     if request.tools:
-        body |= encode_tools(allowed_tools(request.tools, request.tool_choice), losses)
+        body |= encode_tools(allowed_tools(request.tools, request.tool_choice, losses), losses)
     if choice:
         body["tool_choice"] = choice
     if reasoning or request.output_format:
@@ -120,9 +120,7 @@ def _encode_conversation(messages: list[ir.Message], body: JsonObject, losses: L
             losses.extras(message)
         blocks += encode_words(message.parts, losses)
     turns = TurnEncoder(losses, options.mid_system == "native")
-    for message in messages[leading:] if leading else messages:
-        turns.add(message)
-    made = turns.finish()
+    made = turns.encode(messages[leading:] if leading else messages)
     blocks += turns.hoisted
     if blocks:
         body["system"] = collapse(blocks)
@@ -143,7 +141,11 @@ def _encode_choice(request: ir.Request, losses: Ledger) -> JsonObject | None:
 
 def _with_few_marks(request: ir.Request, losses: Ledger) -> ir.Request:
     """Leave out the cache marks of turns beyond the fourth, which the server refuses."""
-    marked = [part for message in request.messages for part in message.parts if getattr(part, "cache", None) is not None]
+    marked: list[ir.Part] = []
+    for message in request.messages:
+        for part in message.parts:
+            if getattr(part, "cache", None) is not None:
+                marked.append(part)
     if not marked:
         return request
     marks = sum(tool.cache is not None for tool in request.tools if not isinstance(tool, ir.Namespace))

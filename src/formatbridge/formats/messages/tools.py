@@ -149,14 +149,14 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | No
             assert_never(choice.mode)
 
 
-def allowed_tools(tools: list[ir.Tool], choice: ir.ToolChoice | None) -> list[ir.Tool]:
-    """Return the tools that a choice allows: leaving out the others is how this format says it."""
+def allowed_tools(tools: list[ir.Tool], choice: ir.ToolChoice | None, losses: Ledger) -> list[ir.Tool]:
+    """Return the tools that a choice allows: leaving out the other functions is how this format says it."""
     if choice is None or choice.mode != "allowed":
         return tools
-    return [tool for tool in tools if _names_of(tool) & set(choice.names)]
-
-
-def _names_of(tool: ir.Tool) -> set[str | None]:
-    if isinstance(tool, ir.HostedTool):
-        return {tool.kind, tool.family, tool.name}
-    return {tool.label if isinstance(tool, ir.McpServer) else tool.name}
+    kept = []
+    for tool in tools:
+        if isinstance(tool, ir.FunctionTool | ir.CustomTool) and tool.name not in choice.names:
+            losses.dropped(tool, code="excluded", severity="info")
+        else:
+            kept.append(tool)
+    return kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from formatbridge import ir
@@ -24,41 +24,46 @@ class _Instruction:
     has_moved: bool = False
 
 
-@dataclass(slots=True)
 class TurnEncoder:
     """Puts turns into the order that the server demands. ``hoisted``: instructions that found no place among them."""
 
-    losses: Ledger
-    is_native: bool = True
-    turns: list[JsonObject] = field(default_factory=list)
-    hoisted: list[JsonObject] = field(default_factory=list)
-    _results: list[int] = field(default_factory=list)
-    _calls: dict[str, int] = field(default_factory=dict)
-    _waiting: list[_Instruction] = field(default_factory=list)
-    _answer: ir.Message | None = None
+    __slots__ = ("_answer", "_calls", "_results", "_waiting", "hoisted", "is_native", "losses", "turns")
 
-    def add(self, message: ir.Message) -> None:
-        """Write one turn behind the others."""
-        if message.extra:
-            self.losses.extras(message)
-        role = message.role
-        if role == "assistant":
-            self._add_answer(message)
-        elif role == "user" or role == "tool":
-            self._add_user(message)
-        else:
-            self._add_instruction(message)
+    def __init__(self, losses: Ledger, is_native: bool) -> None:
+        self.losses = losses
+        self.is_native = is_native
+        self.turns: list[JsonObject] = []
+        self.hoisted: list[JsonObject] = []
+        self._results: list[int] = []
+        self._calls: dict[str, int] = {}
+        self._waiting: list[_Instruction] = []
+        self._answer: ir.Message | None = None
 
-    def finish(self) -> list[JsonObject]:
+    def encode(self, messages: list[ir.Message]) -> list[JsonObject]:
+        """Write a conversation."""
+        for message in messages:
+            if message.extra:
+                self.losses.extras(message)
+            role = message.role
+            if role == "assistant":
+                self._add_answer(message)
+            elif role == "user" or role == "tool":  # noqa: PLR1714
+                self._add_user(message)
+            else:
+                self._add_instruction(message)
+        return self._finish()
+
+    def _finish(self) -> list[JsonObject]:
         """Return the turns. What still waits goes last or to the front; a last turn of the model's is a prefill."""
-        self._place_waiting()
-        for waiting in self._waiting:
-            self._hoist(waiting)
-        last = self.turns[-1] if self.turns else None
-        if self._answer is not None and last and last["role"] == "assistant" and last["content"][-1]["type"] == "text":
-            block = last["content"][-1]
-            block["text"] = block["text"].rstrip()
-            self.losses.changed(self._answer, "", block["text"], "prefill")
+        if self._waiting:
+            self._place_waiting()
+            for waiting in self._waiting:
+                self._hoist(waiting)
+        if self._answer is not None and self.turns[-1]["role"] == "assistant":
+            block = self.turns[-1]["content"][-1]
+            if block["type"] == "text":
+                block["text"] = block["text"].rstrip()
+                self.losses.changed(self._answer, "", block["text"], "prefill")
         for turn in self.turns:
             content = turn.get("content")
             if content and len(content) == 1:  # no more than one block can collapse
@@ -81,11 +86,12 @@ class TurnEncoder:
     def _add_user(self, message: ir.Message) -> None:
         blocks: list[JsonObject] = []
         results: list[ir.ToolResult] = []
+        losses = self.losses
         for part in message.parts:
             if type(part) is ir.ToolResult:
                 results.append(part)
                 continue
-            block = encode_text(part, self.losses) if type(part) is ir.Text else encode_part(part, self.losses)
+            block = encode_text(part, losses) if type(part) is ir.Text else encode_part(part, losses)
             if block is not None:
                 blocks.append(block)
         if not blocks and not results:
@@ -94,16 +100,17 @@ class TurnEncoder:
         for waiting in self._waiting:
             waiting.has_moved = True
         for result in results:
-            self._add_result(encode_result(result, self.losses))
+            self._add_result(result)
         if blocks:
             self._turn("user", blocks)
 
-    def _add_result(self, result: JsonObject) -> None:
+    def _add_result(self, result: ir.ToolResult) -> None:
         """Put a result behind the others in the turn after its call."""
-        turn = self._calls.get(result["tool_use_id"], len(self.turns)) + 1
-        if turn >= len(self.turns):
+        turns, block = self.turns, encode_result(result, self.losses)
+        turn = self._calls.get(result.call_id, len(turns)) + 1
+        if turn >= len(turns):
             turn = self._turn("user", [])
-        self.turns[turn]["content"].insert(self._results[turn], result)
+        turns[turn]["content"].insert(self._results[turn], block)
         self._results[turn] += 1
 
     def _turn(self, role: str, blocks: list[JsonObject]) -> int:
@@ -143,8 +150,6 @@ class TurnEncoder:
 
     def _place_waiting(self) -> None:
         """Write the waiting instructions as one turn, if the last turn is the user's; else they wait for the next place."""
-        if not self._waiting:
-            return
         if not self.turns or self.turns[-1]["role"] != "user":
             for waiting in self._waiting:
                 waiting.has_moved = True

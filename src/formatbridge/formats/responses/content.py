@@ -70,10 +70,12 @@ def decode_answer(raw: JsonObject, src: str, parts: list[ir.Part]) -> JsonObject
     """
     kind = kind_of(raw)
     found, leftover = _decode_said(raw, src) if kind == "message" else (_decode_item(kind, raw, src), None)
-    if parts and found and isinstance(found[0], ir.Reasoning | ir.Refusal):
-        settle(parts)
-    elif parts and found and _waits(parts[-1]):
-        found[0] = replace(found[0], signature=parts.pop().signature)  # type: ignore[union-attr]  # only reasoning waits
+    if parts and found and _waits(parts[-1]):
+        first = found[0]
+        if isinstance(first, ir.Reasoning | ir.Refusal):
+            settle(parts)
+        else:
+            found[0] = replace(first, signature=parts.pop().signature)  # type: ignore[union-attr]  # only reasoning waits
     parts += found
     return leftover
 

@@ -72,10 +72,8 @@ def encode_finish(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger
     status, reason, is_exact = WORDS[finish.reason]
     if finish.reason == "refusal" and any(isinstance(part, ir.Refusal) for part in parts):
         status, reason = "completed", None
-    if finish.finer:
-        losses.changed(finish, "reason", reason or status, "finish_reason", severity="info")
-    elif not is_exact:
-        losses.changed(finish, "reason", reason or status, "finish_reason")
+    if finish.finer or not is_exact:
+        losses.changed(finish, "reason", reason or status, "finish_reason", severity="info" if is_exact else "lossy")
     if finish.stop_sequence is not None:
         losses.dropped(finish, "stop_sequence", severity="info")
     if finish.category is not None:

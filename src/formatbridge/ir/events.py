@@ -1,0 +1,107 @@
+"""What happens in a stream, in no format's framing: parts that open, grow and close, an end, usage, or a failure.
+
+Order: ``Start`` first; a part opens before it grows and grows before it closes; parts are numbered per choice in the order in which they
+open; several may be open at once; ``Finished`` after every part of its choice has closed; exactly one of ``End`` and ``Failed``, last.
+Folding the events of a stream gives the ``ir.Response`` of the whole answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from formatbridge.ir.parts import Citation, JsonObject, Part, Signature
+from formatbridge.ir.response import Error, Finish, TokenLogprob, Usage
+
+
+@dataclass(slots=True)
+class Start:
+    """The answer begins. ``extra`` and ``settings`` are those of ``ir.Response``; ``usage`` is what is known of it already."""
+
+    id: str | None
+    model: str | None
+    created: float | None = None
+    usage: Usage | None = None
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True)
+class PartStart:
+    """A part opens. ``part`` is the part as far as it is known: its kind, names and ids, without what deltas bring."""
+
+    choice: int
+    index: int
+    part: Part
+
+
+@dataclass(slots=True)
+class Delta:
+    """A part grows by text: visible text, reasoning, a refusal, arguments, code, or base64 data. Never empty but for log probabilities."""
+
+    choice: int
+    index: int
+    text: str
+    logprobs: list[TokenLogprob] | None = None
+
+
+@dataclass(slots=True)
+class PartMeta:
+    """A part is told something besides its text: a token, a citation, or a transcript."""
+
+    choice: int
+    index: int
+    signature: Signature | None = None
+    citation: Citation | None = None
+    transcript: str | None = None
+
+
+@dataclass(slots=True)
+class PartEnd:
+    """A part closes. ``extra`` and ``part``: what became known only now; None: nothing did."""
+
+    choice: int
+    index: int
+    part: Part | None = None
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True)
+class Finished:
+    """A choice ends; all its parts are closed. ``extra`` is that of ``ir.Choice``."""
+
+    choice: int
+    finish: Finish
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True)
+class UsageTold:
+    """Usage, whole: it replaces what was told before."""
+
+    usage: Usage
+
+
+@dataclass(slots=True)
+class Meta:
+    """Fields of the answer that only its own format knows, by pointer relative to the answer."""
+
+    extra: JsonObject
+
+
+@dataclass(slots=True)
+class Failed:
+    """The other side failed; nothing follows."""
+
+    error: Error
+
+
+@dataclass(slots=True)
+class End:
+    """The answer is complete; nothing follows."""
+
+
+Event = Start | PartStart | Delta | PartMeta | PartEnd | Finished | UsageTold | Meta | Failed | End
+"""Everything that can happen in a stream."""
+
+RawEvent = dict[str, Any]
+"""One event of a format's own, parsed."""
