@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from typing import Any
 
 from formatbridge.losses import escape
@@ -10,12 +9,12 @@ from formatbridge.losses import escape
 JsonObject = dict[str, Any]
 
 
-def rest(raw: JsonObject, known: Set[str], at: str = "") -> JsonObject | None:
+def rest(raw: JsonObject, known: frozenset[str], at: str = "") -> JsonObject | None:
     """Return the members of an object that are not known, by pointer relative to the node; None where there are none.
 
     ``at`` is the pointer of the object relative to its node, with a closing slash: ``image_url/``.
     """
-    if raw.keys() <= known:
+    if known.issuperset(raw):
         return None
     return {f"{at}{escape(key)}": value for key, value in raw.items() if key not in known and value is not None} or None
 

@@ -18,7 +18,7 @@ ErrorKind = Literal[
 ]  # fmt: skip
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Usage:
     """Tokens of one answer, inclusive: input counts cached and tool-prompt tokens, output counts reasoning.
 
@@ -31,8 +31,10 @@ class Usage:
     total: int | None = None
     cache_read: int | None = None
     cache_write: int | None = None
-    cache_write_ttl: dict[str, int] | None = None
     reasoning: int | None = None
+    src: str = ""
+    extra: JsonObject | None = None
+    cache_write_ttl: dict[str, int] | None = None
     tool_prompt: int | None = None
     input_modality: dict[str, int] | None = None
     output_modality: dict[str, int] | None = None
@@ -40,8 +42,6 @@ class Usage:
     accepted_prediction: int | None = None
     rejected_prediction: int | None = None
     server_tools: dict[str, int] | None = None
-    src: str = ""
-    extra: JsonObject | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import read_data_url, write_data_url
-from formatbridge.formats._parts import drop_id, encode_opaque
+from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
 from formatbridge.formats.chat_completions.content import MESSAGE, decode_answer, encode_plain_call, note_call, note_order
 from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning
 from formatbridge.losses import Ledger
@@ -17,6 +17,7 @@ from formatbridge.options import Options
 JsonObject = dict[str, Any]
 
 _KNOWN = MESSAGE | {"annotations", "audio", "images"}
+_HISTORY = frozenset(MESSAGE)
 _AUDIO = frozenset({"id", "data", "transcript"})
 
 
@@ -27,6 +28,8 @@ def decode_message(raw: JsonObject, src: str, answer_id: str, position: int) -> 
     """
     calls = raw.get("tool_calls") or raw.get("function_call")
     parts, leftover = decode_answer(raw, src, {}, f"call_{_digest(answer_id)}_{position}" if calls else "")
+    if _HISTORY.issuperset(raw):  # nothing that only an answer has
+        return parts, leftover
     uncited = _decode_annotations(raw.get("annotations") or [], parts, f"{src}/annotations")
     parts += [_decode_image(image, f"{src}/images/{index}") for index, image in enumerate(raw.get("images") or ())]
     audio = raw.get("audio")
@@ -41,24 +44,40 @@ def _digest(answer_id: str) -> str:
 
 def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
     """Write the message of a choice. ``at`` is its pointer in the target, for what is added to it."""
-    note_order(parts, losses)
-    texts = [text for part in parts if (text := _encode_words(part, losses)) is not None]
-    refusals = [part.text for part in parts if isinstance(part, ir.Refusal)]
-    message: JsonObject = {
-        "role": "assistant",
-        "content": "".join(texts) if texts else None,
-        "refusal": "".join(refusals) if refusals else None,
-    }
-    message |= encode_reasoning(parts, losses, options)
-    calls = [_encode_call(part, losses, options) for part in parts if isinstance(part, ir.ToolCall)]
+    if len(parts) > 1:
+        note_order(parts, losses)
+    message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
+    texts: list[str] = []
+    calls: list[JsonObject] = []
+    for part in parts:
+        kind = type(part)
+        if kind is ir.Text and is_plain(part):  # type: ignore[arg-type]  # the test before it says so
+            texts.append(part.text)  # type: ignore[union-attr, arg-type]
+        elif kind is ir.ToolCall:
+            calls.append(_encode_call(part, losses, options))  # type: ignore[arg-type]
+        elif kind is ir.Media:
+            _encode_media(part, message, at, answer_id, losses)  # type: ignore[arg-type]
+        else:
+            text = _encode_words(part, losses)
+            if text is not None:
+                texts.append(text)
+    if texts:
+        message["content"] = "".join(texts)
+    return _with_rest(message, parts, calls, losses, options)
+
+
+def _with_rest(message: JsonObject, parts: list[ir.Part], calls: list[JsonObject], losses: Ledger, options: Options) -> JsonObject:
+    """Add what has a place of its own in the message: refusal, reasoning, calls, citations."""
+    kinds = {type(part) for part in parts}
+    if ir.Refusal in kinds:
+        message["refusal"] = "".join(part.text for part in parts if isinstance(part, ir.Refusal))
+    if ir.Reasoning in kinds or any(type(part) is not ir.ToolCall and getattr(part, "signature", None) for part in parts):
+        message |= encode_reasoning(parts, losses, options)
     if calls:
         message["tool_calls"] = calls
-    annotations = _encode_annotations(parts, losses)
+    annotations = _encode_annotations(parts, losses) if ir.Text in kinds else None
     if annotations:
         message["annotations"] = annotations
-    for part in parts:
-        if isinstance(part, ir.Media):
-            _encode_media(part, message, at, answer_id, losses)
     return message
 
 

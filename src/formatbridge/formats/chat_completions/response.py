@@ -20,7 +20,7 @@ JsonObject = dict[str, Any]
 __all__ = ["FINISH", "decode_error", "decode_response", "encode_error", "encode_response"]
 
 _RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage"})
-_CHOICE = frozenset({"index", "message", "finish_reason", "stop_reason", "logprobs"})
+_CHOICE = frozenset({"index", "message", "finish_reason", "logprobs"})
 _TOKEN = frozenset({"token", "logprob", "bytes", "top_logprobs"})
 
 
@@ -75,26 +75,18 @@ def encode_created(response: ir.Response, losses: Ledger, options: Options) -> i
 
 def _decode_choice(raw: JsonObject, position: int, answer_id: str) -> ir.Choice:
     src = f"/choices/{position}"
-    message = raw.get("message") or {}
-    parts, extra = decode_message(message, f"{src}/message", answer_id, position)
-    logprobs = raw.get("logprobs") or {}
-    stop = raw.get("stop_reason")
-    finish = decode_finish(raw, parts, src)
-    unread_stop = {"stop_reason": stop} if stop is not None and finish.stop_sequence is None else None
-    return ir.Choice(
-        index=raw["index"] if raw.get("index") is not None else position,
-        parts=parts,
-        finish=finish,
-        logprobs=_decode_logprobs(logprobs.get("content"), f"{src}/logprobs/content"),
-        refusal_logprobs=_decode_logprobs(logprobs.get("refusal"), f"{src}/logprobs/refusal"),
-        src=src,
-        extra=joined(
-            rest(raw, _CHOICE),
-            {f"message/{pointer}": value for pointer, value in (extra or {}).items()} or None,
-            rest(logprobs, frozenset({"content", "refusal"}), "logprobs/"),
-            unread_stop,
-        ),
-    )
+    parts, unread = decode_message(raw.get("message") or {}, f"{src}/message", answer_id, position)
+    choice = ir.Choice(parts=parts, finish=decode_finish(raw, parts, src), index=raw.get("index") or 0, src=src)
+    if raw.get("index") is None:
+        choice.index = position
+    if unread:
+        choice.extra = {f"message/{pointer}": value for pointer, value in unread.items()}
+    if raw.get("logprobs"):
+        _decode_logprobs(raw["logprobs"], choice)
+    if not _CHOICE.issuperset(raw):
+        is_read = choice.finish is not None and choice.finish.stop_sequence is not None
+        choice.extra = joined(choice.extra, rest(raw, _CHOICE | {"stop_reason"} if is_read else _CHOICE))
+    return choice
 
 
 def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
@@ -114,10 +106,12 @@ def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger
     return {"index": index, "message": message, "finish_reason": finish, "logprobs": logprobs}
 
 
-def _decode_logprobs(raw: list[JsonObject] | None, src: str) -> list[ir.TokenLogprob] | None:
-    if not raw:
-        return None
-    return [_decode_token(item, f"{src}/{index}") for index, item in enumerate(raw)]
+def _decode_logprobs(raw: JsonObject, choice: ir.Choice) -> None:
+    at = f"{choice.src}/logprobs"
+    for name in ("content", "refusal"):
+        tokens = [_decode_token(token, f"{at}/{name}/{index}") for index, token in enumerate(raw.get(name) or ())]
+        setattr(choice, "logprobs" if name == "content" else "refusal_logprobs", tokens or None)
+    choice.extra = joined(choice.extra, rest(raw, frozenset({"content", "refusal"}), "logprobs/"))
 
 
 def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:

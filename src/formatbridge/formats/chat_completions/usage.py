@@ -16,6 +16,7 @@ _USAGE = frozenset({
     "prompt_cache_hit_tokens", "prompt_cache_miss_tokens", "input_tokens", "output_tokens", "cache_read_input_tokens",
     "cache_creation_input_tokens",
 })  # fmt: skip
+_PLAIN = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details"})
 _INPUT = frozenset({"cached_tokens", "cache_write_tokens", "text_tokens", "audio_tokens", "image_tokens", "video_tokens"})
 _OUTPUT = frozenset({
     "reasoning_tokens", "text_tokens", "audio_tokens", "image_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens",
@@ -32,35 +33,48 @@ _ALIASES = (
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     """Read usage under all the names that servers give it; a name that contradicts the first one is left over."""
     sent, made = raw.get("prompt_tokens_details") or {}, raw.get("completion_tokens_details") or {}
+    usage = ir.Usage(
+        raw.get("prompt_tokens") or 0,
+        raw.get("completion_tokens") or 0,
+        raw.get("total_tokens"),
+        sent.get("cached_tokens"),
+        sent.get("cache_write_tokens"),
+        made.get("reasoning_tokens"),
+        src,
+    )
+    if not _PLAIN.issuperset(raw):
+        usage.extra = joined(rest(raw, _USAGE), _decode_aliases(raw, usage))
+    if sent and not (len(sent) == 1 and "cached_tokens" in sent):
+        usage.input_modality = _decode_modality(sent)
+        usage.extra = joined(usage.extra, rest(sent, _INPUT, "prompt_tokens_details/"))
+    if made and not (len(made) == 1 and "reasoning_tokens" in made):
+        _decode_made(made, usage)
+    return usage
+
+
+def _decode_made(made: JsonObject, usage: ir.Usage) -> None:
+    """Read what the completion's details say beside reasoning."""
+    usage.accepted_prediction = made.get("accepted_prediction_tokens")
+    usage.rejected_prediction = made.get("rejected_prediction_tokens")
+    usage.output_modality = _decode_modality(made)
+    usage.extra = joined(usage.extra, rest(made, _OUTPUT, "completion_tokens_details/"))
+
+
+def _decode_aliases(raw: JsonObject, usage: ir.Usage) -> JsonObject:
+    """Read the counts that stand under other names; return those that say something else."""
     counts = {
         "prompt_tokens": raw.get("prompt_tokens"),
         "completion_tokens": raw.get("completion_tokens"),
-        "cached_tokens": sent.get("cached_tokens"),
-        "cache_write_tokens": sent.get("cache_write_tokens"),
+        "cached_tokens": usage.cache_read,
+        "cache_write_tokens": usage.cache_write,
     }
     leftover = _take_aliases(raw, counts)
     missed = raw.get("prompt_cache_miss_tokens")
     if missed is not None and missed != (counts["prompt_tokens"] or 0) - (counts["cached_tokens"] or 0):
         leftover["prompt_cache_miss_tokens"] = missed
-    return ir.Usage(
-        input=counts["prompt_tokens"] or 0,
-        output=counts["completion_tokens"] or 0,
-        total=raw.get("total_tokens"),
-        cache_read=counts["cached_tokens"],
-        cache_write=counts["cache_write_tokens"],
-        reasoning=made.get("reasoning_tokens"),
-        accepted_prediction=made.get("accepted_prediction_tokens"),
-        rejected_prediction=made.get("rejected_prediction_tokens"),
-        input_modality=_decode_modality(sent),
-        output_modality=_decode_modality(made),
-        src=src,
-        extra=joined(
-            rest(raw, _USAGE),
-            leftover,
-            rest(sent, _INPUT, "prompt_tokens_details/"),
-            rest(made, _OUTPUT, "completion_tokens_details/"),
-        ),
-    )
+    usage.input, usage.output = counts["prompt_tokens"] or 0, counts["completion_tokens"] or 0
+    usage.cache_read, usage.cache_write = counts["cached_tokens"], counts["cache_write_tokens"]
+    return leftover
 
 
 def _take_aliases(raw: JsonObject, counts: dict[str, int | None]) -> JsonObject:

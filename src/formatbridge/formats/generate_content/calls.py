@@ -24,16 +24,17 @@ _EXACT = 2**53
 def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
     """Read one tool call."""
     call = raw["functionCall"]
-    given, name, arguments = call.get("id"), call.get("name") or "", call.get("args")
+    given, name, arguments = call.get("id"), call.get("name"), call.get("args")
     call_id = given or calls.make_id(src)
-    calls.note(call_id, name)
-    made = ir.ToolCall(call_id, name, arguments or {}, src)
+    calls.note(call_id, name or "")
+    made = ir.ToolCall(call_id, name or "", arguments or {}, src)
+    if given and name and arguments is not None and len(call) == 3 and len(raw) == 1:  # these are all the keys there are
+        return made
     if not given:
         made.id_made = True
     if "thoughtSignature" in raw:
         made.signature = decode_signature(raw, src)
-    if len(raw) > 1 or len(call) > 3 or not (given and name and arguments is not None):  # else these are all there is
-        made.extra = joined(rest(raw, _CALL_PART), rest(call, _CALL, "functionCall/"))
+    made.extra = joined(rest(raw, _CALL_PART), rest(call, _CALL, "functionCall/"))
     return made
 
 
@@ -67,19 +68,21 @@ def _read_exactly(text: str) -> JsonObject | None:
         return None
     if type(value) is not dict or "\\" in text:
         return None
-    quotes, pending = 0, [value]
-    for node in pending:  # which grows on the way
-        if type(node) is dict:
-            quotes += 2 * len(node)
-            node = node.values()
-        for item in node:
-            kind = type(item)
-            if kind is str:
-                quotes += 2
-            elif kind is dict or kind is list:
-                pending.append(item)
-            elif kind is float or (kind is int and not -_EXACT <= item <= _EXACT):  # a float may have been too large for one
+    quotes, pending = 2 * len(value), [*value.values()]
+    for item in pending:  # which grows on the way
+        kind = type(item)
+        if kind is str:
+            quotes += 2
+        elif kind is int:
+            if not -_EXACT <= item <= _EXACT:
                 return None
+        elif kind is list:
+            pending += item
+        elif kind is dict:
+            quotes += 2 * len(item)
+            pending += item.values()
+        elif kind is float:  # which may have been too large for one
+            return None
     return value if text.count('"') == quotes else None
 
 

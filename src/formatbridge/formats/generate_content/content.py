@@ -39,9 +39,12 @@ def decode_message(raw: JsonObject, index: int, calls: Calls) -> ir.Message:
     """Read one turn of the contents; without a role it is the user's."""
     src = f"/contents/{index}"
     given, items = raw.get("role"), raw.get("parts")
-    parts = decode_parts(items, src, calls) if items else []
+    if items and len(items) == 1 and len(items[0]) == 1 and items[0].get("text") is not None:  # the usual turn: one text, else nothing
+        parts: list[ir.Part] = [ir.Text(items[0]["text"], f"{src}/parts/0")]
+    else:
+        parts = decode_parts(items, src, calls)
     role = _ROLES.get(given, "user")
-    if role == "user" and parts and type(parts[0]) is ir.ToolResult and _is_results(parts):
+    if role == "user" and parts and type(parts[0]) is ir.ToolResult and (len(parts) == 1 or _is_results(parts)):
         role = "tool"
     if len(raw) == 2 and items and given:  # both keys are there, so there is no third
         return ir.Message(role, parts, src)
@@ -57,7 +60,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
     if type(first) is ir.Text and len(given) == 1 and first.text and is_plain(first):  # the usual turn, of one text and nothing else
         contents.append({"role": role, "parts": [{"text": first.text}]})
         return
-    joins = type(first) is ir.ToolResult and bool(contents) and _is_results(given) and _holds_results(contents[-1]["parts"])
+    joins = type(first) is ir.ToolResult and bool(contents) and _holds_results(contents[-1]["parts"]) and _is_results(given)
     parts: list[JsonObject] = contents[-1]["parts"] if joins else []
     before = len(parts)
     encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", turn, losses)
@@ -69,9 +72,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
 
 
 def _is_results(parts: list[ir.Part]) -> bool:
-    if not parts or type(parts[0]) is not ir.ToolResult:
-        return False
-    return len(parts) == 1 or all(type(part) is ir.ToolResult for part in parts)
+    return all(type(part) is ir.ToolResult for part in parts)
 
 
 def _holds_results(parts: list[JsonObject]) -> bool:
@@ -122,6 +123,9 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
         if type(part) is ir.ToolCall and not waiting:
             made.append(encode_call(part, losses, carry=turn.carries))
             continue
+        if type(part) is ir.ToolResult and not waiting:
+            made.append(encode_result(part, f"{at}/{len(made)}", turn, losses))
+            continue
         if type(part) is ir.Reasoning and _belongs_to_next(part):
             waiting += _encode_lone_token(part, turn, losses)
             continue
@@ -158,14 +162,14 @@ def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[Json
             return [encode_call(part, losses, carry=turn.carries)]
         case ir.ToolResult():
             return [encode_result(part, at, turn, losses)]
+        case ir.Reasoning():
+            made = encode_reasoning(part, losses, carry=turn.carries)
         case ir.Text():
             if not turn.is_answer:
                 _note_history(part, losses)
             made = encode_text(part, losses, carry=turn.carries)
         case ir.Media():
             return _encode_media(part, at, turn, losses)
-        case ir.Reasoning():
-            made = encode_reasoning(part, losses, carry=turn.carries)
         case ir.Refusal():
             made = _encode_refusal(part, turn, losses)
         case ir.Opaque() | ir.Hosted():
@@ -219,7 +223,10 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     name, given, response = result.get("name"), result.get("id"), result.get("response")
     call_id = calls.answer(given, name or "")
     made = ir.ToolResult(call_id or calls.make_id(src), [], src, name or None)
-    if response is not None:
+    output = response.get("output") if response and len(response) == 1 else None
+    if type(output) is str:
+        made.content.append(ir.Text(output, f"{src}/functionResponse/response/output"))
+    elif response is not None:
         made.content.append(_decode_response(response, f"{src}/functionResponse/response"))
         if "error" in response and len(response) == 1:
             made.is_error = True
@@ -256,10 +263,15 @@ def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) ->
     name = result.name or turn.name_of(result.call_id)
     if name is None:
         name = losses.changed(result, "", _name_from(result.call_id), "orphan", severity="impossible")
-    words, media = _encode_result_content(result.content, at, losses)
-    text = words[0] if len(words) == 1 else "\n".join(words)
-    if len(words) > 1:
-        losses.changed(result, "content", text, "flattened", severity="info")
+    first = result.content[0] if len(result.content) == 1 else None
+    media: list[JsonObject] | None = None
+    if type(first) is ir.Text and is_plain(first):  # nothing can be lost with it
+        text = first.text
+    else:
+        words, media = _encode_result_content(result.content, at, losses)
+        text = "\n".join(words)
+        if len(words) > 1:
+            losses.changed(result, "content", text, "flattened", severity="info")
     body: JsonObject = {"id": result.call_id, "name": name, "response": {"error" if result.is_error else "output": text}}
     if media:
         body["parts"] = media
@@ -274,8 +286,6 @@ def _name_from(call_id: str) -> str:
 
 
 def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
-    if len(parts) == 1 and type(parts[0]) is ir.Text and is_plain(parts[0]):  # nothing can be lost with it
-        return [parts[0].text], []
     words: list[str] = []
     media: list[JsonObject] = []
     for part in parts:

@@ -68,7 +68,7 @@ _UPGRADED = frozenset({"stop", "other", "error"})
 def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
     """Read why a candidate ended. What it holds beats what it says: with calls it ended for calls, unless it was cut or blocked."""
     given = raw.get("finishReason")
-    word = word_of(given, _NUMBERED)
+    word = given if given in FINISH else word_of(given, _NUMBERED)
     reason: ir.FinishReason = FINISH.get(word, "other") if word else "stop"
     if reason in _UPGRADED and ir.ToolCall in map(type, parts):
         reason = "tool_calls"

@@ -136,24 +136,13 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     choice = encode_tool_choice(request.tool_choice, losses) if request.tool_choice else None
     if choice:
         body["toolConfig"] = {"functionCallingConfig": choice}
-    config = _encode_settings(request, losses) if request.settings else {}
-    if request.reasoning:
-        config |= encode_reasoning_config(request.reasoning, losses)
-    if request.output_format:
-        config |= encode_format(request.output_format, losses)
-    if request.tools or "modalities" in request.settings:
-        config |= encode_modalities(request, losses)
-    if request.audio:
-        config |= encode_audio(request.audio, losses)
-    if request.image:
-        config |= encode_image(request.image, losses)
+    config = _encode_config(request, losses)
     if config:
         body["generationConfig"] = config
-    if request.settings.get("metadata"):
-        body["labels"] = request.settings["metadata"]
-    if "tier" in request.settings:
-        body |= _encode_tier(request, losses)
-    return body
+    settings = request.settings
+    if settings.get("metadata"):
+        body["labels"] = settings["metadata"]
+    return body | _encode_tier(request, losses) if "tier" in settings else body
 
 
 # Messages.
@@ -179,7 +168,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
                 losses.dropped(message, "effort", severity="impossible")
             if not message.parts:
                 continue
-        if message.role == "system" or message.role == "developer":
+        if message.role in ("system", "developer"):
             _encode_instruction(message, instructions, turn, losses)
             if not leading:
                 losses.changed(message, "", None, "moved")
@@ -243,6 +232,22 @@ def _decode_settings(body: JsonObject, config: JsonObject) -> tuple[ir.Settings,
         elif tier not in ("", "unspecified"):
             leftover = {"serviceTier": body["serviceTier"]}
     return settings, leftover  # type: ignore[return-value]  # built key by key
+
+
+def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
+    """Write ``generationConfig``."""
+    config = _encode_settings(request, losses) if request.settings else {}
+    if request.reasoning:
+        config |= encode_reasoning_config(request.reasoning, losses)
+    if request.output_format:
+        config |= encode_format(request.output_format, losses)
+    if request.tools or "modalities" in request.settings:
+        config |= encode_modalities(request, losses)
+    if request.audio:
+        config |= encode_audio(request.audio, losses)
+    if request.image:
+        config |= encode_image(request.image, losses)
+    return config
 
 
 def _encode_settings(request: ir.Request, losses: Ledger) -> JsonObject:

@@ -62,7 +62,8 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write usage; details that the source did not give are not invented."""
     if usage.extra:
         losses.extras(usage)
-    drop_counts(usage, _UNCOUNTED, losses)
+    if usage.cache_write_ttl or usage.accepted_prediction or usage.rejected_prediction or usage.server_tools:
+        drop_counts(usage, _UNCOUNTED, losses)
     if usage.cache_write:
         losses.changed(usage, "cache_write", None, "accounting", severity="info")
     if usage.reasoning and usage.reasoning > usage.output:

@@ -169,7 +169,7 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Read what a tool answered."""
     content, place = raw.get("content"), f"{src}/content"
-    parts = [ir.Text(content, place)] if isinstance(content, str) else decode_content(content, place)
+    parts: list[ir.Part] = [ir.Text(content, place)] if isinstance(content, str) else decode_content(content, place)
     result = ir.ToolResult(raw["tool_use_id"], parts, src)
     if len(raw) > 3 or content is None:  # of three members with a content, the others are its type and its call
         result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), rest(raw, _RESULT)

@@ -41,9 +41,8 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
 
 def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     """Write the tools of a request: ``tools`` and ``mcp_servers``, each where there is any."""
-    if all([type(tool) is ir.FunctionTool for tool in tools]):  # a list, for most requests have nothing else
-        return {"tools": [encode_function(tool, False, losses) for tool in tools]} if tools else {}
-    has_code = any(isinstance(tool, ir.HostedTool) and tool.family == "code" for tool in tools)
+    others = [tool for tool in tools if type(tool) is not ir.FunctionTool]  # most requests have none
+    has_code = any(isinstance(tool, ir.HostedTool) and tool.family == "code" for tool in others)
     made: list[JsonObject] = []
     servers: list[JsonObject] = []
     for tool in tools:
@@ -71,10 +70,10 @@ def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> Js
         losses.extras(tool)
     if tool.output_schema is not None:
         losses.dropped(tool, "output_schema")
+    schema = tool.parameters
     made: JsonObject = {"name": tool.name}
     if tool.description is not None:
         made["description"] = tool.description
-    schema = tool.parameters
     made["input_schema"] = schema if schema and "type" in schema and not tool.strict else _encode_parameters(tool, losses)
     if tool.strict:
         made["strict"] = True

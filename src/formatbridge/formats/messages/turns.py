@@ -47,7 +47,7 @@ class TurnEncoder:
             role = message.role
             if role == "assistant":
                 self._add_answer(message)
-            elif role == "user" or role == "tool":  # noqa: PLR1714
+            elif role in ("user", "tool"):
                 self._add_user(message)
             else:
                 self._add_instruction(message)
