@@ -67,7 +67,7 @@ def losses() -> str:
     """Write ``losses.md``: every code with its reason."""
     lines = [
         "# Losses\n" + _HEAD,
-        "A loss has a `path` (a JSON pointer into the source body), a `kind` (`dropped` or `changed`), a `severity`, a stable `code` and the",
+        "A loss has a `path` (a JSON pointer into the source body), a `kind` (`dropped` or `changed`), a `severity`, a stable `code`, the",
         "reason `why`, `before` and, where something else stands in the target, `after`.\n",
         _row("severity", "meaning"),
         _row("---", "---"),
@@ -75,13 +75,14 @@ def losses() -> str:
         _row("`lossy`", "the output may differ"),
         _row("`impossible`", "the payload no longer means the same"),
         "",
-        "Neutral values (equal to what the target does anyway) and other spellings of the same meaning are no losses. A container is named only",
-        "where all of it is gone. `Options(raise_on=...)` raises `LossyConversionError` from a severity up.\n",
+        "Neutral values (equal to what the target does anyway) and other spellings of the same meaning are no losses. A container is",
+        "named only where all of it is gone. `Options(raise_on=...)` raises `LossyConversionError` from a severity up.\n",
         _row("code", "why"),
         _row("---", "---"),
         *(_row(f"`{code}`", why) for code, why in REASONS.items()),
         "",
-        "An addition is no loss: it has the `path` in the target body, the `value` that the target demands and the source lacks, and `why`.",
+        "An addition is no loss: it has the `path` in the target body, the `value` that the target demands and the source lacks,",
+        "and `why`.",
         "",
     ]
     return "\n".join(lines)

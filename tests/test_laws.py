@@ -31,6 +31,7 @@ def _samples(format: str, kind: str) -> tuple[Sample, ...]:
 
 ONE_VALUE = {
     "request-settings_prewarm-messages": "no answer at all (max_tokens 0) cannot be said there; any other limit can",
+    "response-reasoning_carried-generate_content": "the tag of a carried token says again that its part is a thought",
     "request-tool_choice_hosted-messages": "a server's tool cannot be forced there; any other name is a function's",
 }
 """Fixtures whose loss is true of the value that they have, and of no other; the report is about the value."""

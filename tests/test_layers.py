@@ -13,6 +13,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("ir", "errors"),
     ("options",),
     ("losses",),
+    ("streaming",),
     ("formats",),
     ("convert", "detect"),
     ("matrix",),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
@@ -28,33 +27,32 @@ KINDS: dict[str, Kind] = {name: kind for kind, name in _MODELS.items()}
 class Converted:
     """A body in the target format, and what it cost to get it there.
 
-    ``body`` is ready for JSON. Equal keys in JSON text, of which only the last counts, are looked for when the report is first read
-    (or at once where ``Options(raise_on=...)`` is set): whoever does not ask does not pay.
+    ``body`` is ready for JSON. The report is worked out, and equal keys in JSON text, of which only the last counts, are looked for,
+    when it is first read (or at once where ``Options(raise_on=...)`` is set): whoever does not ask does not pay.
     """
 
-    __slots__ = ("_losses", "_unread", "additions", "body", "kind", "source", "target")
+    __slots__ = ("_report", "body", "kind", "source", "target")
 
     def __init__(self, body: JsonObject, report: Report, source: ir.Format, target: ir.Format, kind: Kind) -> None:
         #: The payload in the target format.
         self.body = body
-        #: Values that the target demanded and the source lacked.
-        self.additions: tuple[Addition, ...] = report.additions
         #: The format that the body came in.
         self.source = source
         #: The format that it is in now.
         self.target = target
         #: ``request``, ``response``, ``error`` or ``models``.
         self.kind: Kind = kind
-        self._losses = report.losses
-        self._unread = report.unread
+        self._report = report
 
     @property
     def losses(self) -> tuple[Loss, ...]:
         """What the target could not hold as it was."""
-        if self._unread is not None:
-            self._losses += tuple(repeated_key_losses(self._unread))
-            self._unread = None
-        return self._losses
+        return self._report.losses
+
+    @property
+    def additions(self) -> tuple[Addition, ...]:
+        """Values that the target demanded and the source lacked."""
+        return self._report.additions
 
     def json(self) -> bytes:
         """Write the body as JSON in UTF-8, without spaces."""
@@ -101,13 +99,30 @@ class ConvertedError(Converted):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
 class Report:
-    """The books of one conversion; ``unread`` is JSON text that may still hold equal keys."""
+    """The books of one conversion, read when somebody asks; ``text`` is JSON text that may hold equal keys."""
 
-    losses: tuple[Loss, ...]
-    additions: tuple[Addition, ...]
-    unread: bytes | bytearray | str | None = None
+    __slots__ = ("_ledger", "_losses", "_text")
+
+    def __init__(self, ledger: Ledger, text: bytes | bytearray | str | None = None) -> None:
+        self._ledger = ledger
+        self._text = text
+        self._losses: tuple[Loss, ...] | None = None
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the target could not hold as it was."""
+        if self._losses is None:
+            self._losses = self._ledger.losses
+            if self._text is not None:
+                self._losses += tuple(repeated_key_losses(self._text))
+                self._text = None
+        return self._losses
+
+    @property
+    def additions(self) -> tuple[Addition, ...]:
+        """Values that the target demanded and the source lacked."""
+        return self._ledger.additions
 
 
 def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
@@ -169,17 +184,13 @@ def source_of(body: Any, source: str | None) -> ir.Format:
 
 def finished(losses: Ledger, options: Options, body: Any) -> Report:
     """Close the books; raise ``LossyConversionError`` where the options forbid what was lost."""
-    found = losses.losses
-    text = body if isinstance(body, bytes | bytearray | str) else None
-    if options.raise_on is None:
-        return Report(found, losses.additions, text)
-    if text is not None:
-        found += tuple(repeated_key_losses(text))
-    floor = SEVERITIES.index(options.raise_on)
-    grave = [loss for loss in found if SEVERITIES.index(loss.severity) >= floor]
-    if grave:
-        raise LossyConversionError(grave)
-    return Report(found, losses.additions)
+    report = Report(losses, body if isinstance(body, bytes | bytearray | str) else None)
+    if options.raise_on is not None:
+        floor = SEVERITIES.index(options.raise_on)
+        grave = [loss for loss in report.losses if SEVERITIES.index(loss.severity) >= floor]
+        if grave:
+            raise LossyConversionError(grave)
+    return report
 
 
 def convert_request(

@@ -4,7 +4,12 @@ FormatBridgeError
 ├─ UnknownFormatError      a format name that nobody here knows
 ├─ InvalidPayloadError     a body that is not of its format; also a ValueError
 ├─ LossyConversionError    a conversion lost more than ``Options(raise_on=...)`` allows
-└─ ConfigurationError      options that contradict themselves; also a ValueError
+├─ ConfigurationError      options that contradict themselves; also a ValueError
+└─ StreamError             a stream that did not come to its end
+   ├─ TruncatedStreamError the bytes ended before the stream did
+   ├─ StreamDecodeError    an event that is not of its format
+   ├─ EventTooLargeError   an event longer than the reader's limit
+   └─ StreamFailedError    the other side sent an error event
 """
 
 from __future__ import annotations
@@ -13,9 +18,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from formatbridge import ir
+    from formatbridge.convert import Converted
     from formatbridge.losses import Loss
 
 _LONGEST_TEXT = 2048
+_LONGEST_SNIPPET = 200
 _SHOWN = 5
 
 
@@ -76,3 +84,50 @@ class LossyConversionError(FormatBridgeError):
 
 class ConfigurationError(FormatBridgeError, ValueError):
     """Options that do not exist or contradict each other."""
+
+
+class StreamError(FormatBridgeError):
+    """A stream that did not come to its end. What it brought until then was handed out and stays true."""
+
+    def __init__(self, text: str, *, partial: Converted | None = None) -> None:
+        super().__init__(text)
+        #: The answer so far, in the target format; None where nobody collects it, as in a reader of bytes.
+        self.partial = partial
+
+
+class TruncatedStreamError(StreamError):
+    """The bytes ended before the stream did: the connection broke, or the other side gave up without a word."""
+
+    def __init__(self, expected: str, *, partial: Converted | None = None, tail: bytes = b"") -> None:
+        super().__init__(f"the bytes ended before the stream did, expected {expected}", partial=partial)
+        #: What tells the reader of the target so: an error event in its format. Empty where there is no target.
+        self.tail = tail
+
+
+class StreamDecodeError(StreamError):
+    """An event that is not of its format."""
+
+    def __init__(self, message: str, *, offset: int, snippet: bytes, partial: Converted | None = None) -> None:
+        super().__init__(f"event at byte {offset} of the stream {message}", partial=partial)
+        #: Where the event's data begins in the stream, in bytes from 0.
+        self.offset = offset
+        #: How its data begins, at most 200 bytes.
+        self.snippet = bytes(snippet[:_LONGEST_SNIPPET])
+
+
+class EventTooLargeError(StreamError):
+    """An event, or a line that never ends, longer than the reader allows. No more of it was kept."""
+
+    def __init__(self, limit: int, *, partial: Converted | None = None) -> None:
+        super().__init__(f"an event is longer than {limit} bytes, the limit", partial=partial)
+        #: The most bytes that an event may have.
+        self.limit = limit
+
+
+class StreamFailedError(StreamError):
+    """The other side sent an error event."""
+
+    def __init__(self, error: ir.Error, *, partial: Converted | None = None) -> None:
+        super().__init__(f"the other side failed, {error.kind}: {error.message}", partial=partial)
+        #: What it said.
+        self.error = error

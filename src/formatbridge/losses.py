@@ -7,7 +7,7 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -113,6 +113,9 @@ _INDEX = re.compile(r"(?<=[./])\d+(?=/|$)")
 ITSELF = "//"
 """The key in ``extra`` that means the node itself, of which nothing is modelled; no pointer of a field looks like it."""
 
+_Note = tuple[Literal["dropped", "changed", "extras"], Any, str, JsonValue, str, Severity]
+"""A note as it was made: what happened, the node, the field, the value that stands there now, code and severity."""
+
 _UNKNOWN = Own(code="unknown_field")
 _ABSENT = object()
 
@@ -122,56 +125,74 @@ class Ledger:
 
     ``dropped``, ``changed`` and ``added`` return the value to use. Of two notes on one pointer the
     graver one stays.
+
+    A note is kept as it was made, and its pointer is worked out when the losses are read: most callers never do. So neither the body
+    nor a node that was noted may change in between.
     """
 
-    __slots__ = ("_additions", "_body", "_losses", "_spelling")
+    __slots__ = ("_additions", "_body", "_losses", "_notes", "_spelling")
 
     def __init__(self, body: JsonValue, spelling: Spelling) -> None:
         self._body = body
         self._spelling = spelling
+        self._notes: list[_Note] = []
         self._losses: dict[str, Loss] = {}
-        self._additions: dict[str, Addition] = {}
+        self._additions: dict[str, tuple[JsonValue, str]] = {}
 
     @property
     def losses(self) -> tuple[Loss, ...]:
         """The losses so far, without those below a container that is gone as a whole."""
+        notes, self._notes = self._notes, []
+        for kind, node, name, after, code, severity in notes:
+            if kind == "extras":
+                self._settle_extras(node)
+            elif kind == "dropped":
+                self._settle_dropped(node, name, code, severity)
+            else:
+                path, before = self._find(node, name)
+                self._keep(Loss(path, "changed", severity, code, REASONS[code], before, after))
         gone = {path for path, loss in self._losses.items() if loss.kind == "dropped"}
         return tuple(loss for path, loss in self._losses.items() if not _is_below(path, gone))
 
     @property
     def additions(self) -> tuple[Addition, ...]:
         """The additions so far."""
-        return tuple(self._additions.values())
+        return tuple(Addition(path, value, why) for path, (value, why) in self._additions.items())
 
     def dropped(self, node: Any, name: str = "", code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
         """Note that a field of a node is gone; without ``name``, the whole node.
 
         A field that stands nowhere of its own in the source changes the node, which is still there.
         """
-        path, before = self._find(node, name)
-        is_whole = not name or path != self._resolve(node.src)[0] or isinstance(before, str)
-        is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._spelling.shared
-        self._note(Loss(path, "dropped" if is_whole else "changed", severity, code, REASONS[code], before))
-        aside: str | None = getattr(node, "aside", None)
-        if aside and not name:
-            path, before = self._resolve(aside)
-            self._note(Loss(path, "dropped", severity, code, REASONS[code], before))
+        self._notes.append(("dropped", node, name, None, code, severity))
 
     def changed(
         self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity = "lossy"
     ) -> JsonValue:
         """Note that a field of a node becomes ``after`` and return that."""
-        path, before = self._find(node, name)
-        self._note(Loss(path, "changed", severity, code, REASONS[code], before, after))
+        self._notes.append(("changed", node, name, after, code, severity))
         return after
 
     def added(self, path: str, value: JsonValue, why: str) -> JsonValue:
         """Note that the target demands ``value`` at ``path`` (a pointer into the target) and return it."""
-        self._additions.setdefault(path, Addition(path, value, why))
+        self._additions.setdefault(path, (value, why))
         return value
 
     def extras(self, node: Any) -> None:
         """Note every field of a node that only its own format has, as grave as that format says. Neutral values are none."""
+        self._notes.append(("extras", node, "", None, "", "info"))
+
+    def _settle_dropped(self, node: Any, name: str, code: str, severity: Severity) -> None:
+        path, before = self._find(node, name)
+        is_whole = not name or path != self._resolve(node.src)[0] or isinstance(before, str)
+        is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._spelling.shared
+        self._keep(Loss(path, "dropped" if is_whole else "changed", severity, code, REASONS[code], before))
+        aside: str | None = getattr(node, "aside", None)
+        if aside and not name:
+            path, before = self._resolve(aside)
+            self._keep(Loss(path, "dropped", severity, code, REASONS[code], before))
+
+    def _settle_extras(self, node: Any) -> None:
         kind = type(node).__name__
         for pointer, value in node.extra.items():
             own = self._own(f"{kind}.{pointer}")
@@ -182,19 +203,14 @@ class Ledger:
                 place = node.src
             path, before = resolve(self._body, place, snake_case=self._spelling.snake_case)
             before = value if before is _ABSENT else before
-            self._note(Loss(path, own.kind, own.severity, own.code, REASONS[own.code], before))
+            self._keep(Loss(path, own.kind, own.severity, own.code, REASONS[own.code], before))
 
     def _own(self, name: str) -> Own:
         """Return what the loss of a field means; a row may have a star for any index."""
         own = self._spelling.own.get(name)
         return own or self._spelling.own.get(_INDEX.sub("*", name), _UNKNOWN)
 
-    def note(self, losses: Iterable[Loss]) -> None:
-        """Take over losses that were found before the encoder ran."""
-        for loss in losses:
-            self._note(loss)
-
-    def _note(self, loss: Loss) -> None:
+    def _keep(self, loss: Loss) -> None:
         known = self._losses.get(loss.path)
         if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(loss.severity):
             self._losses[loss.path] = loss

@@ -67,6 +67,12 @@ def _answer(*parts: ir.Part, **fields: Any) -> ir.Response:
     return ir.Response(format="chat_completions", id="r1", model="m", choices=fields.pop("choices", [choice]), **fields)
 
 
+def _usage(name: str) -> ir.Usage:
+    usage = ir.Usage(input=9, output=9, total=18)
+    setattr(usage, name, 5)
+    return usage
+
+
 def _token(home: ir.Format, kind: ir.SignatureKind) -> ir.Signature:
     return ir.Signature(home=home, kind=kind, token="c2ln")
 
@@ -129,7 +135,7 @@ _TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
         "MCP server": lambda: _request(tools=[ir.McpServer(label="s", url="https://example.com/mcp", approval="never")]),
     },
     "Tool choice": {
-        mode: lambda mode=mode: _request(  # type: ignore[misc]  # mypy does not see the bound default
+        mode: lambda mode=mode: _request(
             tools=[ir.FunctionTool("f", "d", _SCHEMA, False)], tool_choice=ir.ToolChoice(mode=mode, names=["f"])
         )
         for mode in ("auto", "none", "required", "named", "allowed", "validated")
@@ -182,7 +188,7 @@ _TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
         for reason in ("stop", "stop_sequence", "length", "context_length", "content_filter", "pause", "compaction", "error", "other")
     },
     "Usage": {
-        name: lambda name=name: _answer(usage=ir.Usage(input=9, output=9, total=18, **{name: 5}))  # type: ignore[misc]
+        name: lambda name=name: _answer(usage=_usage(name))  # type: ignore[misc]  # mypy does not see the bound default
         for name in ("cache_read", "cache_write", "reasoning", "tool_prompt", "accepted_prediction")
     },
 }  # fmt: skip

@@ -47,7 +47,7 @@ def parse_object(text: str) -> tuple[JsonObject | None, bool]:
         if _PLAIN.issuperset(map(type, value.values())) and text.count(":") == len(value):
             return value, False  # one colon for each key: none can have stood twice; and no number that could be infinite
         written = to_json(value)
-        if written.count(b'"') == text.count('"') and b"Infinity" not in written and b"NaN" not in written:
+        if written.count(b'"') == text.count('"') and written.find(b"Infinity") < 0 and b"NaN" not in written:
             return value, False
         return _parse_carefully(text)
     except (ValueError, TypeError):

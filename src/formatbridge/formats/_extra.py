@@ -9,7 +9,7 @@ from formatbridge.losses import escape
 JsonObject = dict[str, Any]
 
 
-def rest(raw: JsonObject, known: frozenset[str], at: str = "") -> JsonObject | None:
+def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> JsonObject | None:
     """Return the members of an object that are not known, by pointer relative to the node; None where there are none.
 
     ``at`` is the pointer of the object relative to its node, with a closing slash: ``image_url/``.

@@ -10,7 +10,8 @@ def encode_id(given: str | None, prefix: str) -> str | None:
     if not given:
         return None
     for known in _PREFIXES:
-        inner = given[len(known) :] if given.startswith(known) else ""
-        if inner.startswith(_PREFIXES) and inner.startswith(prefix):
-            return inner
+        if given.startswith(known):
+            inner = given[len(known) :]
+            if inner.startswith(_PREFIXES) and inner.startswith(prefix):
+                return inner
     return given if given.startswith(prefix) else f"{prefix}{given}"

@@ -79,16 +79,17 @@ def _expected(item: Any) -> str:
     return str(item["msg"]).removeprefix("Input should be ")
 
 
-def _pointer(location: tuple[int | str, ...], body: Any) -> tuple[str, Any]:
+def _pointer(location: tuple[Any, ...], body: Any) -> tuple[str, Any]:
     """Follow a validator's location through the body, leaving out the steps that name a union member."""
     pointer, value = "", body
-    step: Any
     for step in location:
-        if (isinstance(value, dict) and isinstance(step, str) and step in value) or (
-            isinstance(value, list) and isinstance(step, int) and step < len(value)
-        ):
+        if _has(value, step):
             value = value[step]
-        else:
-            continue
-        pointer += f"/{escape(str(step))}"
+            pointer += f"/{escape(str(step))}"
     return pointer, value
+
+
+def _has(value: Any, step: Any) -> bool:
+    if isinstance(value, dict):
+        return step in value
+    return isinstance(value, list) and isinstance(step, int) and step < len(value)

@@ -23,14 +23,17 @@ def effort_of(budget: int) -> ir.Effort:
 
 def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | None:
     """Write the configuration as one word of effort, for formats that have no budget; None: nothing was asked."""
+    if config.mode == "off":  # whatever else is asked
+        for name in ("effort", "budget"):
+            if getattr(config, name) not in (None, "none"):
+                losses.dropped(config, name, "excluded")
+        return "none"
     if config.effort is not None:
         if config.budget is not None:
             losses.dropped(config, "budget", "excluded")
         return config.effort
     made: ir.Effort | None = None
-    if config.mode == "off":
-        made = "none"
-    elif config.mode == "between_tools":
+    if config.mode == "between_tools":
         made = "none"
         losses.changed(config, "mode", made)
     elif config.budget is not None:

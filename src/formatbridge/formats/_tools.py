@@ -86,13 +86,12 @@ def _fits(request: ir.Request, rules: ToolRules) -> bool:
             seen.add(name)
         elif kind is ir.Namespace or kind is ir.CustomTool:
             return False
-    return all(
-        _part_fits(part, rules, seen)
-        for message in request.messages
-        if message.role != "system"
-        for part in message.parts
-        if type(part) is ir.ToolCall or type(part) is ir.ToolResult
-    )
+    for message in request.messages:
+        for part in message.parts:
+            what = type(part)
+            if (what is ir.ToolCall or what is ir.ToolResult) and not _part_fits(part, rules, seen):  # type: ignore[arg-type]
+                return False
+    return True
 
 
 def _part_fits(part: ir.ToolCall | ir.ToolResult, rules: ToolRules, declared: set[str]) -> bool:

@@ -99,15 +99,15 @@ class Media:
     extra: JsonObject | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Reasoning:
     """What the model thought. No text and a signature: redacted or encrypted reasoning. ``summary``: a digest, not the thought itself."""
 
     text: str = ""
-    summary: bool = False
-    signature: Signature | None = None
-    id: str | None = None
     src: str = ""
+    signature: Signature | None = None
+    summary: bool = False
+    id: str | None = None
     extra: JsonObject | None = None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 from typing_extensions import TypedDict
 
@@ -126,7 +126,7 @@ class Settings(TypedDict, total=False):
     usage_in_stream: bool
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Request:
     """Everything a caller asks of a model, in no format's spelling.
 
@@ -143,6 +143,6 @@ class Request:
     output_format: OutputFormat | None = None
     audio: AudioOutput | None = None
     image: ImageOutput | None = None
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = field(default_factory=cast("type[Settings]", dict))  # a typed dict of its own would cost more to make
     src: str = ""
     extra: JsonObject | None = None

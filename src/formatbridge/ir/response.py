@@ -44,7 +44,7 @@ class Usage:
     server_tools: dict[str, int] | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Finish:
     """Why an answer ended. ``raw`` is the source's own word; ``message`` its explanation, ``category`` its class of refusal.
 
@@ -54,11 +54,11 @@ class Finish:
     reason: FinishReason
     raw: str | int | None = None
     finer: bool = False
+    src: str = ""
+    extra: JsonObject | None = None
     message: str | None = None
     stop_sequence: str | None = None
     category: str | None = None
-    src: str = ""
-    extra: JsonObject | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,17 +73,17 @@ class TokenLogprob:
     extra: JsonObject | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Choice:
     """One answer among ``n``."""
 
     parts: list[Part]
     finish: Finish | None = None
     index: int = 0
-    logprobs: list[TokenLogprob] | None = None
-    refusal_logprobs: list[TokenLogprob] | None = None
     src: str = ""
     extra: JsonObject | None = None
+    logprobs: list[TokenLogprob] | None = None
+    refusal_logprobs: list[TokenLogprob] | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -106,7 +106,7 @@ class Error:
     extra: JsonObject | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Response:
     """A whole answer. ``created`` in seconds since the epoch. ``error`` set: it failed on the way, ``choices`` is what came before."""
 
@@ -116,10 +116,10 @@ class Response:
     choices: list[Choice]
     created: float | None = None
     usage: Usage | None = None
+    extra: JsonObject | None = None
     error: Error | None = None
     settings: JsonObject = field(default_factory=dict)
     src: str = ""
-    extra: JsonObject | None = None
 
 
 @dataclass(slots=True, kw_only=True)

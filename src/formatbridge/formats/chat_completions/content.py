@@ -213,7 +213,7 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
 
 def note_call(call: ir.ToolCall, losses: Ledger) -> None:
     """Note what a call has besides its name and arguments."""
-    if not (call.item_id or call.namespace or call.extra or call.cache):
+    if not (call.item_id is not None or call.namespace is not None or call.extra or call.cache):
         return
     if call.item_id is not None:
         losses.dropped(call, "item_id", "diagnostic", severity="info")

@@ -77,7 +77,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     """Read a request."""
     calls: dict[str, str] = {}
     messages = [decode_message(raw, f"/messages/{index}", calls) for index, raw in enumerate(body["messages"])]
-    request = ir.Request(format="chat_completions", model=model or body.get("model"), stream=bool(stream), messages=messages)
+    request = ir.Request("chat_completions", model or body.get("model"), bool(stream), messages)
     if len(body) > 1 + ("model" in body):
         _decode_options(body, request, stream)
     return request

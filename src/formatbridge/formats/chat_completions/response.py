@@ -82,7 +82,7 @@ def _decode_choice(raw: JsonObject, position: int, answer_id: str) -> ir.Choice:
     if unread:
         choice.extra = {f"message/{pointer}": value for pointer, value in unread.items()}
     if raw.get("logprobs"):
-        _decode_logprobs(raw["logprobs"], choice)
+        decode_logprobs(raw["logprobs"], choice)
     if not _CHOICE.issuperset(raw):
         is_read = choice.finish is not None and choice.finish.stop_sequence is not None
         choice.extra = joined(choice.extra, rest(raw, _CHOICE | {"stop_reason"} if is_read else _CHOICE))
@@ -106,7 +106,8 @@ def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger
     return {"index": index, "message": message, "finish_reason": finish, "logprobs": logprobs}
 
 
-def _decode_logprobs(raw: JsonObject, choice: ir.Choice) -> None:
+def decode_logprobs(raw: JsonObject, choice: ir.Choice) -> None:
+    """Read the log probabilities of a choice."""
     at = f"{choice.src}/logprobs"
     for name in ("content", "refusal"):
         tokens = [_decode_token(token, f"{at}/{name}/{index}") for index, token in enumerate(raw.get(name) or ())]

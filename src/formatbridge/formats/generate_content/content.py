@@ -39,7 +39,7 @@ def decode_message(raw: JsonObject, index: int, calls: Calls) -> ir.Message:
     """Read one turn of the contents; without a role it is the user's."""
     src = f"/contents/{index}"
     given, items = raw.get("role"), raw.get("parts")
-    if items and len(items) == 1 and len(items[0]) == 1 and items[0].get("text") is not None:  # the usual turn: one text, else nothing
+    if items and len(items) == 1 and len(items[0]) == 1 and items[0].get("text") is not None:  # one text and nothing else
         parts: list[ir.Part] = [ir.Text(items[0]["text"], f"{src}/parts/0")]
     else:
         parts = decode_parts(items, src, calls)
@@ -57,7 +57,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
         losses.extras(message)
     role, given = "model" if message.role == "assistant" else "user", message.parts
     first = given[0] if given else None
-    if type(first) is ir.Text and len(given) == 1 and first.text and is_plain(first):  # the usual turn, of one text and nothing else
+    if type(first) is ir.Text and len(given) == 1 and first.text and is_plain(first):  # one text and nothing else
         contents.append({"role": role, "parts": [{"text": first.text}]})
         return
     joins = type(first) is ir.ToolResult and bool(contents) and _holds_results(contents[-1]["parts"]) and _is_results(given)
@@ -66,7 +66,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
     encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", turn, losses)
     if len(parts) == before:
         if not any(type(part) is not ir.Text or part.text for part in given):
-            losses.dropped(message, code="empty", severity="info")
+            losses.changed(message, "", None, "empty", severity="info")
     elif not joins:
         contents.append({"role": role, "parts": parts})
 

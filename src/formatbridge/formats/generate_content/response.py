@@ -40,7 +40,9 @@ def decode_response(body: JsonObject) -> ir.Response:
         feedback = {key: value for key, value in feedback.items() if key not in _FEEDBACK}
     extra = rest(body, _RESPONSE)
     if feedback or (time and created is None):
-        extra = joined(extra, rest(feedback, frozenset(), "promptFeedback/"), {"createTime": time} if time and created is None else None)
+        extra = joined(
+            extra, rest(feedback, frozenset(), "promptFeedback/"), {"createTime": time} if time and created is None else None
+        )
     return ir.Response(
         format="generate_content",
         id=given,
@@ -102,7 +104,9 @@ def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Optio
         losses.extras(choice)
     parts: list[JsonObject] = []
     kinds = set(map(type, choice.parts))
-    turn = Turn((), python_runs(choice.parts) if ir.Hosted in kinds else frozenset(), is_answer=True, carries=options.carry_reasoning)
+    turn = Turn(
+        (), python_runs(choice.parts) if ir.Hosted in kinds else frozenset(), is_answer=True, carries=options.carry_reasoning
+    )
     encode_parts(choice.parts, parts, f"/candidates/{place}/content/parts", turn, losses)
     made: JsonObject = {"content": {"role": "model", "parts": parts}}
     made |= encode_finish(choice.finish, ir.ToolCall in kinds, losses)

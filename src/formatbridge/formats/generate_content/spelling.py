@@ -195,4 +195,7 @@ OWN: dict[str, Own] = {
     },
 }  # fmt: skip
 
-SPELLING = Spelling(places=PLACES, own=OWN, snake_case=True)
+SHARED = frozenset({"ToolResult.is_error"})
+"""That a result is an error is said by the key of its text, which stays."""
+
+SPELLING = Spelling(places=PLACES, own=OWN, shared=SHARED, snake_case=True)

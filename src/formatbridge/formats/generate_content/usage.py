@@ -18,7 +18,11 @@ _COUNTS = frozenset({
 })  # fmt: skip
 _USAGE = _COUNTS | {"promptTokensDetails", "candidatesTokensDetails", "cacheTokensDetails"}
 _MODALITIES = ("MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "VIDEO", "AUDIO", "DOCUMENT")
-_SHARED = frozenset({"text", "image", "audio"})
+_SHARED = {
+    "promptTokensDetails": frozenset({"text", "image", "audio"}),
+    "candidatesTokensDetails": frozenset({"text", "audio"}),
+    "cacheTokensDetails": frozenset({"text", "image", "audio"}),
+}
 _UNCOUNTED = ("cache_write_ttl", "accepted_prediction", "rejected_prediction", "server_tools")
 
 
@@ -46,12 +50,12 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
 
 
 def _decode_modalities(raw: JsonObject, name: str, unread: JsonObject) -> dict[str, int] | None:
-    """Read tokens by modality. A second count of one is left unread, and so is what no other format counts: video and documents."""
+    """Read tokens by modality. A second count of one is left unread, and so is what no other format counts: video, say."""
     counts: dict[str, int] = {}
     for index, item in enumerate(raw.get(name) or ()):
         word = word_of(item.get("modality"), _MODALITIES).lower()
         unread |= rest(item, frozenset({"modality", "tokenCount"}), f"{name}/{index}/") or {}
-        if word in counts or word not in _SHARED:
+        if word in counts or word not in _SHARED[name]:
             unread[f"{name}/{index}"] = item
         else:
             counts[word] = item.get("tokenCount") or 0

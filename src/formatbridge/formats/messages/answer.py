@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_object
-from formatbridge.formats._parts import drop_id, encode_opaque
+from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
 from formatbridge.formats._tools import wrap_text
 from formatbridge.formats.messages.citations import encode_cited_text, place_citations
 from formatbridge.formats.messages.content import decode_blocks
@@ -32,13 +32,21 @@ def encode_message(parts: list[ir.Part], losses: Ledger, options: Options) -> li
     for part in parts:
         match part:
             case ir.Text():
-                blocks += _encode_text(part, offset, len(blocks), losses, options)
+                if not is_plain(part):
+                    blocks += _encode_text(part, offset, len(blocks), losses, options)
+                elif part.text:
+                    blocks.append({"type": "text", "text": part.text})
                 offset += len(part.text)
             case ir.Reasoning():
                 thought = encode_reasoning(part, losses, options)
-                blocks += [thought] if thought else []
+                if thought:
+                    blocks.append(thought)
             case ir.ToolCall():
-                blocks += _encode_call(part, losses, options)
+                call = _encode_call(part, losses)
+                carrier = encode_carrier(part.signature, losses, options) if part.signature else None
+                if carrier:  # the token that the call came with goes before it
+                    blocks.append(carrier)
+                blocks.append(call)
             case ir.Hosted():
                 hosted = encode_hosted(part, losses)
                 carrier = encode_carrier(part.signature, losses, options) if hosted else None
@@ -65,8 +73,8 @@ def _encode_text(part: ir.Text, offset: int, at: int, losses: Ledger, options: O
     return [*blocks, {"type": "text", "text": part.text}] if part.text else blocks
 
 
-def _encode_call(call: ir.ToolCall, losses: Ledger, options: Options) -> list[JsonObject]:
-    """Write a tool call, and before it the token that it came with."""
+def _encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
+    """Write a tool call without its token."""
     if call.extra:
         losses.extras(call)
     if call.cache:
@@ -82,9 +90,7 @@ def _encode_call(call: ir.ToolCall, losses: Ledger, options: Options) -> list[Js
         losses.changed(call, "", {"type": "tool_use", "name": name}, "wrapped")
     else:
         given = encode_arguments_object(call, losses)
-    carrier = encode_carrier(call.signature, losses, options)
-    block = {"type": "tool_use", "id": call.id, "name": name, "input": given}
-    return [carrier, block] if carrier else [block]
+    return {"type": "tool_use", "id": call.id, "name": name, "input": given}
 
 
 def _encode_other(part: ir.Media | ir.Refusal | ir.ToolResult | ir.Opaque, losses: Ledger) -> list[JsonObject]:

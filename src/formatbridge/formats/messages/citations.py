@@ -46,8 +46,9 @@ def place_citations(parts: list[ir.Part]) -> None:
     for part in parts:
         if type(part) is ir.Text:
             end = offset + len(part.text)
-            for citation in part.citations or ():
-                citation.start, citation.end = offset, end
+            if part.citations:
+                for citation in part.citations:
+                    citation.start, citation.end = offset, end
             offset = end
 
 

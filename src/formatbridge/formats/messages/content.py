@@ -184,12 +184,11 @@ def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
         native_token(result.signature, "messages", losses)
     made: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
     parts = result.content
-    if len(parts) == 1 and type(parts[0]) is ir.Text:  # the usual case
+    if len(parts) == 1 and type(parts[0]) is ir.Text:  # the usual case, without a list to collapse
         block = encode_text(parts[0], losses)
-        content = [block] if block else []
-    else:
-        content = encode_content(parts, losses)
-    if content:
+        if block:
+            made["content"] = block["text"] if len(block) == 2 else [block]
+    elif content := encode_content(parts, losses):
         made["content"] = collapse(content)
     if result.is_error:
         made["is_error"] = True

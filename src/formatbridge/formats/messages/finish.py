@@ -44,21 +44,17 @@ _DETAILS = frozenset({"type", "explanation", "category"})
 
 def decode_finish(body: JsonObject) -> ir.Finish | None:
     """Read why an answer ended; None where it does not say."""
-    word, details = body.get("stop_reason"), body.get("stop_details") or {}
-    sequence = body.get("stop_sequence")
+    word, details, sequence = body.get("stop_reason"), body.get("stop_details"), body.get("stop_sequence")
     if word is None and not details and sequence is None:
         return None
-    is_refusal = details.get("type") == "refusal"
-    return ir.Finish(
-        reason=FINISH.get(word, "other") if word is not None else "stop",
-        raw=word,
-        finer=word is not None and word not in FINISH,
-        message=details.get("explanation") if is_refusal else None,
-        category=details.get("category") if is_refusal else None,
-        stop_sequence=sequence,
-        src="",
-        extra=rest(details, _DETAILS if is_refusal else frozenset(), "stop_details/"),
-    )
+    reason = FINISH.get(word) if word is not None else "stop"
+    finish = ir.Finish(reason=reason or "other", raw=word, finer=reason is None, stop_sequence=sequence)
+    if details:
+        is_refusal = details.get("type") == "refusal"
+        if is_refusal:
+            finish.message, finish.category = details.get("explanation"), details.get("category")
+        finish.extra = rest(details, _DETAILS if is_refusal else frozenset(), "stop_details/")
+    return finish
 
 
 def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, losses: Ledger) -> JsonObject:
@@ -82,13 +78,13 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
             body["stop_sequence"] = finish.stop_sequence
         else:
             losses.dropped(finish, "stop_sequence", severity="info")
-    return body | _encode_details(finish, word, losses)
+    if finish.message is not None or finish.category is not None:
+        body |= _encode_details(finish, word, losses)
+    return body
 
 
 def _encode_details(finish: ir.Finish, word: str, losses: Ledger) -> JsonObject:
     """Write the explanation of a refusal; no other end has a place for one."""
-    if finish.message is None and finish.category is None:
-        return {}
     if word != "refusal":
         for name in ("message", "category"):
             if getattr(finish, name) is not None:

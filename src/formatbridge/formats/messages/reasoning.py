@@ -7,7 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import decode_token, encode_token
+from formatbridge.formats._signatures import decode_token, drop_empty, encode_token
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -26,12 +26,10 @@ _SHOWN = {"summarized": "auto", "omitted": "hide"}
 def decode_thinking(raw: JsonObject, src: str) -> ir.Reasoning:
     """Read a block of thinking; an empty one with a signature is reasoning too."""
     token = raw.get("signature")
-    return ir.Reasoning(
-        text=raw["thinking"],
-        signature=decode_token(token, "messages", "thinking", f"{src}/signature") if token else None,
-        src=src,
-        extra=rest(raw, _THINKING),
-    )
+    thought = ir.Reasoning(text=raw["thinking"], src=src, extra=rest(raw, _THINKING))
+    if token:
+        thought.signature = decode_token(token, "messages", "thinking", f"{src}/signature")
+    return thought
 
 
 def decode_redacted(raw: JsonObject, src: str) -> ir.Reasoning:
@@ -61,17 +59,33 @@ def encode_thinking(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
     """Write reasoning into a request, which takes only what its own vendor signed."""
     token = part.signature
     if token is None or token.home != "messages":
-        code = "unsigned_reasoning" if part.text else "foreign_signature" if token else "empty"
-        losses.dropped(part, code=code, severity="info" if code == "empty" else "lossy")
+        _drop_unsigned(part, losses)
         return None
     drop_id(part, losses)
     return _encode_block(part, token.token, losses)
 
 
+def _drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
+    """Note reasoning that this vendor has not signed: its text, and a token that is another's."""
+    if not part.text:
+        if part.signature:
+            drop_empty(part, losses)
+        else:
+            losses.dropped(part, code="empty", severity="info")
+        return
+    losses.dropped(part, "text", "unsigned_reasoning")
+    if part.signature:
+        losses.dropped(part.signature, code="foreign_signature")
+    drop_id(part, losses)
+    if part.extra:
+        losses.extras(part)
+
+
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
     """Write reasoning into an answer: foreign tokens travel tagged, what nobody signed has an empty signature."""
     token = part.signature
-    drop_id(part, losses)
+    if part.id is not None:
+        drop_id(part, losses)
     if token is not None and token.home != "messages" and not options.carry_reasoning:
         losses.dropped(token, code="foreign_signature")
         token = None
@@ -130,6 +144,8 @@ def encode_reasoning_config(
     if config.extra:
         losses.extras(config)
     if config.mode == "off" or (config.effort == "none" and config.mode is None):
+        if config.effort not in (None, "none"):
+            losses.dropped(config, "effort", "excluded")
         return {"type": "disabled"}, None
     if forced:
         _drop_config(config, losses)

@@ -29,13 +29,16 @@ def decode_response(body: JsonObject) -> ir.Response:
     usage, named = body.get("usage"), body.get("model")
     parts = decode_message(body["content"], "/content")
     parts, model, handovers = _take_handovers(parts, named)
+    extra = rest(body, _RESPONSE)
+    if handovers:
+        extra = joined(extra, handovers, {"model": named} if named is not None and named != model else None)
     return ir.Response(
         format="messages",
         id=body.get("id") or None,
         model=model,
         choices=[ir.Choice(parts=parts, finish=decode_finish(body))],
         usage=decode_usage(usage, "/usage") if usage is not None else None,
-        extra=joined(rest(body, _RESPONSE), handovers, {"model": named} if named is not None and named != model else None),
+        extra=extra,
     )
 
 
@@ -48,8 +51,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         losses.dropped(response, "created", severity="info")
     choice = _only_choice(response, losses)
     finish = choice.finish
-    has_calls = any(isinstance(part, ir.ToolCall) for part in choice.parts)
-    has_refusal = any(isinstance(part, ir.Refusal) for part in choice.parts)
+    kinds = set(map(type, choice.parts))
     body: JsonObject = {
         "id": encode_id(response.id, "msg_") or losses.added("/id", "msg_0", "required, and the source has none"),
         "type": "message",
@@ -59,7 +61,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         else losses.added("/model", "", "required, and the source names none"),
         "content": encode_message(choice.parts, losses, options),
     }
-    body |= encode_finish(finish, has_calls, has_refusal, losses)
+    body |= encode_finish(finish, ir.ToolCall in kinds, ir.Refusal in kinds, losses)
     body["usage"] = (
         encode_usage(response.usage, losses)
         if response.usage
@@ -70,20 +72,25 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
 
 def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:
     """Return the first of several answers; this format gives one."""
-    ordered = sorted(response.choices, key=lambda choice: choice.index)
-    for other in ordered[1:]:
-        losses.dropped(other, code="single_answer", severity="impossible")
-    choice = ordered[0] if ordered else ir.Choice(parts=[])
+    ordered = response.choices or [ir.Choice(parts=[])]
+    if len(ordered) > 1:
+        ordered = sorted(ordered, key=lambda choice: choice.index)
+        for other in ordered[1:]:
+            losses.dropped(other, code="single_answer", severity="impossible")
+    choice = ordered[0]
     if choice.extra:
         losses.extras(choice)
-    for name in ("logprobs", "refusal_logprobs"):
-        if getattr(choice, name):
-            losses.dropped(choice, name)
+    if choice.logprobs:
+        losses.dropped(choice, "logprobs")
+    if choice.refusal_logprobs:
+        losses.dropped(choice, "refusal_logprobs")
     return choice
 
 
 def _take_handovers(parts: list[ir.Part], model: str | None) -> tuple[list[ir.Part], str | None, JsonObject | None]:
     """Read which model answered in the end from the blocks that say that another one took over; they are no content."""
+    if ir.Opaque not in set(map(type, parts)):
+        return parts, model, None
     kept: list[ir.Part] = []
     handovers: JsonObject = {}
     for part in parts:

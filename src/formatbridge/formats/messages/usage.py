@@ -14,6 +14,8 @@ _USAGE = frozenset({
     "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation", "output_tokens_details",
     "server_tool_use",
 })  # fmt: skip
+_COUNTS = frozenset({"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"})
+_MADE = frozenset({"thinking_tokens"})
 _TTLS = {"5m": "ephemeral_5m_input_tokens", "1h": "ephemeral_1h_input_tokens"}
 _SERVER_TOOLS = {"web_search": "web_search_requests", "web_fetch": "web_fetch_requests"}
 _UNCOUNTED = (
@@ -27,32 +29,31 @@ _UNCOUNTED = (
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     """Read usage and count the cache in."""
-    split, made, tools = (
-        raw.get("cache_creation") or {},
-        raw.get("output_tokens_details") or {},
-        raw.get("server_tool_use") or {},
-    )
-    by_ttl = {ttl: split[name] for ttl, name in _TTLS.items() if split.get(name) is not None}
-    counts = {word: tools[name] for word, name in _SERVER_TOOLS.items() if tools.get(name) is not None}
     read, written = raw.get("cache_read_input_tokens"), raw.get("cache_creation_input_tokens")
-    if written is None and by_ttl:
-        written = sum(by_ttl.values())
-    return ir.Usage(
-        input=(raw.get("input_tokens") or 0) + (read or 0) + (written or 0),
-        output=raw.get("output_tokens") or 0,
-        cache_read=read,
-        cache_write=written,
-        cache_write_ttl=by_ttl or None,
-        reasoning=made.get("thinking_tokens"),
-        server_tools=counts or None,
-        src=src,
-        extra=joined(
-            rest(raw, _USAGE),
-            rest(split, frozenset(_TTLS.values()), "cache_creation/"),
-            rest(made, frozenset({"thinking_tokens"}), "output_tokens_details/"),
-            rest(tools, frozenset(_SERVER_TOOLS.values()), "server_tool_use/"),
-        ),
-    )
+    usage = ir.Usage(output=raw.get("output_tokens") or 0, cache_read=read, src=src)
+    if not _COUNTS.issuperset(raw):
+        usage.extra = rest(raw, _USAGE)
+        _decode_details(raw, usage)
+    if written is None and usage.cache_write_ttl:
+        written = sum(usage.cache_write_ttl.values())
+    usage.cache_write = written
+    usage.input = (raw.get("input_tokens") or 0) + (read or 0) + (written or 0)
+    return usage
+
+
+def _decode_details(raw: JsonObject, usage: ir.Usage) -> None:
+    """Read what was cached for how long, what was thought, and how often the server's tools ran."""
+    split, made, tools = raw.get("cache_creation"), raw.get("output_tokens_details"), raw.get("server_tool_use")
+    if split:
+        usage.cache_write_ttl = {ttl: split[name] for ttl, name in _TTLS.items() if split.get(name) is not None} or None
+        usage.extra = joined(usage.extra, rest(split, frozenset(_TTLS.values()), "cache_creation/"))
+    if made:
+        usage.reasoning = made.get("thinking_tokens")
+        usage.extra = joined(usage.extra, rest(made, _MADE, "output_tokens_details/"))
+    if tools:
+        counts = {word: tools[name] for word, name in _SERVER_TOOLS.items() if tools.get(name) is not None}
+        usage.server_tools = counts or None
+        usage.extra = joined(usage.extra, rest(tools, frozenset(_SERVER_TOOLS.values()), "server_tool_use/"))
 
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
@@ -61,7 +62,7 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
         losses.extras(usage)
     for name in _UNCOUNTED:
         value = getattr(usage, name)
-        if any(value.values()) if isinstance(value, dict) else value:
+        if value and (not isinstance(value, dict) or any(value.values())):
             losses.dropped(usage, name, "accounting", severity="info")
     if usage.tool_prompt:
         losses.changed(usage, "tool_prompt", None, "accounting", severity="info")
@@ -77,7 +78,9 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     }
     if usage.reasoning is not None:
         body["output_tokens_details"] = {"thinking_tokens": usage.reasoning}
-    return body | _encode_counts(usage, losses)
+    if usage.cache_write_ttl or usage.server_tools:
+        body |= _encode_counts(usage, losses)
+    return body
 
 
 def _encode_counts(usage: ir.Usage, losses: Ledger) -> JsonObject:

@@ -25,38 +25,32 @@ def decode_output(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.Token
     extra: JsonObject | None = None
     length = 0
     for index, raw in enumerate(items):
-        leftover = decode_answer(raw, f"/output/{index}", parts)
+        kind = raw.get("type")
+        if type(kind) is not str:
+            kind = kind_of(raw)
+        leftover = decode_answer(raw, kind, f"/output/{index}", parts)
         if leftover:
             extra = joined(extra, leftover)
-        if kind_of(raw) == "message":
-            length = _place(parts, raw, length)
-            tokens += _take_logprobs(parts, raw)
+        if kind == "message":
+            length = _take_message(parts, raw["content"], tokens, length)
     settle(parts)
     return parts, tokens or None, extra
 
 
-def _place(parts: list[ir.Part], raw: JsonObject, start: int) -> int:
-    """Count the citations of the message that was read last from the start of the answer; return where the next one starts."""
-    for part in parts[len(parts) - _size(raw) :]:
-        if isinstance(part, ir.Text):
+def _take_message(parts: list[ir.Part], content: str | list[JsonObject], tokens: list[ir.TokenLogprob], start: int) -> int:
+    """Go through the message that was read last: citations count from the start of the answer, probabilities belong to all of it.
+
+    Returns where the next one starts.
+    """
+    size = 1 if isinstance(content, str) else len(content)
+    for part in parts[len(parts) - size :]:
+        if type(part) is ir.Text:
             if part.citations and start:
                 shift(part.citations, start)
             start += len(part.text)
+            if part.extra and part.extra.get("logprobs"):
+                tokens += decode_logprobs(part.extra.pop("logprobs"), f"{part.src}/logprobs")
     return start
-
-
-def _take_logprobs(parts: list[ir.Part], raw: JsonObject) -> list[ir.TokenLogprob]:
-    """Read the probabilities out of the message that was read last; they belong to the whole answer."""
-    tokens: list[ir.TokenLogprob] = []
-    for part in parts[len(parts) - _size(raw) :]:
-        if isinstance(part, ir.Text) and part.extra and part.extra.get("logprobs"):
-            tokens += decode_logprobs(part.extra.pop("logprobs"), f"{part.src}/logprobs")
-    return tokens
-
-
-def _size(raw: JsonObject) -> int:
-    """Count the parts of a message."""
-    return 1 if isinstance(raw["content"], str) else len(raw["content"])
 
 
 class OutputEncoder:
@@ -78,22 +72,25 @@ class OutputEncoder:
         """Write all items."""
         words: list[ir.Text | ir.Refusal] = []
         for index, part in enumerate(self._parts):
-            if isinstance(part, ir.Opaque):
-                self._write_words(words)
-                text = encode_opaque(part, self._losses)
-                words = [text] if text else []
-            elif isinstance(part, ir.Text | ir.Refusal):
+            if type(part) is ir.Text or type(part) is ir.Refusal:
                 if words and words[-1].id != part.id:
                     self._write_words(words)
                     words = []
-                if isinstance(part, ir.Text) and part.signature:
+                if type(part) is ir.Text and part.signature:
                     self._write_words(words)
                     words = []
                     self._write_token(part.signature, "call" if part.text or self._thinks_after(index) else None)
                 words += [part] if part.text else []
-            else:
+                continue
+            if words:
                 self._write_words(words)
                 words = []
+            if type(part) is ir.ToolCall and part.signature is None:
+                self._items.append(self._encode_call(part, len(self._items)))
+            elif type(part) is ir.Opaque:
+                text = encode_opaque(part, self._losses)
+                words = [text] if text else []
+            else:
                 self._write_part(index, part)
         self._write_words(words)
         return self._items
@@ -106,20 +103,19 @@ class OutputEncoder:
         return isinstance(part, ir.Reasoning) or (not isinstance(part, ir.Refusal) and part.signature is not None)
 
     def _write_part(self, index: int, part: ir.Part) -> None:
-        at, losses = len(self._items), self._losses
-        if not isinstance(part, ir.Reasoning | ir.Refusal | ir.Text) and part.signature and index not in self._used:
-            self._write_token(part.signature, "call")
-            at = len(self._items)
-        made: JsonObject | None = None
+        losses, made = self._losses, None
         if isinstance(part, ir.Reasoning):
-            made = carry_reasoning(part, at, self._ids, losses, self._options)
-        elif isinstance(part, ir.ToolCall):
+            made = carry_reasoning(part, len(self._items), self._ids, losses, self._options)
+        elif not isinstance(part, ir.Refusal) and part.signature and index not in self._used:
+            self._write_token(part.signature, "call")
+        at = len(self._items)
+        if isinstance(part, ir.ToolCall):
             made = self._encode_call(part, at)
         elif isinstance(part, ir.Media):
             made = encode_image(part, at, self._ids, losses)
         elif isinstance(part, ir.Hosted):
             made = self._encode_hosted(index, part, at)
-        else:
+        elif not isinstance(part, ir.Reasoning):
             losses.dropped(part, code="orphan", severity="impossible")
         if made:
             self._items.append(made)
@@ -134,8 +130,11 @@ class OutputEncoder:
         made = encode_call(call, self._losses)
         if call.id_made:
             self._losses.added(f"/output/{at}/call_id", call.id, "required, and the source has none")
-        prefix = "ctc" if call.kind == "custom" else "fc"
-        return made | {"id": call.item_id or self._ids.make(prefix, at), "status": "completed"}
+        if call.kind == "custom":  # whose official type has no status
+            made["id"] = call.item_id or self._ids.make("ctc", at)
+        else:
+            made["id"], made["status"] = call.item_id or self._ids.make("fc", at), "completed"
+        return made
 
     def _encode_hosted(self, index: int, part: ir.Hosted, at: int) -> JsonObject | None:
         """Write a call of the server's together with its result, wherever that stands."""
@@ -172,7 +171,7 @@ class OutputEncoder:
         content: list[JsonObject] = []
         run: list[ir.Text] = []
         for part in parts:
-            if isinstance(part, ir.Text):
+            if type(part) is ir.Text:
                 run.append(part)
                 continue
             content += [self._encode_texts(run)] if run else []
@@ -193,9 +192,10 @@ class OutputEncoder:
                 losses.extras(part)
             if part.cache:
                 losses.dropped(part.cache, severity="info")
-            annotations += encode_annotations(part.citations or [], self._length, len(text), losses)
+            if part.citations:
+                annotations += encode_annotations(part.citations, self._length, len(text), losses)
         self._length += len(text)
-        tokens = encode_logprobs(self._take_tokens(len(text)), losses)
+        tokens = encode_logprobs(self._take_tokens(len(text)), losses) if self._tokens else []
         return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": tokens}
 
     def _take_tokens(self, length: int) -> list[ir.TokenLogprob]:

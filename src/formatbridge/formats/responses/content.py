@@ -13,7 +13,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import rest
-from formatbridge.formats._parts import drop_citations, encode_opaque
+from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.responses.hosted_items import decode_hosted, encode_image
 from formatbridge.formats.responses.ids import ItemIds
@@ -25,7 +25,9 @@ JsonObject = dict[str, Any]
 
 _MESSAGE = frozenset({"type", "role", "content"})
 _ANSWER = frozenset({"type", "role", "content", "id"})
+_WHOLE_ANSWER = _ANSWER | {"status"}
 _CALL = frozenset({"type", "id", "call_id", "name", "arguments", "namespace"})
+_WHOLE_CALL = _CALL | {"status"}
 _CUSTOM_CALL = frozenset({"type", "id", "call_id", "name", "input", "namespace"})
 _RESULT = frozenset({"type", "call_id", "name", "output"})
 
@@ -38,100 +40,117 @@ def kind_of(raw: JsonObject) -> str:
 
 def decode_message(raw: JsonObject, src: str) -> ir.Message:
     """Read a message that is not the model's."""
-    parts = decode_content(raw["content"], f"{src}/content")
-    return ir.Message(role=raw["role"], parts=parts, src=src, extra=rest(raw, _MESSAGE))
+    content, at = raw["content"], f"{src}/content"
+    parts: list[ir.Part] = [ir.Text(content, at)] if type(content) is str else decode_content(content, at)
+    # Role and content are always there: a third member that is the type, and there is nothing else.
+    return ir.Message(raw["role"], parts, src, None if len(raw) == 3 and "type" in raw else rest(raw, _MESSAGE))
 
 
 def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
     """Write one turn to the end of ``items``: an item for each of its results, calls and thoughts."""
     if message.extra:
         losses.extras(message)
-    if message.role == "assistant":
+    role = message.role
+    if role == "assistant":
         encode_answer(message.parts, items, ids, losses)
         return
     others: list[ir.Part] = []
     for part in message.parts:
-        if isinstance(part, ir.ToolResult):
+        if type(part) is ir.ToolResult:
             items.append(encode_result(part, losses))
         else:
             others.append(part)
     content = encode_content(others, losses) if others else ""
     if content or any(isinstance(part, ir.Text) for part in others):
-        items.append({"type": "message", "role": "user" if message.role == "tool" else message.role, "content": content})
+        items.append({"type": "message", "role": "user" if role == "tool" else role, "content": content})
 
 
 # What the model said, in a request's history or in a response.
 
 
-def decode_answer(raw: JsonObject, src: str, parts: list[ir.Part]) -> JsonObject | None:
+def decode_answer(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> JsonObject | None:
     """Read one item of the model's to the end of ``parts``; return what belongs to no part, by pointer from the root.
 
     A carried token that belongs to what follows goes to the next part that is not reasoning.
     """
-    kind = kind_of(raw)
-    found, leftover = _decode_said(raw, src) if kind == "message" else (_decode_item(kind, raw, src), None)
-    if parts and found and _waits(parts[-1]):
-        first = found[0]
-        if isinstance(first, ir.Reasoning | ir.Refusal):
-            settle(parts)
+    count, leftover = len(parts), None
+    if kind == "message":
+        content = raw["content"]
+        if type(content) is str and len(raw) == 3 and "type" in raw:  # role and content are always there: there is nothing else
+            parts.append(ir.Text(content, f"{src}/content"))
         else:
-            found[0] = replace(first, signature=parts.pop().signature)  # type: ignore[union-attr]  # only reasoning waits
-    parts += found
+            parts += decode_content(content, f"{src}/content", raw.get("id"))
+            # That a message is whole is nothing to lose: the spelling calls it neutral.
+            leftover = rest(raw, _WHOLE_ANSWER if raw.get("status") == "completed" else _ANSWER, f"{src}/")
+    elif kind == "function_call":
+        parts.append(decode_call(raw, src))
+    else:
+        parts.append(_decode_item(kind, raw, src))
+    if count and type(parts[count - 1]) is ir.Reasoning:  # no other part can wait
+        _hand_over(parts, count)
     return leftover
+
+
+def _hand_over(parts: list[ir.Part], at: int) -> None:
+    """Give a token that waits before a place to the part there; before reasoning and refusals it belongs to an empty text."""
+    if at == len(parts) or not _waits(parts[at - 1]):
+        return
+    part = parts[at]
+    if isinstance(part, ir.Reasoning | ir.Refusal):
+        parts[at - 1] = _as_text(parts[at - 1])
+    else:
+        parts[at] = replace(part, signature=parts[at - 1].signature)  # type: ignore[union-attr]  # only reasoning waits
+        del parts[at - 1]
 
 
 def settle(parts: list[ir.Part]) -> None:
     """Close what the model said so far: a token that still waits belongs to an empty text."""
     if parts and _waits(parts[-1]):
-        token = parts[-1]
-        assert isinstance(token, ir.Reasoning)
-        parts[-1] = ir.Text(text="", signature=token.signature, id=token.id, src=token.src, extra=token.extra)
+        parts[-1] = _as_text(parts[-1])
+
+
+def _as_text(token: ir.Part) -> ir.Text:
+    assert isinstance(token, ir.Reasoning)
+    return ir.Text(text="", signature=token.signature, id=token.id, src=token.src, extra=token.extra)
 
 
 def encode_answer(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
     """Write a turn of the model's for a request's history; adjacent words become one message."""
     words: list[ir.Text | ir.Refusal] = []
     for part in parts:
-        match part:
-            case ir.Text() | ir.Refusal():
-                if words and words[-1].id != part.id:
-                    _encode_words(words, items, ids, losses)
-                    words = []
-                words.append(part)
-                continue
-            case ir.Hosted() | ir.Opaque():
-                text = encode_opaque(part, losses)
-                words += [text] if text else []
-                continue
+        if type(part) is ir.Text or type(part) is ir.Refusal:
+            if words and words[-1].id != part.id:
+                _encode_words(words, items, ids, losses)
+                words = []
+            words.append(part)
+        elif type(part) is ir.Hosted or type(part) is ir.Opaque:
+            text = encode_opaque(part, losses)
+            words += [text] if text else []
+        else:
+            if words:
+                _encode_words(words, items, ids, losses)
+                words = []
+            _encode_other(part, items, ids, losses)
+    if words:
         _encode_words(words, items, ids, losses)
-        words = []
-        _encode_other(part, items, ids, losses)
-    _encode_words(words, items, ids, losses)
 
 
-def _decode_said(raw: JsonObject, src: str) -> tuple[list[ir.Part], JsonObject | None]:
-    """Read a message of the model's; what stands beside its content is left over."""
-    parts = decode_content(raw["content"], f"{src}/content", raw.get("id"))
-    return parts, rest(raw, _ANSWER, f"{src}/")
-
-
-def _decode_item(kind: str, raw: JsonObject, src: str) -> list[ir.Part]:
+def _decode_item(kind: str, raw: JsonObject, src: str) -> ir.Part:
     decode = _DECODE_ITEM.get(kind)
-    return [decode(raw, src) if decode else decode_hosted(raw, src)]
+    return decode(raw, src) if decode else decode_hosted(raw, src)
 
 
 def _waits(part: ir.Part) -> bool:
     """Say whether a part is but a carried token that belongs to what follows."""
-    return isinstance(part, ir.Reasoning) and part.signature is not None and part.signature.kind == "call" and not part.text
+    return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
 
 
 def _encode_words(parts: list[ir.Text | ir.Refusal], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
     """Write adjacent words as one message: a plain text as it is, more in full, as the server itself writes a message."""
-    if not parts:
-        return
     for part in parts:
-        _note_words(part, losses)
-    if len(parts) == 1 and isinstance(parts[0], ir.Text) and parts[0].id is None:
+        if type(part) is not ir.Text or not is_plain(part):
+            _note_words(part, losses)
+    if len(parts) == 1 and type(parts[0]) is ir.Text and parts[0].id is None:
         items.append({"type": "message", "role": "assistant", "content": parts[0].text})
         return
     content = [
@@ -157,11 +176,12 @@ def _note_words(part: ir.Text | ir.Refusal, losses: Ledger) -> None:
 
 def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
     made: JsonObject | None = None
-    if isinstance(part, ir.Reasoning):
-        made = encode_reasoning(part, len(items), ids, losses)
-    elif isinstance(part, ir.ToolCall):
-        native_token(part.signature, "responses", losses)
+    if isinstance(part, ir.ToolCall):
+        if part.signature:
+            native_token(part.signature, "responses", losses)
         made = encode_call(part, losses)
+    elif isinstance(part, ir.Reasoning):
+        made = encode_reasoning(part, len(items), ids, losses)
     elif isinstance(part, ir.Media):
         native_token(part.signature, "responses", losses)
         if part.cache:
@@ -180,15 +200,14 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
 
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Read a call of a function."""
-    return ir.ToolCall(
-        id=raw["call_id"],
-        name=raw["name"],
-        arguments=raw["arguments"],
-        namespace=raw.get("namespace"),
-        item_id=raw.get("id"),
-        src=src,
-        extra=rest(raw, _CALL),
-    )
+    call = ir.ToolCall(raw["call_id"], raw["name"], raw["arguments"], src)
+    if len(raw) > 4:  # more than what every call has: the type and these three
+        call.item_id = raw.get("id")
+        # That a call is whole is nothing to lose: the spelling calls it neutral. With the id those are six members, and there are no more.
+        is_whole = raw.get("status") == "completed"
+        if not is_whole or call.item_id is None or len(raw) != 6:
+            call.namespace, call.extra = raw.get("namespace"), rest(raw, _WHOLE_CALL if is_whole else _CALL)
+    return call
 
 
 def _decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
@@ -210,26 +229,29 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
         losses.extras(call)
     if call.cache:
         losses.dropped(call.cache, severity="info")
-    text = encode_arguments_text(call)
+    arguments = call.arguments
+    text = arguments if type(arguments) is str else encode_arguments_text(call)
     if call.kind == "custom":
         made: JsonObject = {"type": "custom_tool_call", "call_id": call.id, "name": call.name, "input": text}
     else:
         made = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": text}
     if call.item_id is not None:
         made["id"] = call.item_id
-    return made | {"namespace": call.namespace} if call.namespace else made
+    if call.namespace:
+        made["namespace"] = call.namespace
+    return made
 
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Read what a tool of the caller's gave back. Without an id it answers the call that its place in the input names."""
-    return ir.ToolResult(
-        call_id=raw.get("call_id") or f"call_{src.rpartition('/')[2]}",
-        content=decode_content(raw["output"], f"{src}/output"),
-        name=raw.get("name"),
-        kind="custom" if raw["type"] == "custom_tool_call_output" else "function",
-        src=src,
-        extra=rest(raw, _RESULT),
-    )
+    call_id, output, at = raw.get("call_id"), raw["output"], f"{src}/output"
+    content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else decode_content(output, at)
+    result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)
+    if raw["type"] == "custom_tool_call_output":
+        result.kind = "custom"
+    if len(raw) > 3 or call_id is None:  # type and output are always there: with an id, three members are nothing else
+        result.name, result.extra = raw.get("name"), rest(raw, _RESULT)
+    return result
 
 
 def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
@@ -240,7 +262,8 @@ def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
         losses.dropped(result, "is_error")
     if result.cache:
         losses.dropped(result.cache, severity="info")
-    native_token(result.signature, "responses", losses)
+    if result.signature:
+        native_token(result.signature, "responses", losses)
     kind = "custom_tool_call_output" if result.kind == "custom" else "function_call_output"
     return {"type": kind, "call_id": result.call_id, "output": encode_content(result.content, losses)}
 

@@ -55,14 +55,15 @@ _WAITING = frozenset({
 def decode_finish(body: JsonObject) -> ir.Finish:
     """Read why an answer ended. A complete one that waits for the caller ended for calls, one with a refusal refused."""
     status: str = body.get("status") or "completed"
-    word = (body.get("incomplete_details") or {}).get("reason")
+    details = body.get("incomplete_details")
+    word = details.get("reason") if details else None
     if word:
         reason = FINISH.get(word, "other")
-        return ir.Finish(reason=reason, raw=word, finer=word == "steered" or word not in FINISH, extra={"status": status})
+        return ir.Finish(reason, word, word == "steered" or word not in FINISH, extra={"status": status})
     reason = STATUSES.get(status, "stop")
     if reason == "stop":
         reason = _reason_of_output(body["output"])
-    return ir.Finish(reason=reason, raw=status, finer=status not in STATUSES)
+    return ir.Finish(reason, status, status not in STATUSES)
 
 
 def encode_finish(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> JsonObject:
@@ -101,10 +102,14 @@ def _reason_of_output(output: list[JsonObject]) -> ir.FinishReason:
     """Tell from the items of a complete answer why it ended."""
     reason: ir.FinishReason = "stop"
     for item in output:
-        kind = kind_of(item)
+        kind = item.get("type")
+        if type(kind) is not str:
+            kind = kind_of(item)
         if kind in _WAITING:
             return "tool_calls"
-        content = item.get("content")
-        if kind == "message" and isinstance(content, list) and any(part.get("type") == "refusal" for part in content):
-            reason = "refusal"
+        if kind == "message":
+            content = item["content"]
+            for part in content if isinstance(content, list) else ():
+                if part.get("type") == "refusal":
+                    reason = "refusal"
     return reason

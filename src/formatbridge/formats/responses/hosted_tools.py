@@ -14,6 +14,9 @@ JsonObject = dict[str, Any]
 HOSTED: Mapping[str, str] = {"web_search": "web_search", "code": "code_interpreter", "tool_search": "tool_search"}
 """Families that this format can be asked for, and its word for each."""
 
+CHOSEN: Mapping[str, str] = {"web_search": "web_search_preview"}
+"""Families whose word in a tool choice is another than in the definition: there the vendor has but the older one."""
+
 FAMILIES = {
     "web_search": "web_search",
     "web_search_2025_08_26": "web_search",

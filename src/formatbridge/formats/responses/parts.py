@@ -8,7 +8,7 @@ from typing import Any, assert_never
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import guess_mime, media_kind, read_data_url, write_data_url
-from formatbridge.formats._parts import drop_citations, encode_opaque
+from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.responses.citations import decode_annotations
 from formatbridge.losses import Ledger
@@ -21,6 +21,7 @@ _TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
 
 _TEXT = frozenset({"type", "text", "prompt_cache_breakpoint"})
 _OUTPUT = frozenset({"type", "text", "annotations"})
+_UNCOUNTED_OUTPUT = _OUTPUT | {"logprobs"}
 _IMAGE = frozenset({"type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"})
 _FILE = frozenset({"type", "file_data", "file_url", "file_id", "filename", "detail", "prompt_cache_breakpoint"})
 
@@ -28,12 +29,14 @@ _FILE = frozenset({"type", "file_data", "file_url", "file_id", "filename", "deta
 def decode_content(content: str | list[JsonObject], src: str, item_id: str | None = None) -> list[ir.Part]:
     """Read content that is text or parts. ``item_id`` is the id of the item around it."""
     if isinstance(content, str):
-        return [ir.Text(text=content, id=item_id, src=src)]
+        return [_text(content, src, item_id)]
     return [decode_part(part, f"{src}/{index}", item_id) for index, part in enumerate(content)]
 
 
 def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
     """Write what is given to the model; one plain text on its own becomes a string."""
+    if len(parts) == 1 and type(parts[0]) is ir.Text and is_plain(parts[0]):
+        return parts[0].text
     made = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
     if len(parts) == len(made) == 1 and made[0].keys() == {"type", "text"}:
         text: str = made[0]["text"]
@@ -43,15 +46,16 @@ def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObjec
 
 def decode_part(raw: JsonObject, src: str, item_id: str | None = None) -> ir.Part:
     """Read one content part; a kind that is not known stays as it is."""
-    decode = _DECODE_PART.get(raw["type"]) if isinstance(raw.get("type"), str) else None
-    return decode(raw, src, item_id) if decode else ir.Opaque(format="responses", raw=raw, what=str(raw.get("type")), src=src)
+    kind = raw.get("type")
+    decode = _DECODE_PART.get(kind) if type(kind) is str else None
+    return decode(raw, src, item_id) if decode else ir.Opaque(format="responses", raw=raw, what=str(kind), src=src)
 
 
 def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
     """Write one part that is given to the model; None where the target has no such part."""
     match part:
         case ir.Text():
-            return _encode_text(part, losses)
+            return {"type": "input_text", "text": part.text} if is_plain(part) else _encode_text(part, losses)
         case ir.Media():
             return _encode_media(part, losses)
         case ir.Refusal():
@@ -69,14 +73,29 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
             assert_never(part)
 
 
+def _text(text: str, src: str, item_id: str | None) -> ir.Text:
+    made = ir.Text(text, src)
+    if item_id is not None:
+        made.id = item_id
+    return made
+
+
 def _decode_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
-    return ir.Text(text=raw["text"], cache=_decode_cache(raw, src), id=item_id, src=src, extra=rest(raw, _TEXT))
+    made = _text(raw["text"], src, item_id)
+    if len(raw) > 2:  # more than the type and the text, which are always there
+        made.cache, made.extra = _decode_cache(raw, src), rest(raw, _TEXT)
+    return made
 
 
 def _decode_output(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
-    citations, leftover = decode_annotations(raw.get("annotations"), f"{src}/annotations")
-    extra = rest(raw, _OUTPUT)
-    return ir.Text(text=raw["text"], citations=citations, id=item_id, src=src, extra=joined(extra, leftover) if leftover else extra)
+    made = _text(raw["text"], src, item_id)
+    if raw.get("logprobs") or not _UNCOUNTED_OUTPUT.issuperset(raw):  # an empty list of probabilities is nothing to lose
+        made.extra = rest(raw, _OUTPUT)
+    if raw.get("annotations"):
+        made.citations, leftover = decode_annotations(raw["annotations"], f"{src}/annotations")
+        if leftover:
+            made.extra = joined(made.extra, leftover)
+    return made
 
 
 def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:

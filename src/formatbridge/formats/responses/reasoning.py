@@ -19,18 +19,16 @@ _PART = frozenset({"type", "text"})
 
 def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
     """Read a reasoning item. The text itself goes before a summary of it, which is then left over unless it says the same."""
-    summary, content = raw.get("summary") or [], raw.get("content") or []
-    thought, digest = _join(content), _join(summary)
-    token = raw.get("encrypted_content")
+    summary, content, token = raw.get("summary") or [], raw.get("content") or [], raw.get("encrypted_content")
+    thought = _join(content) if content else ""
+    digest = _join(summary) if summary else ""
+    signature = decode_token(token, "responses", "encrypted", f"{src}/encrypted_content") if token else None
+    made = ir.Reasoning(thought or digest, src, signature, not thought, raw.get("id"))
     leftover = {"summary": summary} if thought and digest and digest != thought else None
-    return ir.Reasoning(
-        text=thought or digest,
-        summary=not thought,
-        signature=decode_token(token, "responses", "encrypted", f"{src}/encrypted_content") if token else None,
-        id=raw.get("id"),
-        src=src,
-        extra=joined(rest(raw, _ITEM), leftover, _unread(content, "content"), None if leftover else _unread(summary, "summary")),
-    )
+    unread = None if leftover else _unread(summary, "summary")
+    if leftover or unread or content or not _ITEM.issuperset(raw):
+        made.extra = joined(rest(raw, _ITEM), leftover, _unread(content, "content"), unread)
+    return made
 
 
 def encode_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
@@ -49,7 +47,7 @@ def carry_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger
     """Write reasoning for an answer, which keeps other formats' tokens for the next request."""
     if part.extra:
         losses.extras(part)
-    token = carry_token(part.signature, losses, options)
+    token = carry_token(part.signature, losses, options) if part.signature else None
     return encode_item(part.text, token, index, ids, part.id) if part.text or token else None
 
 
@@ -69,7 +67,9 @@ def encode_item(text: str, token: str | None, index: int, ids: ItemIds, item_id:
     """Write a reasoning item; an empty summary says that there is only the token."""
     summary = [{"type": "summary_text", "text": text}] if text else []
     item: JsonObject = {"type": "reasoning", "id": item_id or ids.make("rs", index), "summary": summary}
-    return item | {"encrypted_content": token} if token else item
+    if token:
+        item["encrypted_content"] = token
+    return item
 
 
 def _join(parts: list[JsonObject]) -> str:
@@ -84,7 +84,8 @@ def _unread(parts: list[JsonObject], at: str) -> JsonObject | None:
     found: JsonObject | None = None
     for index, part in enumerate(parts):
         if isinstance(part.get("text"), str):
-            found = joined(found, rest(part, _PART, f"{at}/{index}/"))
+            if not _PART.issuperset(part):
+                found = joined(found, rest(part, _PART, f"{at}/{index}/"))
         else:
             found = joined(found, {f"{at}/{index}": part})
     return found

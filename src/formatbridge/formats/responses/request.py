@@ -29,27 +29,38 @@ from formatbridge.options import Options
 JsonObject = dict[str, Any]
 
 _KNOWN = SHAPED | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}
+_CHANGES = frozenset({"additional_tools", "configuration_update"})
+"""Items that change the configuration from there on."""
+
+_ADDITION = frozenset({"type", "id", "role", "tools"})
 _UPDATE = frozenset({"type", "id", "reasoning"})
 _EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Read a request."""
-    settings, leftover = decode_settings(body)
-    choice, reasoning = body.get("tool_choice"), body.get("reasoning")
-    format = (body.get("text") or {}).get("format")
-    return ir.Request(
-        format="responses",
-        model=model or body.get("model"),
-        stream=bool(body.get("stream")) if stream is None else stream,
-        messages=_decode_messages(body),
-        tools=[decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body.get("tools") or ())],
-        tool_choice=decode_tool_choice(choice, "/tool_choice") if choice else None,
-        reasoning=decode_reasoning_config(reasoning) if reasoning else None,
-        output_format=decode_format(format) if format else None,
-        settings=settings,
-        extra=joined(rest(body, _KNOWN), leftover),
-    )
+    messages = _decode_messages(body)
+    request = ir.Request("responses", model or body.get("model"), bool(stream), messages)
+    if len(body) > ("model" in body) + ("input" in body):
+        _decode_options(body, request, stream)
+    return request
+
+
+def _decode_options(body: JsonObject, request: ir.Request, stream: bool | None) -> None:
+    """Read all of a request but its conversation; most requests have little of it."""
+    request.settings, leftover = decode_settings(body)
+    request.extra = joined(rest(body, _KNOWN), leftover)
+    if stream is None:
+        request.stream = bool(body.get("stream"))
+    choice, reasoning, text = body.get("tool_choice"), body.get("reasoning"), body.get("text")
+    if body.get("tools"):
+        request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body["tools"])]
+    if choice:
+        request.tool_choice = decode_tool_choice(choice, "/tool_choice")
+    if reasoning:
+        request.reasoning = decode_reasoning_config(reasoning)
+    if text and text.get("format"):
+        request.output_format = decode_format(text["format"])
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
@@ -58,21 +69,27 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if request.extra:
         losses.extras(request)
     model = request.model if request.model is not None else losses.added("/model", "", "required, and the source names none")
-    body: JsonObject = {"model": model} | _encode_messages(request, losses)
-    body |= encode_tools(request.tools, losses)
+    body: JsonObject = {"model": model}
+    _encode_messages(request, body, losses)
+    if request.tools:
+        body |= encode_tools(request.tools, losses)
     if request.tool_choice:
         choice = encode_tool_choice(request.tool_choice, request.tools, losses)
         if choice is not None:
             body["tool_choice"] = choice
     if request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
-    body |= encode_text(request, losses)
+    if request.output_format or request.settings:
+        body |= encode_text(request, losses)
     for output in (request.audio, request.image):
         if output:
             losses.dropped(output)
-    body |= encode_settings(request, SETTINGS, losses, DONE, RANGES)
-    body |= encode_shaped_settings(request, losses)
-    return body | {"stream": True} if request.stream else body
+    if request.settings:
+        body |= encode_settings(request, SETTINGS, losses, DONE, RANGES)
+        body |= encode_shaped_settings(request, losses)
+    if request.stream:
+        body["stream"] = True
+    return body
 
 
 # Messages.
@@ -82,10 +99,9 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
     messages: list[ir.Message] = []
     instructions, given = body.get("instructions"), body.get("input")
     if instructions:
-        text = ir.Text(text=instructions, src="/instructions")
-        messages.append(ir.Message(role="system", parts=[text], src="/instructions"))
+        messages.append(ir.Message("system", [ir.Text(instructions, "/instructions")], "/instructions"))
     if isinstance(given, str):
-        messages.append(ir.Message(role="user", parts=[ir.Text(text=given, src="/input")], src="/input"))
+        messages.append(ir.Message("user", [ir.Text(given, "/input")], "/input"))
     elif given:
         _decode_items(given, messages)
     return messages
@@ -95,37 +111,37 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message]) -> None:
     """Read the items of a conversation; what the model said in a row is one turn."""
     turn: ir.Message | None = None
     for index, raw in enumerate(items):
-        src = f"/input/{index}"
-        message = _decode_turn(raw, src)
-        if message:
+        src, kind = f"/input/{index}", raw.get("type")
+        if type(kind) is not str:
+            kind = kind_of(raw)
+        if kind == "message":
+            message = decode_message(raw, src) if raw["role"] != "assistant" else None
+        elif kind == "function_call_output" or kind == "custom_tool_call_output":
+            message = ir.Message("tool", [decode_result(raw, src)], src)
+        else:
+            message = _decode_change(kind, raw, src) if kind in _CHANGES else None
+        if message is not None:
             messages.append(message)
             if turn is not None:
                 settle(turn.parts)
-            turn = None
+                turn = None
             continue
         if turn is None:
-            turn = ir.Message(role="assistant", parts=[], src=src)
+            turn = ir.Message("assistant", [], src)
             messages.append(turn)
-        leftover = decode_answer(raw, src, turn.parts)
+        leftover = decode_answer(raw, kind, src, turn.parts)
         if leftover:
             turn.extra = joined(turn.extra, leftover)
     if turn is not None:
         settle(turn.parts)
 
 
-def _decode_turn(raw: JsonObject, src: str) -> ir.Message | None:
-    """Read an item that is a turn of its own; None where it belongs to what the model said."""
-    kind = kind_of(raw)
-    if kind == "message":
-        return decode_message(raw, src) if raw["role"] != "assistant" else None
-    if kind in ("function_call_output", "custom_tool_call_output"):
-        return ir.Message(role="tool", parts=[decode_result(raw, src)], src=src)
-    if kind == "additional_tools":
-        tools = [decode_tool(tool, f"{src}/tools/{index}") for index, tool in enumerate(raw["tools"])]
-        return ir.Message(
-            role="developer", parts=[], tools=tools, src=src, extra=rest(raw, frozenset({"type", "id", "role", "tools"}))
-        )
-    return _decode_update(raw, src) if kind == "configuration_update" else None
+def _decode_change(kind: str, raw: JsonObject, src: str) -> ir.Message | None:
+    """Read an item of ``_CHANGES``; None where it changes what nobody else can."""
+    if kind == "configuration_update":
+        return _decode_update(raw, src)
+    tools = [decode_tool(tool, f"{src}/tools/{index}") for index, tool in enumerate(raw["tools"])]
+    return ir.Message("developer", [], src, rest(raw, _ADDITION), tools=tools)
 
 
 def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
@@ -138,11 +154,10 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
     return ir.Message(role="developer", parts=[], effort=effort, src=src, extra=extra)
 
 
-def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
+def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
     """Write the conversation; a system prompt of one plain text goes to ``instructions``."""
     messages = request.messages
-    body: JsonObject = {}
-    if leading_instructions(messages) == 1 and _is_plain_system(messages[0]):
+    if messages and _is_plain_system(messages[0]) and leading_instructions(messages) == 1:
         if messages[0].extra:
             losses.extras(messages[0])
         body["instructions"] = messages[0].parts[0].text  # type: ignore[union-attr]  # one plain text
@@ -158,7 +173,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
         encode_message(message, items, ids, losses)
     if request.format == "messages" and messages and messages[-1].role == "assistant":
         losses.changed(messages[-1], "", None, "prefill")
-    return body | {"input": items}
+    body["input"] = items
 
 
 def _is_plain_system(message: ir.Message) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from formatbridge import ir
@@ -18,14 +19,13 @@ from formatbridge.options import Options
 JsonObject = dict[str, Any]
 
 _RESPONSE = frozenset({"id", "object", "created_at", "model", "output", "usage", "status", "incomplete_details", "error"})
+_index = attrgetter("index")
 _ECHOED = (
     "background", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id",
     "prompt_cache_key", "reasoning", "safety_identifier", "store", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p",
     "truncation", "user",
 )  # fmt: skip
 """Fields of a request that its answer repeats as they were."""
-_DEMANDED: JsonObject = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
-"""Those that an answer must have, and what happens where the request says nothing."""
 
 
 def decode_response(body: JsonObject) -> ir.Response:
@@ -33,16 +33,14 @@ def decode_response(body: JsonObject) -> ir.Response:
     usage, status, error = body.get("usage"), body.get("status"), body.get("error")
     parts, logprobs, leftover = decode_output(body["output"])
     finish = decode_finish(body)
-    return ir.Response(
-        format="responses",
-        id=body["id"],
-        model=body.get("model"),
-        created=body.get("created_at"),
-        choices=[ir.Choice(parts=parts, finish=finish, logprobs=logprobs, src="/output", extra=leftover)],
-        usage=decode_usage(usage, "/usage") if usage else None,
-        error=decode_failure(error or {}) if error or status == "failed" else None,
-        extra=joined(rest(body, _RESPONSE), {"status": status} if error and status not in (None, "failed") else None),
-    )
+    choices = [ir.Choice(parts, finish, 0, "/output", leftover, logprobs)]
+    counts = decode_usage(usage, "/usage") if usage else None
+    extra = rest(body, _RESPONSE)
+    made = ir.Response("responses", body["id"], body.get("model"), choices, body.get("created_at"), counts, extra)
+    if error or status == "failed":
+        made.error = decode_failure(error or {})
+        made.extra = joined(made.extra, {"status": status} if error and status not in (None, "failed") else None)
+    return made
 
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
@@ -50,7 +48,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     if response.extra:
         losses.extras(response)
     made_id = encode_id(response.id, "resp_") or losses.added("/id", "resp_0", "required, and the source has none")
-    first, others = _choices(response)
+    first, *others = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
     for choice in others:
         losses.dropped(choice, code="single_answer", severity="impossible")
     if first.extra:
@@ -79,12 +77,6 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     return body
 
 
-def _choices(response: ir.Response) -> tuple[ir.Choice, list[ir.Choice]]:
-    """Return the first answer and the others, which have no place here."""
-    choices = sorted(response.choices, key=lambda choice: choice.index)
-    return (choices[0], choices[1:]) if choices else (ir.Choice(parts=[]), [])
-
-
 def _encode_created(response: ir.Response, losses: Ledger, options: Options) -> int | float:
     """Write the time of an answer in seconds; nothing reads a clock."""
     created = response.created
@@ -96,9 +88,11 @@ def _encode_created(response: ir.Response, losses: Ledger, options: Options) -> 
 
 def _encode_echo(context: Context | None, losses: Ledger) -> JsonObject:
     """Repeat what the caller asked for, where the caller spoke this format."""
-    asked = context.body if context and context.source == "responses" else {}
-    made = {key: asked[key] for key in _ECHOED if asked.get(key) is not None}
-    for key, value in _DEMANDED.items():
+    made: JsonObject = {}
+    if context and context.source == "responses":
+        asked = context.body
+        made = {key: asked[key] for key in _ECHOED if asked.get(key) is not None}
+    for key, value in (("parallel_tool_calls", True), ("tool_choice", "auto"), ("tools", [])):  # what an answer must have
         if key not in made:
             made[key] = losses.added(f"/{key}", value, "required, and the source has none")
     return made

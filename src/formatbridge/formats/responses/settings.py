@@ -57,6 +57,8 @@ def decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
     """Read the settings; the second value is what has no canonical name, by pointer."""
     names = SETTINGS.canonical
     settings: JsonObject = {names[key]: value for key, value in body.items() if key in names and value is not None}
+    if SHAPED.isdisjoint(body):
+        return settings, None  # type: ignore[return-value]  # built key by key
     tier, text = body.get("service_tier"), body.get("text") or {}
     if tier is not None:
         settings["tier"] = TIERS.canonical.get(tier, tier)
@@ -83,7 +85,8 @@ def encode_shaped_settings(request: ir.Request, losses: Ledger) -> JsonObject:
         body |= _encode_store(request, store, losses)
     if tier is not None:
         body |= _encode_tier(request, tier, losses)
-    body |= _encode_cache(request, losses)
+    if limit == 0 or settings.get("prompt_cache_options"):
+        body |= _encode_cache(request, losses)
     if settings.get("logprobs"):
         body["include"] = [_LOGPROBS]
     if "compact_at" in settings:

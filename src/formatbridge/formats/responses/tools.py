@@ -6,13 +6,14 @@ from typing import Any, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats.responses.hosted_tools import FAMILIES, HOSTED, decode_hosted_tool, encode_hosted_tool, encode_server
+from formatbridge.formats.responses.hosted_tools import CHOSEN, FAMILIES, HOSTED, decode_hosted_tool, encode_hosted_tool, encode_server
 from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
 _COMMON = frozenset({"type", "name", "description", "allowed_callers", "defer_loading"})
 _FUNCTION = _COMMON | {"parameters", "strict", "output_schema"}
+_PLAIN_FUNCTION = frozenset({"type", "name", "description", "parameters", "strict"})
 _CUSTOM = _COMMON | {"format"}
 _GRAMMAR = frozenset({"type", "syntax", "definition"})
 
@@ -36,7 +37,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
         encoded = _encode_tool(tool, losses)
         if encoded is not None:
             made.append(encoded)
-        if isinstance(tool, ir.HostedTool) and tool.max_uses is not None and encoded is not None:
+        if type(tool) is ir.HostedTool and tool.max_uses is not None and encoded is not None:
             uses: int = body.get("max_tool_calls", 0) + tool.max_uses
             body["max_tool_calls"] = losses.changed(tool, "max_uses", uses, "weaker_carrier")
     return ({"tools": made} if made else {}) | body
@@ -59,25 +60,25 @@ def _encode_tool(tool: ir.Tool, losses: Ledger) -> JsonObject | None:
 
 
 def _decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
-    return ir.FunctionTool(
-        name=raw["name"],
-        description=raw.get("description"),
-        parameters=raw.get("parameters"),
-        strict=raw.get("strict"),
-        output_schema=raw.get("output_schema"),
-        defer_loading=raw.get("defer_loading"),
-        callers=raw.get("allowed_callers"),
-        src=src,
-        extra=rest(raw, _FUNCTION),
-    )
+    get = raw.get
+    tool = ir.FunctionTool(raw["name"], get("description"), get("parameters"), get("strict"), src)
+    if not _PLAIN_FUNCTION.issuperset(raw):
+        tool.output_schema, tool.defer_loading = raw.get("output_schema"), raw.get("defer_loading")
+        tool.callers, tool.extra = raw.get("allowed_callers"), rest(raw, _FUNCTION)
+    return tool
 
 
 def _encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     made: JsonObject = {"type": "function", "name": tool.name}
-    made |= _encode_common(tool, losses)
+    if tool.description is not None:
+        made["description"] = tool.description
+    if tool.extra or tool.cache or tool.callers or tool.defer_loading is not None:
+        made |= _encode_common(tool, losses)
     # Absent counts as true here and as false everywhere else.
-    made |= {"parameters": tool.parameters, "strict": tool.strict or False}
-    return made | ({"output_schema": tool.output_schema} if tool.output_schema is not None else {})
+    made["parameters"], made["strict"] = tool.parameters, tool.strict or False
+    if tool.output_schema is not None:
+        made["output_schema"] = tool.output_schema
+    return made
 
 
 def _decode_custom(raw: JsonObject, src: str) -> ir.CustomTool:
@@ -97,18 +98,22 @@ def _decode_custom(raw: JsonObject, src: str) -> ir.CustomTool:
 
 
 def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
-    made: JsonObject = {"type": "custom", "name": tool.name} | _encode_common(tool, losses)
+    made: JsonObject = {"type": "custom", "name": tool.name}
+    if tool.description is not None:
+        made["description"] = tool.description
+    made |= _encode_common(tool, losses)
     if tool.definition is not None:
         made["format"] = {"type": "grammar", "syntax": tool.syntax or "lark", "definition": tool.definition}
     return made
 
 
 def _encode_common(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> JsonObject:
+    """Write who may call a tool and when it is loaded."""
     if tool.extra:
         losses.extras(tool)
     if tool.cache:
         losses.dropped(tool.cache, severity="info")
-    made: JsonObject = {"description": tool.description} if tool.description is not None else {}
+    made: JsonObject = {}
     if tool.defer_loading is not None:
         made["defer_loading"] = tool.defer_loading
     if tool.callers:
@@ -203,7 +208,7 @@ def _encode_hosted_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: L
     name = choice.names[0]
     for tool in tools:
         if isinstance(tool, ir.HostedTool) and name in (tool.kind, tool.name, tool.family) and tool.family in HOSTED:
-            return {"type": HOSTED[tool.family]}
+            return {"type": CHOSEN.get(tool.family, HOSTED[tool.family])}
         if isinstance(tool, ir.McpServer) and name == tool.label:
             return {"type": "mcp", "server_label": tool.label}
     losses.dropped(choice, code="server_tool", severity="impossible")

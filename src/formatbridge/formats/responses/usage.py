@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from formatbridge import ir
@@ -28,11 +29,25 @@ _UNCOUNTED = (
     "tool_prompt", "input_modality", "output_modality", "cached_modality", "server_tools", "accepted_prediction", "rejected_prediction",
     "cache_write_ttl",
 )  # fmt: skip
+_PLAIN = frozenset({"total_tokens", "input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details"})
+_PLAIN_SENT = frozenset({"cached_tokens", "cache_write_tokens"})
+_PLAIN_MADE = frozenset({"reasoning_tokens"})
+_uncounted = attrgetter(*_UNCOUNTED)
 _TTLS = {"30m": "ttl_30m_tokens", "12h": "ttl_12h_tokens"}
 
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     """Read the usage under the vendor's names or those of chat completions; where both differ, the one that says more."""
+    sent, made = raw.get("input_tokens_details") or {}, raw.get("output_tokens_details") or {}
+    if _PLAIN.issuperset(raw) and _PLAIN_SENT.issuperset(sent) and _PLAIN_MADE.issuperset(made):
+        # Nothing stands under the other names, and no counts but these: what follows below would find nothing more.
+        written, thought = sent.get("cache_write_tokens"), made.get("reasoning_tokens")
+        counts = raw.get("input_tokens") or 0, raw.get("output_tokens") or 0, raw.get("total_tokens")
+        return ir.Usage(*counts, sent.get("cached_tokens"), written, thought, src)
+    return _decode_any(raw, src)
+
+
+def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
     leftover: JsonObject = {}
     (sent_count, made_count) = (_either(raw, *names, leftover) or 0 for names in _NAMES)
     (sent_at, sent), (made_at, made) = (_details(raw, *names, leftover) for names in _DETAILS)
@@ -64,7 +79,8 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write the usage; both objects of details are demanded, with zeros for what is not known."""
     if usage.extra:
         losses.extras(usage)
-    drop_counts(usage, _UNCOUNTED, losses)
+    if any(_uncounted(usage)):
+        drop_counts(usage, _UNCOUNTED, losses)
     return {
         "input_tokens": usage.input,
         "input_tokens_details": {"cached_tokens": usage.cache_read or 0, "cache_write_tokens": usage.cache_write or 0},

@@ -1,0 +1,179 @@
+"""From the events of a stream to the whole answer, and back: collecting folds, replaying unfolds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.ir import events
+
+GROWS = {
+    ir.Text: "text",
+    ir.Reasoning: "text",
+    ir.Refusal: "text",
+    ir.ToolCall: "arguments",
+    ir.Media: "data",
+    ir.Hosted: "arguments",
+}
+"""Kind of part to the field that its deltas add to."""
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part as far as it has come; pieces are joined once, when somebody asks."""
+
+    part: ir.Part
+    pieces: list[str] = field(default_factory=list)
+    citations: list[ir.Citation] = field(default_factory=list)
+    signature: ir.Signature | None = None
+    transcript: list[str] = field(default_factory=list)
+
+    def whole(self) -> ir.Part:
+        """Return the part with all that it was told."""
+        told: dict[str, Any] = {}
+        grows = GROWS.get(type(self.part))
+        if grows and self.pieces:
+            told[grows] = "".join(self.pieces)
+        if self.citations:
+            told["citations"] = self.citations
+        if self.signature:
+            told["signature"] = self.signature
+        if self.transcript:
+            told["transcript"] = "".join(self.transcript)
+        return replace(self.part, **told) if told else self.part
+
+
+@dataclass(slots=True)
+class _Choice:
+    parts: dict[int, _Part] = field(default_factory=dict)
+    logprobs: list[ir.TokenLogprob] = field(default_factory=list)
+    finish: ir.Finish | None = None
+    extra: ir.JsonObject | None = None
+
+
+class Collector:
+    """Folds events to an answer; memory grows with the answer, time with its events."""
+
+    def __init__(self, format: ir.Format) -> None:
+        self._format = format
+        self._start = events.Start(None, None)
+        self._choices: dict[int, _Choice] = {}
+        self._usage: ir.Usage | None = None
+        self._error: ir.Error | None = None
+        self._extra: ir.JsonObject = {}
+
+    def feed(self, event: events.Event) -> None:
+        """Take one event."""
+        match event:
+            case events.Delta():
+                choice = self._choices[event.choice]
+                choice.parts[event.index].pieces.append(event.text)
+                if event.logprobs:
+                    choice.logprobs += event.logprobs
+            case events.PartStart():
+                self._choice(event.choice).parts[event.index] = _Part(event.part)
+            case events.PartMeta():
+                self._tell(self._choices[event.choice].parts[event.index], event)
+            case events.PartEnd():
+                self._close(self._choices[event.choice].parts[event.index], event)
+            case events.Start():
+                self._start = event
+                self._usage = event.usage
+            case events.Finished():
+                choice = self._choice(event.choice)
+                choice.finish, choice.extra = event.finish, event.extra
+            case events.UsageTold():
+                self._usage = event.usage
+            case events.Meta():
+                self._extra |= event.extra
+            case events.Failed():
+                self._error = event.error
+            case events.End():
+                pass
+
+    def response(self) -> ir.Response:
+        """Return the answer as far as it has come."""
+        start = self._start
+        return ir.Response(
+            format=self._format,
+            id=start.id,
+            model=start.model,
+            created=start.created,
+            choices=[_whole(index, choice) for index, choice in sorted(self._choices.items())],
+            usage=self._usage,
+            error=self._error,
+            extra={**(start.extra or {}), **self._extra} or None,
+        )
+
+    def _choice(self, index: int) -> _Choice:
+        return self._choices.setdefault(index, _Choice())
+
+    @staticmethod
+    def _tell(part: _Part, event: events.PartMeta) -> None:
+        if event.signature:
+            part.signature = event.signature
+        if event.citation:
+            part.citations.append(event.citation)
+        if event.transcript:
+            part.transcript.append(event.transcript)
+
+    @staticmethod
+    def _close(part: _Part, event: events.PartEnd) -> None:
+        if event.part is not None:
+            part.part = event.part
+            part.pieces, part.citations, part.transcript, part.signature = [], [], [], None
+        if event.extra:
+            part.part = replace(part.part, extra={**(part.part.extra or {}), **event.extra})
+
+
+def _whole(index: int, choice: _Choice) -> ir.Choice:
+    return ir.Choice(
+        parts=[part.whole() for _, part in sorted(choice.parts.items())],
+        finish=choice.finish,
+        index=index,
+        logprobs=choice.logprobs or None,
+        src=f"/choices/{index}",
+        extra=choice.extra,
+    )
+
+
+def replay(response: ir.Response) -> list[events.Event]:
+    """Return the events that fold to an answer, each part in one piece."""
+    made: list[events.Event] = [
+        events.Start(response.id, response.model, response.created, response.usage, response.extra)
+    ]
+    for choice in response.choices:
+        for index, part in enumerate(choice.parts):
+            made += _replay_part(choice, index, part)
+        made.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop"), choice.extra))
+    if response.usage:
+        made.append(events.UsageTold(response.usage))
+    made.append(events.Failed(response.error) if response.error else events.End())
+    return made
+
+
+def _replay_part(choice: ir.Choice, index: int, part: ir.Part) -> list[events.Event]:
+    """Open a part without what grows or rides on it, then bring that."""
+    grows = GROWS.get(type(part))
+    bare: dict[str, Any] = {name: None for name in ("signature", "citations", "transcript") if getattr(part, name, None)}
+    text = getattr(part, grows) if grows else None
+    if not isinstance(text, str) or not text:
+        text = None
+    elif grows:
+        bare[grows] = ""
+    made: list[events.Event] = [events.PartStart(choice.index, index, replace(part, **bare) if bare else part)]
+    if text is not None:
+        logprobs = choice.logprobs if isinstance(part, ir.Text) and _is_first_text(choice, index) else None
+        made.append(events.Delta(choice.index, index, text, logprobs))
+    for citation in getattr(part, "citations", None) or ():
+        made.append(events.PartMeta(choice.index, index, citation=citation))
+    if getattr(part, "signature", None):
+        made.append(events.PartMeta(choice.index, index, signature=part.signature))  # type: ignore[union-attr]  # it has one
+    if getattr(part, "transcript", None):
+        made.append(events.PartMeta(choice.index, index, transcript=part.transcript))  # type: ignore[union-attr]
+    return [*made, events.PartEnd(choice.index, index)]
+
+
+def _is_first_text(choice: ir.Choice, index: int) -> bool:
+    return not any(isinstance(part, ir.Text) for part in choice.parts[:index])

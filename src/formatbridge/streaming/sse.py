@@ -1,0 +1,216 @@
+"""Server-sent events: bytes to events and back, at any cut of the bytes, without I/O.
+
+Read by the rules of WHATWG HTML, 9.2, on bytes, but for one: an event that lacks only its blank line at the end of the bytes counts.
+``StreamReader`` is the one to use: it also reads JSON where a stream was expected.
+"""
+
+from __future__ import annotations
+
+import re
+
+from formatbridge.errors import EventTooLargeError
+from formatbridge.streaming.framing import LIMIT, ArrayReader, Reader, ServerSentEvent
+
+__all__ = ["DONE", "LIMIT", "ArrayReader", "ServerSentEvent", "SseReader", "StreamReader", "encode_crlf_event", "encode_event"]
+
+DONE = b"[DONE]"
+"""The data of the event that ends a chat_completions stream; streams of other formats end in it, too, now and then."""
+
+_MARK = b"\xef\xbb\xbf"
+_LINE_ENDS = b"\r\n"
+_BEFORE_JSON = b"[{ \t"
+_D, _E = b"de"
+_ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
+
+
+def encode_event(data: bytes, event: str | None = None) -> bytes:
+    """Write an event with one data line. Raw line ends, which JSON has only between its tokens, become spaces."""
+    if event is None:
+        return b"data: %b\n\n" % _on_one_line(data)
+    return b"event: %b\ndata: %b\n\n" % (_on_one_line(event.encode("utf-8", "replace")), _on_one_line(data))
+
+
+def encode_crlf_event(data: bytes) -> bytes:
+    """Write an event as generate_content does: its lines end in CRLF, and it has no name."""
+    return b"data: %b\r\n\r\n" % _on_one_line(data)
+
+
+def _on_one_line(text: bytes) -> bytes:
+    return text.translate(_ON_ONE_LINE) if b"\n" in text or b"\r" in text else text
+
+
+class SseReader(Reader):
+    """Server-sent events. No byte is looked at twice: what is incomplete is kept and appended to."""
+
+    __slots__ = ("_data", "_event", "_has_begun", "_is_after_cr", "_is_between", "_json", "_offset", "_pending")
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        super().__init__(limit)
+        self._has_begun = False  # the first bytes are known to be a mark, or none
+        self._is_after_cr = False  # an LF would belong to the line end before
+        self._forget()
+
+    def _forget(self) -> None:
+        self._pending = bytearray()  # a line that lacks its end
+        self._event = ""
+        self._data: bytes | bytearray | None = None
+        self._offset = 0
+        self._is_between = False  # nothing is pending: the next byte begins an event
+        self._json: ArrayReader | None = None  # who reads on; never set in this class
+
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
+        """Read some bytes and return the events that they complete."""
+        if self._is_between and type(chunk) is bytes:
+            # Nearly every read of a live stream is one event of one data line, perhaps with a name before it.
+            end = chunk.find(b"\n")
+            position = self._position
+            if chunk[:6] == b"data: ":
+                if chunk[end:] == b"\n\n" and end <= self._limit and chunk.find(b"\r") < 0:
+                    self._position = position + end + 2
+                    return [ServerSentEvent("", chunk[6:end], position + 6)]
+                if chunk[end - 1 :] == b"\r\n\r\n" and end <= self._limit and chunk.find(b"\r") == end - 1:
+                    self._position = position + end + 3
+                    return [ServerSentEvent("", chunk[6 : end - 1], position + 6)]
+            elif chunk[:7] == b"event: " and chunk[end + 1 : end + 7] == b"data: ":
+                start = end + 7
+                last = chunk.find(b"\n", start)
+                if chunk[last:] == b"\n\n" and last <= self._limit and chunk.find(b"\r") < 0:
+                    self._position = position + last + 2
+                    return [ServerSentEvent(chunk[7:end].decode("utf-8", "replace"), chunk[start:last], position + start)]
+        return super().feed(chunk)
+
+    def _read(self, chunk: bytes, events: list[ServerSentEvent]) -> None:
+        if not self._has_begun:
+            chunk = self._begin(chunk)
+        if not chunk:
+            return
+        if self._is_after_cr and chunk.startswith(b"\n"):
+            self._position += 1
+            chunk = chunk[1:]
+        self._is_after_cr = chunk.endswith(b"\r")
+        self._read_lines(chunk, events)
+        is_within = self._is_after_cr or self._pending or self._event or self._data is not None
+        self._is_between = not is_within and self._json is None
+
+    def _begin(self, chunk: bytes) -> bytes:
+        """Return the first bytes without their mark; nothing while they may still become one."""
+        chunk = bytes(self._pending) + chunk
+        self._has_begun = len(chunk) >= len(_MARK) or not _MARK.startswith(chunk)
+        self._pending = bytearray() if self._has_begun else bytearray(chunk)
+        if not self._has_begun:
+            return b""
+        if not chunk.startswith(_MARK):
+            return chunk
+        self._position = len(_MARK)
+        return chunk[len(_MARK) :]
+
+    def _read_lines(self, chunk: bytes, events: list[ServerSentEvent]) -> None:
+        # Of bytes, other than of str, splitlines knows CR, LF and CRLF alone.
+        for line in chunk.splitlines(keepends=True):
+            if self._json is not None:
+                self._json._read(line, events)
+            elif self._pending or line[-1] not in _LINE_ENDS:
+                self._read_part(line, events)
+            else:
+                self._read_line(line, events)
+
+    def _read_part(self, part: bytes, events: list[ServerSentEvent]) -> None:
+        """Read a line of which a chunk holds only a part."""
+        self._pending += part
+        line = self._pending
+        if part[-1] in _LINE_ENDS:
+            self._pending = bytearray()
+            self._read_line(line, events)
+        elif line[0] in _BEFORE_JSON and self._turns_to_json(line):
+            self._pending = bytearray()
+            self._hand_over(line, events)
+        else:
+            self._check(len(line))
+
+    def _read_line(self, line: bytes | bytearray, events: list[ServerSentEvent]) -> None:
+        """Read a line with its end; comments and other fields than the two say nothing here."""
+        first = line[0]
+        if first in _LINE_ENDS:
+            self._dispatch(events)
+        elif first in _BEFORE_JSON and self._turns_to_json(line):
+            self._hand_over(line, events)
+            return
+        else:
+            size = len(line) - (2 if line[-2:] == b"\r\n" else 1)
+            self._check(size)
+            if first == _D:
+                self._read_data(line, size)
+            elif first == _E and line.startswith(b"event"):
+                start = _value_start(line, 5, size)
+                self._event = line[start:size].decode("utf-8", "replace") if start else self._event
+        self._position += len(line)
+
+    def _turns_to_json(self, line: bytes | bytearray) -> bool:  # noqa: ARG002  # events are all that this class reads
+        return False
+
+    def _hand_over(self, line: bytes | bytearray, events: list[ServerSentEvent]) -> None:
+        self._json = ArrayReader(self._limit, offset=self._position)
+        self._json._read(bytes(line), events)
+
+    def _read_data(self, line: bytes | bytearray, size: int) -> None:
+        start = 6 if line.startswith(b"data: ") else _value_start(line, 4, size) if line.startswith(b"data") else 0
+        if not start:
+            return
+        value = line[start:size] if isinstance(line, bytes) else bytes(memoryview(line)[start:size])
+        if self._data is None:
+            self._data, self._offset = value, self._position + start
+            return
+        if isinstance(self._data, bytes):
+            self._data = bytearray(self._data)
+        self._data += b"\n"
+        self._data += value
+
+    def _check(self, size: int) -> None:
+        """Hold the data so far and a line of ``size`` bytes against the limit. A comment is a line, too."""
+        if size > self._limit or (self._data is not None and size + len(self._data) > self._limit):
+            raise EventTooLargeError(self._limit)
+
+    def _dispatch(self, events: list[ServerSentEvent]) -> None:
+        if self._data is not None:
+            data = self._data if isinstance(self._data, bytes) else bytes(self._data)
+            events.append(ServerSentEvent(self._event, data, self._offset))
+            self._data = None
+        self._event = ""
+
+    def _end(self, events: list[ServerSentEvent]) -> None:
+        if self._pending:
+            self._read(b"\n", events)
+        self._dispatch(events)
+        if self._json is not None:
+            self._json._end(events)
+
+
+def _value_start(line: bytes | bytearray, length: int, size: int) -> int:
+    """Return where the value begins of a field whose name has that length; 0 where the name goes on."""
+    if length == size:
+        return size
+    if line[length] != ord(":"):
+        return 0
+    return length + 2 if line[length + 1] == ord(" ") else length + 1
+
+
+_JSON = re.compile(rb"[ \t]{0,256}[\[{]")
+
+
+class StreamReader(SseReader):
+    """A stream in either framing: server-sent events and, from a line on that begins an object or an array, JSON.
+
+    No field of an event begins so. That line may be the first (generate_content without ``alt=sse``; an error body), come after comments,
+    which relays send ahead of a plain body, too, or after events (an error without ``data:``). From there to the end all is JSON.
+    """
+
+    __slots__ = ()
+
+    def _turns_to_json(self, line: bytes | bytearray) -> bool:
+        return self._data is None and _JSON.match(line) is not None
+
+    def _read(self, chunk: bytes, events: list[ServerSentEvent]) -> None:
+        if self._json is None:
+            super()._read(chunk, events)
+        else:
+            self._json._read(chunk, events)
