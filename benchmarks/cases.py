@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from subprocess import CalledProcessError
 
 from pydantic_core import from_json, to_json
 
 import formatbridge
+from benchmarks import sse
 from benchmarks.measure import Effort, Work, exponent, import_times, medians, peak_memory
 from benchmarks.payloads import PAYLOADS, Payload, growing
 from benchmarks.peers import PEERS, UnsupportedError
@@ -188,6 +190,11 @@ def growth_rows(case: str, effort: Effort) -> Iterator[Row]:
             figure, word = _growth(source, target, sizes, effort)
             row = f"exponent in {what}, {source} → {target}"
             yield Row(case=case, what=row, figure=figure, word=word, bound=BOUNDS[case])
+    for what, (make, size) in sse.STREAMS.items():
+        streams = {"small": make(sse.SIZE), "large": make(8 * sse.SIZE)}
+        times = medians({name: partial(sse.read, stream, size) for name, stream in streams.items()}, effort)
+        figure = exponent(times["small"], times["large"], 8)
+        yield Row(case=case, what=f"exponent in bytes of a stream, 64 to 512 KiB: {what}", figure=figure, bound=BOUNDS[case])
 
 
 def _growth(source: str, target: str, sizes: tuple[bytes, bytes], effort: Effort) -> tuple[float | None, str]:

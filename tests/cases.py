@@ -9,7 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from formatbridge import formats
 from formatbridge.convert import Converted, convert_error, convert_request, convert_response
+from formatbridge.errors import StreamError
+from formatbridge.losses import Ledger, Spelling
+from formatbridge.options import Options
+from formatbridge.streaming.collect import Collector
+from formatbridge.streaming.sse import DONE, StreamReader
+from formatbridge.streams import StreamConverter
 from tests.corpus import FOLDER as CORPUS
 from tests.pointers import ABSENT, value_at
 
@@ -71,10 +78,52 @@ def _judge_error(case: Case) -> list[str]:
     return list(_wrong_values(whole, case.raw["expected_contains"])) + _missing_losses(case, made, given["body"])
 
 
+def _judge_stream(case: Case) -> list[str]:
+    """Feed the events and judge what the emitted stream adds up to; an error event counts as it stands."""
+    converter = StreamConverter(source=case.source, target=case.target)
+    made, raised = b"", None
+    try:
+        made = converter.feed(b"".join(_event(item) for item in case.raw["input"]))
+        made += converter.finish()
+    except StreamError as error:
+        raised, made = type(error).__name__, made + getattr(error, "tail", b"")
+    found = [] if raised == case.raw.get("raises") else [f"raised {raised}, expected {case.raw.get('raises')}"]
+    body = _collected(made, case.target)
+    found += _wrong_values(body, case.raw["expected_contains"])
+    return found + ([] if raised else _missing_losses(case, converter.response(), _collected_source(case)))
+
+
+def _event(item: dict[str, Any]) -> bytes:
+    data = item["data"] if isinstance(item["data"], str) else json.dumps(item["data"])
+    name = f"event: {item['event']}\n" if "event" in item else ""
+    return f"{name}data: {data}\n\n".encode()
+
+
+def _collected(stream: bytes, format: str) -> Any:
+    """Return the answer that a stream adds up to, with the payload of an error event beside it."""
+    reader, decoder = StreamReader(), formats.load(format).StreamDecoder()
+    collector, error = Collector(formats.load(format).NAME), None
+    for event in [*reader.feed(stream), *reader.finish()]:
+        raw = {} if event.data == DONE else json.loads(event.data)
+        error = raw.get("error") or error
+        for each in decoder.done() if event.data == DONE else decoder.feed(raw):
+            collector.feed(each)
+    for each in decoder.finish():
+        collector.feed(each)
+    answer = collector.response()
+    body = formats.load(format).encode_response(answer, Ledger({}, Spelling()), Options(), None)
+    return body | ({"error": error} if error else {})
+
+
+def _collected_source(case: Case) -> Any:
+    return _collected(b"".join(_event(item) for item in case.raw["input"]), case.source)
+
+
 _JUDGES: dict[str, Callable[[Case], list[str]]] = {
     "request": _judge_request,
     "response": _judge_response,
     "error": _judge_error,
+    "stream": _judge_stream,
 }
 
 

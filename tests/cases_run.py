@@ -15,10 +15,11 @@ def main() -> None:
     parser.add_argument("--source")
     parser.add_argument("--target")
     parser.add_argument("--id")
+    parser.add_argument("--streams", action="store_true", help="the cases of streams instead")
     given = parser.parse_args()
     passed = failed = 0
     for case in (*cases("requests"), *cases("responses")):
-        if case.kind == "stream" or (given.format and given.format not in (case.source, case.target)):
+        if (case.kind == "stream") != given.streams or (given.format and given.format not in (case.source, case.target)):
             continue
         if (given.source or case.source) != case.source or (given.target or case.target) != case.target:
             continue

@@ -26,7 +26,7 @@ from formatbridge.options import Options
 from tests.corpus import entries
 from tests.fixtures import fixtures
 from tests.normal import normal_form, without
-from tests.pointers import is_at_or_below, leaves, value_at, with_value
+from tests.pointers import is_at_or_below, leaves, objects, value_at, with_value
 
 Convert = Callable[[Any, str], Converted]
 """A body and a target to the converted body, with everything else settled."""
@@ -71,7 +71,8 @@ class Sample:
 
 def _convert(body: Any, source: str, target: str, like: Sample, options: Options | None) -> Converted:
     if like.kind == "request":
-        model = like.model or "m" if source == "generate_content" else None
+        is_named = source != "generate_content" and (target != "generate_content" or (isinstance(body, dict) and body.get("model")))
+        model = None if is_named else like.model or "m"
         return convert_request(body, source=source, target=target, model=model, options=options)
     if like.kind == "response":
         return convert_response(body, source=source, target=target, options=options)
@@ -139,6 +140,23 @@ def nothing_is_silent(body: Any, target: str, convert: Convert, per_place: int =
         is_told = is_gone or any(is_at_or_below(path, above) for above in reported)
         if not is_told and is_same and made.losses == base.losses:
             yield Breach("1 silent", path, repr(value)[:80])
+
+
+NEW = "zz_new"
+"""A key that no format has."""
+
+
+def nothing_added_is_silent(body: Any, target: str, convert: Convert) -> Iterator[Breach]:
+    """Law 1 for what nobody has heard of: a new key in any object shows in the output, in the report, or is refused."""
+    base = convert(body, target)
+    for above in objects(body):
+        path = f"{above}/{NEW}"
+        try:
+            made = convert(with_value(body, path, 1), target)
+        except FormatBridgeError:
+            continue
+        if made.body == base.body and not any(is_at_or_below(path, loss.path) for loss in made.losses):
+            yield Breach("1 added in silence", path, f"{made.source} -> {target}")
 
 
 def changed(value: Any) -> Any:

@@ -34,8 +34,17 @@ def leaves(body: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
         yield pointer, body
 
 
+def objects(body: Any, pointer: str = "") -> Iterator[str]:
+    """Yield the pointer of every object, the body's own first."""
+    if isinstance(body, dict):
+        yield pointer
+    items: Any = body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ()
+    for key, value in items:
+        yield from objects(value, f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}")
+
+
 def with_value(body: Any, pointer: str, new: Any) -> Any:
-    """Return a copy that shares all but the way to one changed value."""
+    """Return a copy that shares all but the way to one changed value, or one new key."""
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
     return _with_value(body, steps, new)
 
@@ -45,7 +54,7 @@ def _with_value(body: Any, steps: list[str], new: Any) -> Any:
         return new
     copy = dict(body) if isinstance(body, dict) else list(body)
     key: Any = steps[0] if isinstance(copy, dict) else int(steps[0])
-    copy[key] = _with_value(copy[key], steps[1:], new)
+    copy[key] = _with_value(copy[key], steps[1:], new) if len(steps) > 1 else new
     return copy
 
 

@@ -34,8 +34,8 @@ def _convert(body: Any, source: str = "chat_completions", target: str = "message
         (b'"x"', "expected an object"),
         (b"null", "is null, expected an object"),
         (b"\xff\xfe", "is not UTF-8 at byte 0"),
-        (b'{"model": NaN}', "NaN"),
-        (b'{"model":"m","messages":[],"temperature":Infinity}', "Infinity"),
+        (b'{"model": NaN}', "/model is nan, expected a finite number"),
+        (b'{"model":"m","messages":[],"temperature":Infinity}', "/temperature is inf, expected a finite number"),
         (b'{"model":"m","messages":[{"role":"user","content":"\\ud800"}]}', "lone surrogate"),
     ],
 )

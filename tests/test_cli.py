@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -115,15 +116,26 @@ def test_detect_says_what_and_why(monkeypatch: pytest.MonkeyPatch, capfdbinary: 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_every_model_has_a_json_schema(format: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Another language generates its types from it."""
-    for kind in ("request", "response", "error", "models"):
-        assert main(["schema", f"{format}.{kind}"]) == 0
-        assert json.loads(capfdbinary.readouterr().out)["properties"]
+    names = import_module(f"formatbridge.formats.{format}.wire").__all__
+    for name in ("request", "response", "error", "models", *names):
+        assert main(["schema", f"{format}.{name}"]) == 0
+        assert json.loads(capfdbinary.readouterr().out)
+
+
+def test_a_body_that_two_formats_share_is_not_guessed(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """A wrong guess would be a wrong conversion with exit status 0."""
+    _give(monkeypatch, {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]})
+
+    assert main(["convert", "--to", "responses"]) == 2
+    assert b"say --from and --kind" in capfdbinary.readouterr().err
 
 
 def test_an_unknown_schema_is_refused_with_the_known_ones(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """A typing error."""
     assert main(["schema", "chat.request"]) == 2
-    assert b"expected FORMAT.KIND of chat_completions" in capfdbinary.readouterr().err
+    assert b"expected FORMAT.KIND or FORMAT.MODEL of chat_completions" in capfdbinary.readouterr().err
 
 
 def test_the_matrix_can_be_read_by_source(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -14,9 +14,21 @@ from hypothesis import strategies as st
 
 import formatbridge as fb
 from formatbridge import formats
+from formatbridge.convert import check
 from tests.corpus import requires_corpus
 from tests.judges import problems
-from tests.laws import Breach, Sample, changed, home_again, nothing_is_silent, recorded, report_is_precise, shipped, there_and_back
+from tests.laws import (
+    Breach,
+    Sample,
+    changed,
+    home_again,
+    nothing_added_is_silent,
+    nothing_is_silent,
+    recorded,
+    report_is_precise,
+    shipped,
+    there_and_back,
+)
 from tests.pointers import leaves, with_value
 
 PAIRS = [(source, target) for source in formats.FORMATS for target in formats.FORMATS if source != target]
@@ -54,6 +66,17 @@ def _breaches(source: str, target: str, kind: str) -> Iterator[str]:
 def test_nothing_is_silent_nothing_is_claimed_and_there_and_back_agree(source: str, target: str, kind: str) -> None:
     """Laws 1, 2 and 4: change any leaf and it shows; what is reported gone changes nothing; home again it means what it meant."""
     assert list(_breaches(source, target, kind))[:10] == []
+
+
+@pytest.mark.parametrize("kind", ["request", "response"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_key_nobody_knows_is_never_lost_in_silence(source: str, target: str, kind: str) -> None:
+    """Law 1 for tomorrow's fields: a new key in any object of a fixture shows in the output or in the report, or is refused."""
+    found = []
+    for sample in shipped(source, kind):
+        found += [f"{sample}: {breach}" for breach in nothing_added_is_silent(sample.body, target, sample.convert)]
+
+    assert found[:10] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -101,7 +124,7 @@ def test_usage_adds_up(source: str, target: str) -> None:
         if usage is None:
             continue
         counts = [value for _, value in leaves(made.body.get("usage") or made.body.get("usageMetadata")) if isinstance(value, int)]
-        given = formats.load(source).decode_response(sample.body).usage if source != "generate_content" else None
+        given = formats.load(source).decode_response(check(sample.body, source, "response")).usage
 
         assert all(count >= 0 for count in counts)
         is_sound = given is not None and (given.cache_read or 0) + (given.cache_write or 0) <= given.input
@@ -145,6 +168,10 @@ def test_anything_at_all_is_refused_in_our_own_words(body: Any) -> None:
         for convert in (fb.convert_request, fb.convert_response, fb.convert_models):
             with suppress(fb.FormatBridgeError):
                 convert(body, source="messages", target=target)
+        with suppress(fb.FormatBridgeError):
+            fb.convert_error(body, source="messages", target=target, status=500)
+        with suppress(fb.FormatBridgeError):
+            fb.detect_format(body)
 
 
 def test_arguments_keep_their_spelling_where_text_goes_to_text() -> None:

@@ -16,6 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("streaming",),
     ("formats",),
     ("convert", "detect"),
+    ("streams",),
     ("matrix",),
     ("cli",),
     ("__init__", "__main__"),

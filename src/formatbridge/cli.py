@@ -10,13 +10,20 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge.convert import Converted, wire_model
 from formatbridge.formats import _codec
+from formatbridge.formats._protocol import Kind
 from formatbridge.losses import Addition, Loss, is_absent, resolve
+
+_UNSURE = 0.2
+"""Confidence of a detection below which nothing is converted unasked."""
 
 _KINDS = ("request", "response", "error", "models")
 
@@ -51,6 +58,13 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument("--stream", action="store_true", default=None, help="the request asks for a stream")
     convert.add_argument("--status", type=int, default=400, help="HTTP status of an error body (default 400)")
     convert.add_argument("--raise-on", choices=("info", "lossy", "impossible"), help="fail from this severity up")
+    convert.add_argument(
+        "--default-max-tokens", type=int, default=4096, help="the limit where the target demands one (default 4096)"
+    )
+    convert.add_argument("--mid-system", choices=("native", "hoist"), default="native", help="instructions in mid-conversation")
+    convert.add_argument("--messages-version", default="2023-06-01", help="the dialect of messages (default 2023-06-01)")
+    convert.add_argument("--drop-reasoning", action="store_true", help="do not carry other vendors' reasoning tokens")
+    convert.add_argument("--created", type=int, help="the time of an answer that has none, in seconds since the epoch")
     convert.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
     convert.set_defaults(command=_convert)
 
@@ -58,8 +72,10 @@ def _parser() -> argparse.ArgumentParser:
     detect.add_argument("file", nargs="?", help="a JSON file; standard input without it")
     detect.set_defaults(command=_detect)
 
-    schema = commands.add_parser("schema", help="print the JSON Schema of a typed model, such as messages.request")
-    schema.add_argument("name", metavar="FORMAT.KIND")
+    schema = commands.add_parser(
+        "schema", help="print the JSON Schema of a typed model, such as messages.request or messages.TextBlock"
+    )
+    schema.add_argument("name", metavar="FORMAT.NAME")
     schema.set_defaults(command=_schema)
 
     matrix = commands.add_parser("matrix", help="print what each format can hold of the others")
@@ -76,8 +92,9 @@ def _convert(given: argparse.Namespace) -> int:
     if source is None or kind is None:
         found = fb.detect_format(body)
         source, kind = source or found.format, kind or found.kind
-        if source is None or kind is None:
-            raise fb.ConfigurationError("the body's format cannot be told; say --from and --kind")
+        if source is None or kind is None or (given.source is None and found.confidence < _UNSURE):
+            guess = f"; it may be a {found.format} {found.kind}" if found.format else ""
+            raise fb.ConfigurationError(f"the body's format cannot be told for sure{guess}: say --from and --kind")
         if given.source is None:
             print(f"formatbridge: read as {source} {kind}, confidence {found.confidence}", file=sys.stderr)
     made = _converted(body, source, kind, given)
@@ -87,7 +104,14 @@ def _convert(given: argparse.Namespace) -> int:
 
 
 def _converted(body: bytes, source: str, kind: str, given: argparse.Namespace) -> Converted:
-    options = fb.Options(raise_on=given.raise_on)
+    options = fb.Options(
+        raise_on=given.raise_on,
+        carry_reasoning=not given.drop_reasoning,
+        default_max_tokens=given.default_max_tokens,
+        created=given.created,
+        mid_system=given.mid_system,
+        messages_version=given.messages_version,
+    )
     if kind == "request":
         return fb.convert_request(body, source=source, target=given.target, model=given.model, stream=given.stream, options=options)
     if kind == "response":
@@ -103,12 +127,19 @@ def _detect(given: argparse.Namespace) -> int:
 
 
 def _schema(given: argparse.Namespace) -> int:
-    format, _, kind = given.name.partition(".")
-    if format not in fb.FORMATS or kind not in _KINDS:
+    format, _, name = given.name.partition(".")
+    if format not in fb.FORMATS:
         raise fb.ConfigurationError(
-            f"unknown schema {given.name!r}, expected FORMAT.KIND of {', '.join(fb.FORMATS)} and {', '.join(_KINDS)}"
+            f"unknown schema {given.name!r}, expected FORMAT.KIND or FORMAT.MODEL of {', '.join(fb.FORMATS)}"
         )
-    print(json.dumps(wire_model(format, kind).model_json_schema(), indent=2, ensure_ascii=False))
+    if name in _KINDS:
+        model: Any = wire_model(format, cast(Kind, name))
+    else:
+        wire = import_module(f"formatbridge.formats.{format}.wire")
+        if name not in wire.__all__:
+            raise fb.ConfigurationError(f"{format} has no model {name!r}, expected one of {', '.join((*_KINDS, *wire.__all__))}")
+        model = getattr(wire, name)
+    print(json.dumps(TypeAdapter(model).json_schema(), indent=2, ensure_ascii=False))
     return 0
 
 

@@ -153,6 +153,9 @@ def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
         if isinstance(body, bytes | bytearray | str):
             value = _codec.loads(body)
         elif isinstance(body, BaseModel):
+            found = model_of(body)
+            if found and found[1] not in (kind, None):
+                raise _codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
             value = body.model_dump(mode="json", exclude_unset=True, by_alias=True)
         else:
             value = _codec.checked(body)
@@ -166,20 +169,38 @@ def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
 def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
     """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
     try:
-        return cast(JsonObject, _checker(source, kind).validate_python(raw))
+        checked: JsonObject = _checker(source, kind).validate_python(raw)
     except ValidationError as error:
         raise InvalidPayloadError(source, kind, problems_of(error, raw)) from None
+    return checked
 
 
 def source_of(body: Any, source: str | None) -> ir.Format:
     """Return the source's name: as given, or that of a typed model."""
     if source is not None:
         return formats.load(source).NAME
-    if isinstance(body, BaseModel):
-        for name in formats.FORMATS:
-            if type(body).__module__.startswith(f"formatbridge.formats.{name}."):
-                return name
+    found = model_of(body)
+    if found is not None:
+        return found[0]
     raise ConfigurationError("source is missing; it may be left out for a typed model only")
+
+
+def model_of(body: Any) -> tuple[ir.Format, Kind | None] | None:
+    """Return the format and kind of a typed model, a subclass included; None where it is none of ours."""
+    for ancestor in type(body).__mro__ if isinstance(body, BaseModel) else ():
+        for name in formats.FORMATS:
+            if ancestor.__module__.startswith(f"formatbridge.formats.{name}.wire"):
+                return name, KINDS.get(ancestor.__name__)
+    return None
+
+
+def options_of(options: Options | None) -> Options:
+    """Return the options to use; raise ``ConfigurationError`` on anything that is none."""
+    if options is None:
+        return DEFAULT_OPTIONS
+    if not isinstance(options, Options):
+        raise ConfigurationError(f"options is a {type(options).__name__}, expected formatbridge.Options")
+    return options
 
 
 def finished(losses: Ledger, options: Options, body: Any) -> Report:
@@ -208,14 +229,16 @@ def convert_request(
     other sources they override the body. Raises ``InvalidPayloadError`` for a body that is not of its format,
     ``LossyConversionError`` as ``options.raise_on`` says.
     """
-    options = options or DEFAULT_OPTIONS
-    near, far = formats.load(source_of(body, source)), formats.load(target)
+    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
     raw = read_body(body, near.NAME, "request")
     checked = check(raw, near.NAME, "request")
     model = model or raw.get("model") or ""
+    if not model and far.NAME == "generate_content":
+        raise ConfigurationError("generate_content needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
     losses = Ledger(raw, near.SPELLING)
-    context = Context(source=near.NAME, body=raw)
+    context = Context(near.NAME, raw)
     if near is far:
         made = _same_request(raw, near, model, stream)
     else:
@@ -246,17 +269,19 @@ def convert_response(
     ``request`` is the converted request that this answers; with it custom and renamed tools, echoed fields and stop sequences come
     home. A responses body that failed becomes the target's error: a ``ConvertedError``.
     """
-    options = options or DEFAULT_OPTIONS
-    near, far = formats.load(source_of(body, source)), formats.load(target)
+    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
     raw = read_body(body, near.NAME, "response")
     checked = check(raw, near.NAME, "response")
     losses = Ledger(raw, near.SPELLING)
+    if request is not None and not isinstance(request, ConvertedRequest):
+        raise ConfigurationError(f"request is a {type(request).__name__}, expected what convert_request returned")
     context = request.context if request else None
     made = raw
     if near is not far:
         response = near.decode_response(checked)
         if context:
-            response = bring_home(response, context)
+            response = bring_home(response, context, losses)
         if response.error and far.NAME != "responses":
             status, made = _failed(response, far, losses)
             return ConvertedError(made, finished(losses, options, body), near.NAME, far.NAME, status)
@@ -287,38 +312,63 @@ def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, Js
 def convert_error(
     body: Any, *, source: str | None = None, target: str, status: int, options: Options | None = None
 ) -> ConvertedError:
-    """Convert an error body and its HTTP status. A body that is no JSON object becomes the message."""
-    options = options or DEFAULT_OPTIONS
-    near, far = formats.load(source_of(body, source)), formats.load(target)
-    raw = _read_error_body(body, near.NAME)
-    checked = check(raw, near.NAME, "error")
-    losses = Ledger(raw, near.SPELLING)
+    """Convert an error body and its HTTP status. A body that is no JSON object becomes the message, and nothing is refused."""
+    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
+    raw, at = _read_error_body(body, near.NAME)
+    checked, is_known = _check_error(raw, near.NAME)
+    losses = Ledger([raw] if at else raw, near.SPELLING)
     made_status, made = status, raw
-    if near is not far:
-        made_status, made = far.encode_error(near.decode_error(checked, status=status), losses)
-    return ConvertedError(made, finished(losses, options, body), near.NAME, far.NAME, made_status)
+    if near is not far or at is None or not is_known:
+        error = near.decode_error(checked, status=status)
+        error.src = at or ""
+        made_status, made = far.encode_error(error, losses)
+    return ConvertedError(made, finished(losses, options, None if at is None else body), near.NAME, far.NAME, made_status)
 
 
-def _read_error_body(body: Any, source: ir.Format) -> JsonObject:
-    """Read an error body by its shape: an object, a list of one, or any other text, which is then the message."""
+def _read_error_body(body: Any, source: ir.Format) -> tuple[JsonObject, str | None]:
+    """Read an error body by its shape: an object, a list of one, or anything else, which is then the message.
+
+    The second value is the pointer of the object, None where there is none.
+    """
     if isinstance(body, bytes | bytearray):
         body = bytes(body).decode(errors="replace")
     if isinstance(body, str):
         try:
             body = _codec.loads(body)
         except _codec.NotJsonError:
-            body = {"message": _codec.without_surrogates(body)}
-    if isinstance(body, list) and len(body) == 1:
-        body = body[0]
+            return {"message": _codec.without_surrogates(body)}, None
     if isinstance(body, dict | BaseModel):
-        return read_body(body, source, "error")
-    return {"message": _codec.dumps(body).decode()}
+        return read_body(body, source, "error"), ""
+    if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
+        return read_body(body[0], source, "error"), "/0"
+    whole = read_body({"message": body}, source, "error")["message"]
+    return {"message": "" if whole is None else _codec.dumps(whole).decode()}, None
+
+
+def _check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
+    """Validate an error body. One of no known shape is put in words, as few as will do, and the second value is false."""
+    told = _in_words(raw, "error", "message", "detail")
+    detail = raw.get("error")
+    inner = {**raw, "error": _in_words(detail, "message")} if isinstance(detail, dict) else raw
+    for reading in (raw, inner, told):
+        try:
+            return check(reading, source, "error"), reading is raw
+        except InvalidPayloadError:
+            continue
+    return {"message": _codec.dumps(raw).decode()}, False
+
+
+def _in_words(raw: JsonObject, *keys: str) -> JsonObject:
+    """Return an object with JSON text for whatever stands under some keys and is no text."""
+    texts = {key: raw[key] for key in keys if raw.get(key) is not None and not isinstance(raw[key], str)}
+    return raw | {key: _codec.dumps(value).decode() for key, value in texts.items()}
 
 
 def convert_models(body: Any, *, source: str | None = None, target: str, options: Options | None = None) -> Converted:
     """Convert a list of models."""
-    options = options or DEFAULT_OPTIONS
-    near, far = formats.load(source_of(body, source)), formats.load(target)
+    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
     raw = read_body(body, near.NAME, "models")
     checked = check(raw, near.NAME, "models")
     losses = Ledger(raw, near.SPELLING)

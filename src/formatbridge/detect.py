@@ -122,6 +122,7 @@ _CLUES: tuple[_Clue, ...] = (
     _Clue("messages", "models", 4, "data/*/display_name"),
     _Clue("messages", "models", 4, "has_more"),
     _Clue("generate_content", "models", 10, "models/*/name"),
+    _Clue("generate_content", "models", 3, "models"),
     _Clue("generate_content", "models", 4, "models/*/supportedGenerationMethods"),
 )  # fmt: skip
 
@@ -152,10 +153,12 @@ def detect_format(body: Any) -> Detection:
 
 
 def _detect_model(body: BaseModel) -> Detection:
-    from formatbridge.convert import KINDS, source_of
+    from formatbridge.convert import model_of
 
-    kind = KINDS.get(type(body).__name__)
-    return Detection(source_of(body, None), kind, 1.0, (f"is a {type(body).__name__} model",))
+    found = model_of(body)
+    if found is None:
+        raise InvalidPayloadError("unknown", "body", [("", f"is a {type(body).__name__}, expected a model of one of the formats")])
+    return Detection(*found, 1.0, (f"is a {type(body).__name__} model",))
 
 
 def _read(body: Any) -> dict[str, Any]:

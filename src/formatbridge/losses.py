@@ -52,6 +52,10 @@ REASONS: Mapping[str, str] = {
 """Code of a loss to its reason: the same words for the same reason everywhere."""
 
 
+REQUIRED = "required, and the source names none"
+"""Why nearly every value is added."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loss:
     """One value that the target could not hold as it was.
@@ -81,12 +85,16 @@ class Addition:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """How much is lost with a field that only its own format has; ``neutral`` values say what happens anyway and are no loss."""
+    """How much is lost with a field that only its own format has; ``neutral`` values say what happens anyway and are no loss.
+
+    ``after``: what stands in the target for a field that is only changed.
+    """
 
     severity: Severity = "lossy"
     code: str = "no_counterpart"
     neutral: tuple[JsonValue, ...] = ()
     kind: Literal["dropped", "changed"] = "dropped"
+    after: JsonValue = None
 
     def is_neutral(self, value: JsonValue) -> bool:
         """Say whether a value is what happens anyway."""
@@ -173,7 +181,7 @@ class Ledger:
         self._notes.append(("changed", node, name, after, code, severity))
         return after
 
-    def added(self, path: str, value: JsonValue, why: str) -> JsonValue:
+    def added(self, path: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
         """Note that the target demands ``value`` at ``path`` (a pointer into the target) and return it."""
         self._additions.setdefault(path, (value, why))
         return value
@@ -203,7 +211,7 @@ class Ledger:
                 place = node.src
             path, before = resolve(self._body, place, snake_case=self._spelling.snake_case)
             before = value if before is _ABSENT else before
-            self._keep(Loss(path, own.kind, own.severity, own.code, REASONS[own.code], before))
+            self._keep(Loss(path, own.kind, own.severity, own.code, REASONS[own.code], before, own.after))
 
     def _own(self, name: str) -> Own:
         """Return what the loss of a field means; a row may have a star for any index."""
@@ -282,6 +290,8 @@ def resolve(body: JsonValue, pointer: str, *, snake_case: bool = False) -> tuple
         key = unescape(step)
         if isinstance(value, dict):
             if snake_case and key not in value:
+                if key == "0":  # such a format takes one object for a list of it
+                    continue
                 key = to_snake(key)
             value = value.get(key, _ABSENT)
         elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,14 +36,28 @@ class Options:
     messages_version: str = "2023-06-01"
 
     def __post_init__(self) -> None:
-        if self.raise_on is not None and self.raise_on not in SEVERITIES:
-            raise ConfigurationError(f"raise_on is {self.raise_on!r}, expected None or one of {', '.join(SEVERITIES)}")
-        if self.default_max_tokens < 1:
-            raise ConfigurationError(f"default_max_tokens is {self.default_max_tokens!r}, expected 1 or more")
-        if self.on_truncated not in ("error", "close"):
-            raise ConfigurationError(f"on_truncated is {self.on_truncated!r}, expected 'error' or 'close'")
-        if self.mid_system not in ("native", "hoist"):
-            raise ConfigurationError(f"mid_system is {self.mid_system!r}, expected 'native' or 'hoist'")
+        _demand("raise_on", self.raise_on, f"None or one of {', '.join(SEVERITIES)}", self.raise_on in (None, *SEVERITIES))
+        _demand("carry_reasoning", self.carry_reasoning, "True or False", isinstance(self.carry_reasoning, bool))
+        _demand("default_max_tokens", self.default_max_tokens, "an integer of 1 or more", _is_count(self.default_max_tokens, 1))
+        _demand("on_truncated", self.on_truncated, "'error' or 'close'", self.on_truncated in ("error", "close"))
+        is_time = self.created is None or _is_count(self.created, 0)
+        _demand("created", self.created, "None or an integer of 0 or more", is_time)
+        _demand("mid_system", self.mid_system, "'native' or 'hoist'", self.mid_system in ("native", "hoist"))
+        is_date = isinstance(self.messages_version, str) and _DATE.fullmatch(self.messages_version) is not None
+        _demand("messages_version", self.messages_version, "a date such as 2023-06-01", is_date)
+
+
+_DATE = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])")
+_MOST = 2**63 - 1
+
+
+def _demand(name: str, value: object, expected: str, is_sound: bool) -> None:
+    if not is_sound:
+        raise ConfigurationError(f"{name} is {value!r}, expected {expected}")
+
+
+def _is_count(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
 
 
 DEFAULT_OPTIONS = Options()

@@ -14,9 +14,16 @@ FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
 """The names of the formats, in the order of every table."""
 
 
-@cache
 def load(name: str) -> Format:
     """Return a format by its name; raise ``UnknownFormatError`` on any other."""
+    try:
+        return _load(name)
+    except TypeError:  # something that is no name and cannot be looked up
+        raise UnknownFormatError(name, FORMATS) from None
+
+
+@cache
+def _load(name: str) -> Format:
     if name not in FORMATS:
         raise UnknownFormatError(name, FORMATS)
     return cast(Format, import_module(f"formatbridge.formats.{name}"))

@@ -10,7 +10,7 @@ import codecs
 import json
 import marshal
 import math
-from typing import Any, NoReturn
+from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
@@ -21,7 +21,10 @@ MAX_DEPTH = 512
 
 JsonValue = Any
 
-_LONG = 4 * 1024 * 1024
+_MOST_DIGITS = 4300  # what Python itself will parse or write
+_MOST_BITS = 14_000
+_BOM = codecs.BOM_UTF8.decode()
+_LONG = 64 * 1024 * 1024
 
 _RARE_BYTE = b"\xf0"  # in both infinities as doubles, and hardly anywhere else
 
@@ -66,7 +69,7 @@ def checked(value: JsonValue) -> JsonValue:
             raise NotJsonError(pointer[:200], f"is nested more than {MAX_DEPTH} levels deep")
         for key, item in node.items() if isinstance(node, dict) else enumerate(node):
             kind = type(item)
-            if (kind is str and item.isascii()) or item is None or kind is bool or kind is int:
+            if (kind is str and item.isascii()) or item is None or kind is bool:
                 leaf, nested = item, False
             else:
                 place = f"{pointer}/{escape(key) if isinstance(key, str) else key}"
@@ -90,8 +93,12 @@ def _checked_leaf(item: JsonValue, pointer: str) -> tuple[JsonValue, bool]:
         return item, False
     if isinstance(item, float) and not math.isfinite(item):
         raise NotJsonError(pointer, f"is {item}, expected a finite number")
+    if isinstance(item, int) and item.bit_length() > _MOST_BITS:
+        raise NotJsonError(pointer, f"is {describe(item)}, expected fewer digits")
     if item is None or isinstance(item, bool | int | float):
         return item, False
+    if isinstance(item, _TooLong):
+        raise NotJsonError(pointer, f"is a number of {item.digits} digits, expected fewer digits")
     if isinstance(item, dict):
         return {}, True
     if isinstance(item, list | tuple):
@@ -120,19 +127,22 @@ def _loads_slowly(text: bytes | bytearray | str) -> JsonValue:
     except UnicodeDecodeError as error:
         raise NotJsonError("", f"is not UTF-8 at byte {error.start}") from None
     try:
-        return json.loads(decoded.removeprefix(codecs.BOM_UTF8.decode()), parse_constant=_refuse_constant)
+        return json.loads(decoded.removeprefix(_BOM), parse_int=_parse_int)
     except RecursionError:
         raise NotJsonError("", f"is nested more than {MAX_DEPTH} levels deep") from None
     except json.JSONDecodeError as error:
         raise NotJsonError("", f"is not JSON: {error.msg} at character {error.pos}") from None
-    except NotJsonError:
-        raise
-    except ValueError:
-        raise NotJsonError("", "holds a number of too many digits") from None
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise NotJsonError("", f"holds {name}, expected a finite number")
+class _TooLong:
+    """Stands for an integer that Python will not parse, until its place is known."""
+
+    def __init__(self, digits: int) -> None:
+        self.digits = digits
+
+
+def _parse_int(text: str) -> int | _TooLong:
+    return int(text) if len(text) <= _MOST_DIGITS else _TooLong(len(text))
 
 
 def describe(value: JsonValue) -> str:
@@ -145,6 +155,8 @@ def describe(value: JsonValue) -> str:
         return "an array"
     if isinstance(value, dict):
         return "an object"
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return f"an integer of {value.bit_length()} bits"
     return json.dumps(value) if isinstance(value, bool | int | float) else f"a {type(value).__name__}"
 
 
@@ -154,9 +166,10 @@ class _Pairs(list[tuple[str, JsonValue]]):
 
 def repeated_keys(text: bytes | bytearray | str) -> list[tuple[str, JsonValue]]:
     """Return the pointer of every key that stands more than once in its object, with the value that does not count."""
+    decoded = text if isinstance(text, str) else bytes(text).decode()
     try:
-        value = json.loads(text, object_pairs_hook=_Pairs)
-    except (ValueError, RecursionError):  # what strict JSON does not allow was refused before
+        value = json.loads(decoded.removeprefix(_BOM), object_pairs_hook=_Pairs)
+    except RecursionError:  # deeper than anything that was let in
         return []
     found: list[tuple[str, JsonValue]] = []
     pending: list[tuple[str, JsonValue]] = [("", value)]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._codec import dumps
 from formatbridge.formats._extra import joined, rest
 from formatbridge.losses import Ledger
 
@@ -83,14 +84,38 @@ def classify(status: int | None, *, code: object = None, word: object = None) ->
     return found or ("invalid_request" if status is not None and 400 <= status < 500 else "server")
 
 
+def plain_message(body: JsonObject) -> tuple[str, str]:
+    """Return the words of an error body without an error object, and the key where they stand; JSON text of what are no words."""
+    for key in ("error", "message", "detail"):
+        value = body.get(key)
+        if value is not None and (value != "" or key == "error"):
+            return value if isinstance(value, str) else dumps(value).decode(), key
+    return "", "message"
+
+
+_USUAL = frozenset({400, 401, 402, 403, 404, 409, 413, 429, 499, 500, 503, 504, 529})
+"""Statuses that stand for a kind in some format."""
+
+
+def kept_status(error: ir.Error, usual: int) -> int:
+    """Return the HTTP status of an error: the target's ``usual`` one for its kind, but a finer one of the source stays.
+
+    Formats have statuses of their own for one kind (an overload is 503 or 529); 422, 502 and the like say more than any of them.
+    """
+    given = error.status
+    if given is None or given in _USUAL:
+        return usual
+    says = BY_STATUS.get(given)
+    return given if says == error.kind or (says is None and given // 100 == usual // 100) else usual
+
+
 def decode_error_object(body: JsonObject, *, status: int | None) -> ir.Error:
     """Read the error body that chat_completions and responses share, and what relays and other servers send in its place."""
     detail = body.get("error")
-    outer = rest(body, frozenset({"error"} if isinstance(detail, dict | str) else {"message", "detail"}))
     if not isinstance(detail, dict):
-        text = detail if isinstance(detail, str) else body.get("message") or body.get("detail")
-        message = text if isinstance(text, str) else str(text) if text is not None else ""
-        return ir.Error(kind=classify(status), message=message, status=status, src="", extra=outer)
+        message, key = plain_message(body)
+        return ir.Error(kind=classify(status), message=message, status=status, src="", extra=rest(body, {key}))
+    outer = rest(body, {"error"})
     code, word = detail.get("code"), detail.get("type")
     return ir.Error(
         kind=classify(status, code=code, word=word),
@@ -124,5 +149,4 @@ def encode_error_object(error: ir.Error, losses: Ledger) -> tuple[int, JsonObjec
         "param": error.param,
         "code": code,
     }
-    status = error.status if keep and error.status is not None else wording.status
-    return status, {"error": detail}
+    return kept_status(error, wording.status), {"error": detail}

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from typing import Any
+
+from formatbridge.formats._codec import dumps
+
 _PREFIXES = ("chatcmpl-", "msg_", "resp_")
 
 
@@ -15,3 +20,8 @@ def encode_id(given: str | None, prefix: str) -> str | None:
             if inner.startswith(_PREFIXES) and inner.startswith(prefix):
                 return inner
     return given if given.startswith(prefix) else f"{prefix}{given}"
+
+
+def made_call_id(*facts: Any) -> str:
+    """Make the id of a call in an answer that has no id itself: from all that tells the call from those of other answers."""
+    return f"call_{sha256(dumps(facts)).hexdigest()[:24]}"

@@ -51,8 +51,8 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
     for name in ("display_name", "description", "version", "input_limit", "output_limit", "methods", "lifecycle"):
         if getattr(model, name) not in (None, []):
             losses.dropped(model, name, severity="info")
-    created = model.created if model.created is not None else losses.added(f"{at}/created", 0, "required, and the source has none")
-    owner = model.owner if model.owner is not None else losses.added(f"{at}/owned_by", "", "required, and the source has none")
+    created = model.created if model.created is not None else losses.added(f"{at}/created", 0)
+    owner = model.owner if model.owner is not None else losses.added(f"{at}/owned_by", "")
     made: JsonObject = {"id": model.id, "object": "model", "created": int(created), "owned_by": owner}
     if model.retires is not None:
         made["shutdown_date"] = model.retires

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from formatbridge import ir
 from formatbridge.losses import Ledger
 
@@ -35,6 +37,21 @@ def leading_instructions(messages: list[ir.Message]) -> int:
         if message.role not in ("system", "developer") or message.tools or message.effort:
             return count
     return len(messages)
+
+
+def with_instructions_first(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:
+    """Return a conversation whose later instructions join the leading ones; what they configure stays where it is."""
+    leading = leading_instructions(messages)
+    first, others = messages[:leading], []
+    for message in messages[leading:]:
+        if message.role not in ("system", "developer") or not message.parts:
+            others.append(message)
+            continue
+        losses.changed(message, "", "system", "moved")
+        first.append(replace(message, tools=None, effort=None))
+        if message.tools or message.effort:
+            others.append(replace(message, parts=[], extra=None))
+    return first + others
 
 
 def drop_citations(part: ir.Text, losses: Ledger) -> None:

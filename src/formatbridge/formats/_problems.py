@@ -37,7 +37,8 @@ def problems_of(error: ValidationError, body: Any) -> list[tuple[str, str]]:
     for item in error.errors(include_url=False):
         pointer, value = _place(item, body)
         found.setdefault(pointer, (value, []))[1].append(_expected(item))
-    deepest = [pointer for pointer in found if not any(other.startswith(f"{pointer}/") for other in found)]
+    above = {pointer[:end] for pointer in found for end in range(len(pointer)) if pointer[end] == "/"}
+    deepest = [pointer for pointer in found if pointer not in above]
     return [(pointer, _told(*found[pointer])) for pointer in deepest[:_MOST]]
 
 

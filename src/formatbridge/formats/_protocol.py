@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from formatbridge import ir
+from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import Options
 
@@ -36,7 +37,7 @@ class Home:
     kind: Literal["function", "custom"] = "function"
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Context:
     """What an answer needs to know of the request it answers.
 
@@ -46,6 +47,31 @@ class Context:
     source: ir.Format
     body: JsonObject
     tools: Mapping[str, Home] = field(default_factory=dict)
+
+
+class StreamDecoder(Protocol):
+    """Reads the parsed events of one stream. ``is_complete``: the stream said that it is over."""
+
+    is_complete: bool
+
+    def feed(self, raw: JsonObject) -> list[events.Event]:
+        """Take one event and return what happened."""
+
+    def done(self) -> list[events.Event]:
+        """Take ``[DONE]``."""
+
+    def finish(self) -> list[events.Event]:
+        """Take the end of the bytes; nothing happens where the stream was cut."""
+
+
+class StreamEncoder(Protocol):
+    """Writes one stream as server-sent events."""
+
+    def feed(self, event: events.Event) -> bytes:
+        """Take what happened and return the bytes that it becomes."""
+
+    def fail(self, error: ir.Error) -> bytes:
+        """Write an error in the stream; nothing follows."""
 
 
 class Format(Protocol):
@@ -59,6 +85,8 @@ class Format(Protocol):
     SPELLING: Spelling
     TOOL_RULES: ToolRules
     LIST_PATH: str
+    StreamDecoder: Callable[[], StreamDecoder]
+    StreamEncoder: Callable[[Options, Context | None], StreamEncoder]
 
     def request_path(self, model: str, *, stream: bool) -> str:
         """Return the URL path and query on the relay."""

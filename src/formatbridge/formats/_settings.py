@@ -25,7 +25,7 @@ LOST: Mapping[str, Own] = {
     "prompt_cache_key": Own("info"),
     "prompt_cache_options": Own("info", neutral=({"mode": "implicit"},)),
     "prompt_cache_retention": Own("info"),
-    "automatic_cache": Own("info", "weaker_carrier", kind="changed"),
+    "automatic_cache": Own("info", "weaker_carrier", kind="changed", after="the server's own caching"),
     "stream_options": Own("info"),
     "usage_in_stream": Own("info", neutral=(True,)),
 }
@@ -73,6 +73,6 @@ def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> 
     if value is not None and own.is_neutral(value):
         return
     if own.kind == "changed":
-        losses.changed(request, name, None, own.code, severity=own.severity)
+        losses.changed(request, name, own.after, own.code, severity=own.severity)
     else:
         losses.dropped(request, name, own.code, severity=own.severity)

@@ -28,7 +28,15 @@ class _Names:
     there: dict[tuple[str | None, str], str] = field(default_factory=dict)
     home: dict[str, Home] = field(default_factory=dict)
     custom: set[tuple[str | None, str]] = field(default_factory=set)
+    legal: set[str] = field(default_factory=set)
     call_ids: dict[str, str] = field(default_factory=dict)
+    taken_ids: set[str] = field(default_factory=set)
+
+    def reserve(self, tools: list[ir.Tool]) -> None:
+        """Keep the names that need no change for the tools that have them."""
+        self.legal = {
+            tool.name for tool in tools if isinstance(tool, ir.FunctionTool | ir.CustomTool) and _is_legal(tool.name, self.rules)
+        }
 
     def give(self, namespace: str | None, name: str, kind: str = "function") -> str:
         """Return the target's name of a tool, the same for the same tool and never one that is taken."""
@@ -36,7 +44,8 @@ class _Names:
         if known is not None:
             return known
         flat = f"{namespace}__{name}" if namespace and not self.rules.namespaces else name
-        given = _unique(_legal(flat, self.rules), self.home, self.rules.longest_name)
+        taken = self.home.keys() if flat in self.legal and not namespace else self.home.keys() | self.legal
+        given = _unique(_legal(flat, self.rules), taken, self.rules.longest_name)
         self.there[namespace, name] = given
         self.home[given] = Home(name=name, namespace=namespace, kind="custom" if kind == "custom" else "function")
         return given
@@ -51,8 +60,9 @@ class _Names:
             given = _ILLEGAL.sub("_", call_id) or "call"
             if longest and len(given) > longest:
                 given = f"{given[: longest - 9]}_{sha256(call_id.encode()).hexdigest()[:8]}"
-            given = _unique(given, set(self.call_ids.values()), longest or len(given) + 9)
+            given = _unique(given, self.taken_ids, longest or len(given) + 9)
         self.call_ids[call_id] = given
+        self.taken_ids.add(given)
         return given
 
 
@@ -64,13 +74,16 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
     if _fits(request, rules):
         return request, {}
     names = _Names(rules)
+    names.reserve(request.tools)
     tools = [tool for given in request.tools for tool in _adapt_tool(given, names, losses)]
     messages = [_adapt_message(message, names, losses) for message in request.messages]
     if _is_same(tools, request.tools) and _is_same(messages, request.messages):
         return request, names.home
     choice = request.tool_choice
     if choice and choice.names and choice.mode != "hosted":
-        choice = replace(choice, names=[_choice_name(name, names) for name in choice.names])
+        spaces = choice.namespaces or [None] * len(choice.names)
+        there = [_choice_name(name, space, names) for name, space in zip(choice.names, spaces, strict=True)]
+        choice = replace(choice, names=there, namespaces=choice.namespaces if rules.namespaces else None)
     return replace(request, tools=tools, messages=messages, tool_choice=choice), names.home
 
 
@@ -118,23 +131,27 @@ def _is_legal_id(call_id: str, rules: ToolRules) -> bool:
     return (call_id.isascii() and call_id.isidentifier()) or rules.call_id.fullmatch(call_id) is not None
 
 
-def bring_home(response: ir.Response, context: Context) -> ir.Response:
+def bring_home(response: ir.Response, context: Context, losses: Ledger) -> ir.Response:
     """Give the tool calls of an answer the names and kinds that the caller's request used."""
     if not any(home.name != name or home.namespace or home.kind == "custom" for name, home in context.tools.items()):
         return response
-    choices = [replace(choice, parts=[_home_part(part, context) for part in choice.parts]) for choice in response.choices]
+    choices = [replace(choice, parts=[_home_part(part, context, losses) for part in choice.parts]) for choice in response.choices]
     return replace(response, choices=choices)
 
 
-def _home_part(part: ir.Part, context: Context) -> ir.Part:
+def _home_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
     home = context.tools.get(part.name) if isinstance(part, ir.ToolCall) else None
     if home is None or not isinstance(part, ir.ToolCall):
         return part
     arguments = part.arguments
     kind = part.kind
     if home.kind == "custom" and part.kind == "function":
+        kind = "custom"
         text = read_wrapped_text(arguments)
-        kind, arguments = ("custom", text) if text is not None else (kind, arguments)
+        if text is None:  # the model filled in the wrapping otherwise than it was told
+            text = arguments if isinstance(arguments, str) else dumps(arguments).decode()
+            losses.changed(part, "arguments", text, "weaker_carrier")
+        arguments = text
     return replace(part, name=home.name, namespace=home.namespace or part.namespace, kind=kind, arguments=arguments)
 
 
@@ -233,7 +250,9 @@ def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.To
     return replace(result, call_id=given, name=name, kind=kind)
 
 
-def _choice_name(name: str, names: _Names) -> str:
+def _choice_name(name: str, namespace: str | None, names: _Names) -> str:
+    if (namespace, name) in names.there:
+        return names.there[namespace, name]
     return next((given for (_, known), given in names.there.items() if known == name), name)
 
 

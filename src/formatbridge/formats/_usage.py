@@ -13,7 +13,7 @@ def drop_counts(usage: ir.Usage, names: Iterable[str], losses: Ledger) -> None:
     for name in names:
         value = getattr(usage, name)
         if name == "tool_prompt" and value:
-            losses.changed(usage, name, None, "accounting", severity="info")
+            losses.changed(usage, name, usage.input, "accounting", severity="info")
         elif isinstance(value, dict):
             for word, count in value.items():
                 if count:

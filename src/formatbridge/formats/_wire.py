@@ -29,7 +29,11 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 class Wire(BaseModel):
     """One JSON object of a format: the vendor's field names, unknown fields kept, no coercion."""
 
-    model_config = ConfigDict(extra="allow", strict=True, defer_build=True, protected_namespaces=())
+    model_config = ConfigDict(extra="allow", strict=True, defer_build=True, protected_namespaces=(), serialize_by_alias=True)
+
+
+AT_ONCE = ConfigDict(defer_build=False)
+"""The configuration of whole bodies: built when their module loads, which web frameworks that take them as bodies rely on."""
 
 
 class Unknown(Wire):

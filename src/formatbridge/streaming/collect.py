@@ -77,12 +77,17 @@ class Collector:
                 self._tell(self._choices[event.choice].parts[event.index], event)
             case events.PartEnd():
                 self._close(self._choices[event.choice].parts[event.index], event)
-            case events.Start():
-                self._start = event
-                self._usage = event.usage
             case events.Finished():
                 choice = self._choice(event.choice)
                 choice.finish, choice.extra = event.finish, event.extra
+            case _:
+                self._feed_answer(event)
+
+    def _feed_answer(self, event: events.Start | events.UsageTold | events.Meta | events.Failed | events.End) -> None:
+        """Take what concerns the answer as a whole."""
+        match event:
+            case events.Start():
+                self._start, self._usage = event, event.usage
             case events.UsageTold():
                 self._usage = event.usage
             case events.Meta():
@@ -140,9 +145,7 @@ def _whole(index: int, choice: _Choice) -> ir.Choice:
 
 def replay(response: ir.Response) -> list[events.Event]:
     """Return the events that fold to an answer, each part in one piece."""
-    made: list[events.Event] = [
-        events.Start(response.id, response.model, response.created, response.usage, response.extra)
-    ]
+    made: list[events.Event] = [events.Start(response.id, response.model, response.created, response.usage, response.extra)]
     for choice in response.choices:
         for index, part in enumerate(choice.parts):
             made += _replay_part(choice, index, part)

@@ -61,20 +61,21 @@ class SseReader(Reader):
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """Read some bytes and return the events that they complete."""
         if self._is_between and type(chunk) is bytes:
-            # Nearly every read of a live stream is one event of one data line, perhaps with a name before it.
+            # Nearly every read of a live stream is one event of one data line, perhaps with a name before it. A slice one byte too long
+            # says in one go that the chunk ends there.
             end = chunk.find(b"\n")
             position = self._position
             if chunk[:6] == b"data: ":
-                if chunk[end:] == b"\n\n" and end <= self._limit and chunk.find(b"\r") < 0:
+                if chunk[end : end + 3] == b"\n\n" and end <= self._limit and chunk.find(b"\r") < 0:
                     self._position = position + end + 2
                     return [ServerSentEvent("", chunk[6:end], position + 6)]
-                if chunk[end - 1 :] == b"\r\n\r\n" and end <= self._limit and chunk.find(b"\r") == end - 1:
+                if chunk[end - 1 : end + 4] == b"\r\n\r\n" and end <= self._limit and chunk.find(b"\r") == end - 1:
                     self._position = position + end + 3
                     return [ServerSentEvent("", chunk[6 : end - 1], position + 6)]
             elif chunk[:7] == b"event: " and chunk[end + 1 : end + 7] == b"data: ":
                 start = end + 7
                 last = chunk.find(b"\n", start)
-                if chunk[last:] == b"\n\n" and last <= self._limit and chunk.find(b"\r") < 0:
+                if chunk[last : last + 3] == b"\n\n" and last <= self._limit and chunk.find(b"\r") < 0:
                     self._position = position + last + 2
                     return [ServerSentEvent(chunk[7:end].decode("utf-8", "replace"), chunk[start:last], position + start)]
         return super().feed(chunk)

@@ -19,6 +19,8 @@ from formatbridge.formats.chat_completions.response import (
     encode_error,
     encode_response,
 )
+from formatbridge.formats.chat_completions.stream import StreamDecoder
+from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.losses import Own, Spelling
 
 NAME: ir.Format = "chat_completions"
@@ -95,7 +97,9 @@ SPELLING = Spelling(
         "Message.name": Own("info"),
         "Reasoning.closed": Own("info", "diagnostic", neutral=(True,)),
         "Reasoning.format": Own("info", "diagnostic"),
-        "Reasoning.id": Own("info", "diagnostic"),
+        "Reasoning./messages/*/reasoning_details/*/format": Own("info", "diagnostic"),
+        "Reasoning./choices/*/message/reasoning_details/*/format": Own("info", "diagnostic"),
+        "Request.max_tokens": Own(code="excluded"),
         "Request.logit_bias": Own(code="no_counterpart", neutral=()),
         "Request.prediction": Own(),
     },
@@ -114,6 +118,8 @@ __all__ = [
     "SETTINGS",
     "SPELLING",
     "TOOL_RULES",
+    "StreamDecoder",
+    "StreamEncoder",
     "decode_error",
     "decode_models",
     "decode_request",

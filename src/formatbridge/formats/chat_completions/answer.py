@@ -7,6 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._ids import made_call_id
 from formatbridge.formats._media import read_data_url, write_data_url
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
 from formatbridge.formats.chat_completions.content import MESSAGE, decode_answer, encode_plain_call, note_call, note_order
@@ -24,10 +25,13 @@ _AUDIO = frozenset({"id", "data", "transcript"})
 def decode_message(raw: JsonObject, src: str, answer_id: str, position: int) -> tuple[list[ir.Part], JsonObject | None]:
     """Read the message of a choice; the second value is what no part can hold, by pointer relative to the message.
 
-    Calls without an id get one from the answer's id, so that two answers in one history do not collide.
+    Calls without an id get one from the answer's id, so that two answers in one history do not collide; where that is missing too, from
+    what they say.
     """
     calls = raw.get("tool_calls") or raw.get("function_call")
     parts, leftover = decode_answer(raw, src, {}, f"call_{_digest(answer_id)}_{position}" if calls else "")
+    if calls and not answer_id:
+        _give_ids(parts, position)
     if _HISTORY.issuperset(raw):  # nothing that only an answer has
         return parts, leftover
     uncited = _decode_annotations(raw.get("annotations") or [], parts, f"{src}/annotations")
@@ -38,6 +42,13 @@ def decode_message(raw: JsonObject, src: str, answer_id: str, position: int) -> 
     return parts, joined(rest(raw, _KNOWN), leftover, uncited)
 
 
+def _give_ids(parts: list[ir.Part], position: int) -> None:
+    calls = [part for part in parts if isinstance(part, ir.ToolCall)]
+    for number, call in enumerate(calls):
+        if call.id_made:
+            call.id = made_call_id(position, number, call.name, call.arguments)
+
+
 def _digest(answer_id: str) -> str:
     return sha256(answer_id.encode()).hexdigest()[:16]
 
@@ -45,7 +56,8 @@ def _digest(answer_id: str) -> str:
 def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
     """Write the message of a choice. ``at`` is its pointer in the target, for what is added to it."""
     if len(parts) > 1:
-        note_order(parts, losses)
+        note_order(parts, losses, carry=options.carry_reasoning)
+        _note_media(parts, losses)
     message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
     texts: list[str] = []
     calls: list[JsonObject] = []
@@ -54,6 +66,8 @@ def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger
         if kind is ir.Text and is_plain(part):  # type: ignore[arg-type]  # the test before it says so
             texts.append(part.text)  # type: ignore[union-attr, arg-type]
         elif kind is ir.ToolCall:
+            if part.id_made:  # type: ignore[union-attr]
+                losses.added(f"{at}/tool_calls/{len(calls)}/id", part.id)  # type: ignore[union-attr]
             calls.append(_encode_call(part, losses, options))  # type: ignore[arg-type]
         elif kind is ir.Media:
             _encode_media(part, message, at, answer_id, losses)  # type: ignore[arg-type]
@@ -192,6 +206,18 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Media:
     )
 
 
+def _note_media(parts: list[ir.Part], losses: Ledger) -> None:
+    """Note media that stand before text or calls: the message has them behind both."""
+    media: list[ir.Part] = []
+    for part in parts:
+        if type(part) is ir.Media:
+            media.append(part)
+        elif media and isinstance(part, ir.Text | ir.Refusal | ir.ToolCall):
+            for each in media:
+                losses.changed(each, "", None, "position_lost")
+            media.clear()
+
+
 def _encode_media(part: ir.Media, message: JsonObject, at: str, answer_id: str, losses: Ledger) -> None:
     """Put an image or a sound where the message has room for it."""
     if part.extra:
@@ -204,10 +230,10 @@ def _encode_media(part: ir.Media, message: JsonObject, at: str, answer_id: str, 
         if part.mime is not None:
             losses.dropped(part, "mime", severity="info")
         message["audio"] = {
-            "id": part.id or losses.added(f"{at}/audio/id", f"audio_{answer_id}", "required, and the source has none"),
+            "id": part.id or losses.added(f"{at}/audio/id", f"audio_{answer_id}"),
             "data": part.data,
-            "expires_at": losses.added(f"{at}/audio/expires_at", 0, "required, and the source has none"),
-            "transcript": part.transcript or losses.added(f"{at}/audio/transcript", "", "required, and the source has none"),
+            "expires_at": losses.added(f"{at}/audio/expires_at", 0),
+            "transcript": part.transcript or losses.added(f"{at}/audio/transcript", ""),
         }
     else:
         losses.dropped(part, code="unsupported_media", severity="impossible")

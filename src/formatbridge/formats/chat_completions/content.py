@@ -31,7 +31,7 @@ _CALL = frozenset({"id", "type", "function", "custom", "extra_content", "index"}
 def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Message:
     """Read one message. ``calls`` remembers the id of the last call of each legacy function, by name."""
     role = raw["role"]
-    extra = None if len(raw) == 2 else rest(raw, MESSAGE)
+    extra = None if len(raw) == 2 and "content" in raw else rest(raw, MESSAGE)
     if role == "assistant":
         parts, leftover = decode_answer(raw, src, calls, f"call_{_position(src)}")
         return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
@@ -42,13 +42,16 @@ def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Messa
     return ir.Message(role, decode_content(raw.get("content"), f"{src}/content"), src, extra)
 
 
-def encode_message(message: ir.Message, losses: Ledger) -> list[JsonObject]:
-    """Write one turn: its results first, each a message, then the rest; media of results follow in a user message of their own."""
+def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str]) -> list[JsonObject]:
+    """Write one turn: its results first, each a message, then the rest; media of results follow in a user message of their own.
+
+    ``made_ids`` takes the ids of its calls to which the source gave none.
+    """
     if message.extra:
         losses.extras(message)
     role, parts = message.role, message.parts
     if role == "assistant":
-        made = encode_answer(parts, losses)
+        made = encode_answer(parts, losses, made_ids)
         return [made] if made else []
     results = [part for part in parts if type(part) is ir.ToolResult]
     if not results:
@@ -71,7 +74,7 @@ def decode_answer(raw: JsonObject, src: str, calls: dict[str, str], made_id: str
     """
     parts: list[ir.Part] = []
     leftover: JsonObject | None = None
-    if len(raw) > 2 and not raw.keys() <= _WITHOUT_REASONING:
+    if not _WITHOUT_REASONING.issuperset(raw):
         parts, leftover = decode_reasoning(raw, src)
     content = raw.get("content")
     if content:
@@ -91,7 +94,7 @@ def decode_answer(raw: JsonObject, src: str, calls: dict[str, str], made_id: str
     return parts, leftover
 
 
-def encode_answer(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
+def encode_answer(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> JsonObject | None:
     """Write a turn of the model's for a request's history; None where nothing is left of it."""
     visible: list[ir.Part] = []
     calls: list[JsonObject] = []
@@ -100,12 +103,14 @@ def encode_answer(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
         kind = type(part)
         if kind is ir.ToolCall:
             calls.append(encode_call(part, losses))  # type: ignore[arg-type]  # the test says so
+            if part.id_made:  # type: ignore[union-attr]
+                made_ids.add(part.id)  # type: ignore[union-attr, arg-type]
         elif kind is ir.Reasoning:
             thoughts.append(part)  # type: ignore[arg-type]
         else:
             visible.append(part)
     if len(parts) > 1:
-        note_order(parts, losses)
+        note_order(parts, losses, carry=False)
     message: JsonObject = {"role": "assistant", "content": _encode_visible(visible, losses) if visible else ""}
     reasoning = encode_history(thoughts, losses) if thoughts else None
     if reasoning:
@@ -119,19 +124,33 @@ def encode_answer(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
     return message if calls or reasoning or message["content"] is not None else None
 
 
-def note_order(parts: list[ir.Part], losses: Ledger) -> None:
-    """Note what stands behind a tool call, or thought behind anything visible: the message has one place for each."""
+def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
+    """Note what stands behind a tool call, or thought behind anything visible: the message has one place for each.
+
+    ``carry``: tokens of other formats are kept.
+    """
     seen_call = seen_visible = False
     for part in parts:
-        if isinstance(part, ir.ToolCall):
+        kind = type(part)
+        if kind is ir.ToolCall:
             seen_call = True
-        elif isinstance(part, ir.Reasoning):
-            if (seen_call or seen_visible) and part.text:
-                losses.changed(part, "text", part.text, "position_lost")
-        elif isinstance(part, ir.Text | ir.Refusal | ir.Media):
+        elif kind is ir.Reasoning:
+            if seen_call or seen_visible:
+                _note_thought(part, losses, carry)  # type: ignore[arg-type]  # the test says so
+        elif kind is ir.Text or kind is ir.Refusal or kind is ir.Media:
+            if seen_call and kind is ir.Text:
+                losses.changed(part, "text", part.text, "position_lost")  # type: ignore[union-attr]
+            elif seen_visible and carry and part.signature:  # type: ignore[union-attr]
+                losses.changed(part.signature, "", None, "position_lost")  # type: ignore[union-attr]
             seen_visible = True
-            if seen_call and isinstance(part, ir.Text):
-                losses.changed(part, "text", part.text, "position_lost")
+
+
+def _note_thought(part: ir.Reasoning, losses: Ledger, carry: bool) -> None:
+    """Note that a thought, or a token that stands for one, comes before what it followed."""
+    if part.text:
+        losses.changed(part, "text", part.text, "position_lost")
+    elif part.signature and (carry or part.signature.home == "chat_completions"):
+        losses.changed(part, "", None, "position_lost")
 
 
 def _encode_visible(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject] | None:
@@ -168,9 +187,9 @@ def decode_call(raw: JsonObject, src: str, made_id: str) -> ir.Part:
     call = ir.ToolCall(call_id or made_id, function.get("name") or "", function.get("arguments") or "", src)
     if not call_id:
         call.id_made = True
-    if len(raw) > 3:
+    if len(raw) > 3 or not (call_id and kind):
         call.signature, call.extra = _decode_call_extra(raw, src)
-    if len(function) > 2:
+    if not _FUNCTION.issuperset(function):
         call.extra = joined(call.extra, rest(function, _FUNCTION, "function/"))
     return call
 

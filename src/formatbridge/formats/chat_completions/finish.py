@@ -55,10 +55,11 @@ def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
     )
 
 
-def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, losses: Ledger) -> str:
-    """Write why a choice ended. A message with calls never says ``stop``."""
+def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, at: str, losses: Ledger) -> str:
+    """Write why a choice ended; ``at`` is its pointer in the target. A message with calls never says ``stop``."""
     if finish is None:
-        return "tool_calls" if has_calls else "stop"
+        made = "tool_calls" if has_calls else "stop"
+        return str(losses.added(f"{at}/finish_reason", made))
     word, is_exact = WORDS[finish.reason]
     if finish.reason == "refusal" and has_refusal:
         word = "stop"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import rest
+from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, native_token
 from formatbridge.losses import Ledger
@@ -25,7 +26,9 @@ FORMATS: dict[ir.Format, str] = {
     "generate_content": "google-gemini-v1",
     "chat_completions": "unknown",
 }
-_DETAIL = frozenset({"type", "text", "summary", "data", "signature", "index"})
+_COUNTED = re.compile(r"rs_\d{1,5}")
+"""The ids that ``_encode_thought`` makes, which name nothing."""
+_DETAIL = frozenset({"type", "id", "text", "summary", "data", "signature", "index"})
 _HIDDEN: dict[ir.Format, ir.SignatureKind] = {
     "messages": "redacted",
     "responses": "encrypted",
@@ -38,8 +41,8 @@ def decode_reasoning(raw: JsonObject, src: str) -> tuple[list[ir.Part], JsonObje
     details = raw.get("reasoning_details")
     parts: list[ir.Part] = []
     if details:
-        parts = [_decode_detail(detail, f"{src}/reasoning_details/{index}") for index, detail in enumerate(details)]
-    texts = [part.text for part in parts if isinstance(part, ir.Reasoning)]
+        parts += _decode_details(details, f"{src}/reasoning_details")
+    texts = [part.text for part in parts if isinstance(part, ir.Reasoning) and part.text]
     leftover: JsonObject = {}
     for name in ("reasoning_content", "reasoning"):
         text = raw.get(name)
@@ -53,7 +56,33 @@ def decode_reasoning(raw: JsonObject, src: str) -> tuple[list[ir.Part], JsonObje
     return parts, leftover or None
 
 
-def _decode_detail(raw: JsonObject, src: str) -> ir.Part:
+def _decode_details(raw: list[JsonObject], src: str) -> list[ir.Reasoning]:
+    """Read the details; adjacent ones of one id are one thought and its token. An id that only counts is as good as none."""
+    parts: list[ir.Reasoning] = []
+    last_id: str | None = None
+    for index, detail in enumerate(raw):
+        part, given = _decode_detail(detail, f"{src}/{index}"), detail.get("id")
+        last = parts[-1] if parts and given and given == last_id else None
+        if last is not None and last.signature is None:
+            _join(last, part)
+        else:
+            parts.append(part)
+        last_id = given
+    for part in parts:
+        if _COUNTED.fullmatch(part.id or ""):
+            part.id = None
+    return parts
+
+
+def _join(thought: ir.Reasoning, more: ir.Reasoning) -> None:
+    """Add to a thought what another detail says of it."""
+    thought.text = f"{thought.text}\n\n{more.text}" if thought.text and more.text else thought.text or more.text
+    thought.signature = more.signature
+    if more.extra:
+        thought.extra = joined(thought.extra, {f"{more.src}/{pointer}": value for pointer, value in more.extra.items()})
+
+
+def _decode_detail(raw: JsonObject, src: str) -> ir.Reasoning:
     word = raw.get("format") or ""
     home: ir.Format = next((home for prefix, home in _HOMES if word.startswith(prefix)), "chat_completions")
     token = raw.get("signature") or raw.get("data")
@@ -64,6 +93,7 @@ def _decode_detail(raw: JsonObject, src: str) -> ir.Part:
         text=raw.get("text") or raw.get("summary") or "",
         summary="summary" in raw,
         signature=decode_token(token, home, kind, f"{src}/{slot}") if token else None,
+        id=raw.get("id") or None,
         src=src,
         extra=rest(raw, known),
     )
@@ -74,62 +104,80 @@ def encode_history(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
     texts: list[str] = []
     details: list[JsonObject] = []
     for part in parts:
-        drop_id(part, losses)
         if part.extra:
             losses.extras(part)
+        is_native = part.signature is not None and part.signature.home == "chat_completions"
+        if not is_native:
+            drop_id(part, losses)
         if part.text:
             texts.append(part.text)
-        elif part.signature and part.signature.home != "chat_completions":
+        elif part.signature and not is_native:
             drop_empty(part, losses)
             continue
         token = native_token(part.signature, "chat_completions", losses)
         if token is not None:
-            slot = (
-                {"type": "reasoning.text", "text": part.text, "signature": token}
-                if part.text
-                else {"type": "reasoning.encrypted", "data": token}
-            )
-            details.append(slot | {"index": len(details)})
+            details += _encode_thought(part, token, None, len(details))
     body: JsonObject = {"reasoning_content": "\n\n".join(texts)} if texts else {}
     return body | ({"reasoning_details": details} if details else {})
 
 
 def encode_reasoning(parts: list[ir.Part], losses: Ledger, options: Options) -> JsonObject:
-    """Write the reasoning of an answer: its text once, and every token in a detail that names its origin."""
+    """Write the reasoning of an answer: its text once, and every token in a detail that names its origin.
+
+    Where there are details, all thoughts stand in them, so that each comes home with its own token and id.
+    """
     texts: list[str] = []
     details: list[JsonObject] = []
+    has_details = False
     for part in parts:
         if isinstance(part, ir.Reasoning):
-            drop_id(part, losses)
             if part.extra:
                 losses.extras(part)
             if part.text:
                 texts.append(part.text)
-        if isinstance(part, ir.Reasoning | ir.Text | ir.Media) and part.signature:
-            text = part.text if isinstance(part, ir.Reasoning) else ""
-            detail = _encode_detail(part.signature, text, isinstance(part, ir.Reasoning), losses, options)
-            if detail:
-                details.append(detail | {"index": len(details)})
+            token, format = _carry(part.signature, losses, options)
+            if part.text or token:
+                details += _encode_thought(part, token, format, len(details))
+                has_details = has_details or token is not None or part.id is not None
+            else:
+                drop_id(part, losses)
+        elif isinstance(part, ir.Text | ir.Media) and part.signature:
+            token, format = _carry(part.signature, losses, options, kind="call")
+            if token is not None:
+                details.append({"type": "reasoning.encrypted", "data": token, "format": format, "index": len(details)})
+                has_details = True
     body: JsonObject = {"reasoning_content": "\n\n".join(texts)} if texts else {}
-    return body | ({"reasoning_details": details} if details else {})
+    return body | ({"reasoning_details": details} if has_details else {})
 
 
-def _encode_detail(signature: ir.Signature, text: str, is_own: bool, losses: Ledger, options: Options) -> JsonObject | None:
-    """Write one token: beside the text it signs, or on its own. One that belongs to what follows is tagged to say so."""
+def _carry(
+    signature: ir.Signature | None, losses: Ledger, options: Options, kind: ir.SignatureKind | None = None
+) -> tuple[str | None, str | None]:
+    """Return a token for an answer and the name of its origin. ``kind`` call: it belongs to what follows."""
+    if signature is None:
+        return None, None
     if signature.home != "chat_completions" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
-        return None
-    format = FORMATS[signature.home]
-    if not is_own:
-        return {
-            "type": "reasoning.encrypted",
-            "data": encode_token(signature, "chat_completions", kind="call"),
-            "format": format,
-        }
-    token = encode_token(signature, "chat_completions")
-    if text and signature.kind == "thinking":
-        return {"type": "reasoning.text", "text": text, "signature": token, "format": format}
-    return {"type": "reasoning.encrypted", "data": token, "format": format}
+        return None, None
+    return encode_token(signature, "chat_completions", kind=kind), FORMATS[signature.home]
+
+
+def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, index: int) -> list[JsonObject]:
+    """Write a thought, its token, or both: in one detail where the token signs the text, else in two of one id."""
+    named = {"format": format} if format else {}
+    given = {"id": part.id} if part.id is not None else {}
+    if token is not None and not part.text:
+        return [{"type": "reasoning.encrypted", "data": token, **named, **given, "index": index}]
+    if token is not None and part.signature and part.signature.kind == "thinking":
+        return [{"type": "reasoning.text", "text": part.text, "signature": token, **named, **given, "index": index}]
+    slot = "summary" if part.summary else "text"
+    if token is None:
+        return [{"type": f"reasoning.{slot}", slot: part.text, **given, "index": index}]
+    shared = {"id": part.id or f"rs_{index}", "index": index}
+    return [
+        {"type": f"reasoning.{slot}", slot: part.text, **named, **shared},
+        {"type": "reasoning.encrypted", "data": token, **named, **shared},
+    ]
 
 
 def encode_call_token(signature: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject:

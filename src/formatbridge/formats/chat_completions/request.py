@@ -6,6 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._parts import with_instructions_first
 from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._settings import drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
@@ -107,11 +108,11 @@ def _decode_options(body: JsonObject, request: ir.Request, stream: bool | None) 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Write a request."""
-    del options  # this format demands nothing that a caller could choose
     if request.extra:
         losses.extras(request)
-    model = request.model if request.model is not None else losses.added("/model", "", "required, and the source names none")
-    body: JsonObject = {"model": model, "messages": _encode_messages(request.messages, losses)}
+    model = request.model if request.model is not None else losses.added("/model", "")
+    messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
+    body: JsonObject = {"model": model, "messages": _encode_messages(messages, losses)}
     tools = _all_tools(request, losses)
     if tools:
         body |= encode_tools(tools, losses)
@@ -142,6 +143,8 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObject]:
     """Write the conversation; results that stand apart from their calls follow them."""
     made: list[JsonObject] = []
+    made_ids: set[str] = set()
+    apart: set[int] = set()
     for message in messages:
         if message.effort:
             losses.dropped(message, "effort", severity="impossible")
@@ -149,26 +152,44 @@ def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObj
             if message.extra:
                 losses.extras(message)
             continue
-        encoded = encode_message(message, losses)
-        if message.role == "tool" and made and made[-1]["role"] not in ("tool", "assistant"):
-            for result in encoded:
-                made.insert(_place_of(result, made), result)
-        else:
-            made += encoded
+        encoded = encode_message(message, losses, made_ids)
+        if message.role == "tool" and made and (made[-1]["role"] not in ("tool", "assistant") or id(made[-1]) in apart):
+            apart.update(id(result) for result in encoded if result["role"] == "tool")
+        made += encoded
+    if apart:
+        made = _with_results_in_place(made, apart)
+    if made_ids:
+        _note_made_ids(made, made_ids, losses)
     return made
 
 
-def _place_of(message: JsonObject, made: list[JsonObject]) -> int:
-    """Say where a message goes: a result directly behind its calls and the results that are there already, all else last."""
-    if message["role"] != "tool" or not made or made[-1]["role"] == "tool" or made[-1].get("tool_calls"):
-        return len(made)
-    for index in range(len(made) - 1, -1, -1):
-        if any(call["id"] == message["tool_call_id"] for call in made[index].get("tool_calls") or ()):
-            place = index + 1
-            while place < len(made) and made[place]["role"] == "tool":
-                place += 1
-            return place
-    return len(made)
+def _with_results_in_place(made: list[JsonObject], apart: set[int]) -> list[JsonObject]:
+    """Move results that stand apart directly behind their calls and the results that are there already.
+
+    Ids repeat, so a result goes to the nearest message before it with an unanswered call of its id; without one it stays.
+    """
+    groups: list[list[JsonObject]] = []
+    open: dict[str, list[list[JsonObject]]] = {}
+    for message in made:
+        homes = open.get(message["tool_call_id"]) if message["role"] == "tool" else None
+        home = homes.pop() if homes else None
+        if (home is not None and id(message) in apart) or (home is not None and groups[-1] is home):
+            home.append(message)
+        else:
+            groups.append([message])
+        for call in message.get("tool_calls") or ():
+            open.setdefault(call["id"], []).append(groups[-1])
+    return [message for group in groups for message in group]
+
+
+def _note_made_ids(messages: list[JsonObject], made_ids: set[str], losses: Ledger) -> None:
+    """Note the ids of calls that the source does not have, at the calls and at their results."""
+    for index, message in enumerate(messages):
+        for place, call in enumerate(message.get("tool_calls") or ()):
+            if call["id"] in made_ids:
+                losses.added(f"/messages/{index}/tool_calls/{place}/id", call["id"])
+        if message["role"] == "tool" and message["tool_call_id"] in made_ids:
+            losses.added(f"/messages/{index}/tool_call_id", message["tool_call_id"])
 
 
 def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
@@ -321,7 +342,7 @@ def _encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     if format.type == "json_object":
         return {"response_format": {"type": "json_object"}}
     place = "/response_format/json_schema/name"
-    made: JsonObject = {"name": format.name or losses.added(place, "response", "required, and the source has none")}
+    made: JsonObject = {"name": format.name or losses.added(place, "response")}
     if format.description is not None:
         made["description"] = format.description
     if format.schema is not None:

@@ -43,29 +43,31 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     del context  # nothing in an answer of this format repeats the request
     if response.extra:
         losses.extras(response)
-    made_id = encode_id(response.id, "chatcmpl-") or losses.added("/id", "chatcmpl-0", "required, and the source has none")
     choices = response.choices or [ir.Choice(parts=[])]
-    body: JsonObject = {
-        "id": made_id,
-        "object": "chat.completion",
-        "created": encode_created(response, losses, options),
-        "model": response.model
-        if response.model is not None
-        else losses.added("/model", "", "required, and the source names none"),
-        "choices": [
-            _encode_choice(choice, index, made_id, losses, options)
-            for index, choice in enumerate(sorted(choices, key=lambda choice: choice.index))
-        ],
-    }
+    body = encode_head(response, losses, options)
+    body["choices"] = [
+        _encode_choice(choice, index, body["id"], losses, options)
+        for index, choice in enumerate(sorted(choices, key=lambda choice: choice.index))
+    ]
     if response.usage:
         body["usage"] = encode_usage(response.usage, losses)
     return body
 
 
+def encode_head(response: ir.Response, losses: Ledger, options: Options) -> JsonObject:
+    """Write what stands at the top of an answer and of every chunk of a stream."""
+    return {
+        "id": encode_id(response.id, "chatcmpl-") or losses.added("/id", "chatcmpl-0"),
+        "object": "chat.completion",
+        "created": encode_created(response, losses, options),
+        "model": response.model if response.model is not None else losses.added("/model", ""),
+    }
+
+
 def encode_created(response: ir.Response, losses: Ledger, options: Options) -> int:
     """Write the time of an answer in whole seconds; nothing reads a clock."""
     if response.created is None:
-        created: int = losses.added("/created", options.created or 0, "required, and the source has none")
+        created: int = losses.added("/created", options.created or 0)
         return created
     whole = int(response.created)
     if whole != response.created:
@@ -96,12 +98,13 @@ def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger
     message = encode_message(choice.parts, f"/choices/{index}/message", answer_id, losses, options)
     if refusal is not None:
         message["refusal"] = refusal
-    finish = encode_finish(choice.finish, "tool_calls" in message, message["refusal"] is not None and refusal is None, losses)
+    has_calls, has_refusal = "tool_calls" in message, message["refusal"] is not None and refusal is None
+    finish = encode_finish(choice.finish, has_calls, has_refusal, f"/choices/{index}", losses)
     logprobs = None
     if choice.logprobs is not None or choice.refusal_logprobs is not None:
         logprobs = {
-            "content": _encode_logprobs(choice.logprobs, losses),
-            "refusal": _encode_logprobs(choice.refusal_logprobs, losses),
+            "content": encode_logprobs(choice.logprobs, losses),
+            "refusal": encode_logprobs(choice.refusal_logprobs, losses),
         }
     return {"index": index, "message": message, "finish_reason": finish, "logprobs": logprobs}
 
@@ -126,7 +129,8 @@ def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
     )
 
 
-def _encode_logprobs(tokens: list[ir.TokenLogprob] | None, losses: Ledger) -> list[JsonObject] | None:
+def encode_logprobs(tokens: list[ir.TokenLogprob] | None, losses: Ledger) -> list[JsonObject] | None:
+    """Write log probabilities, each with its runners-up."""
     if tokens is None:
         return None
     return [

@@ -12,6 +12,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._codec import dumps
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._signatures import decode_token
 from formatbridge.formats.chat_completions.answer import decode_message
 from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_content
@@ -164,7 +165,7 @@ class StreamDecoder:
         if choice.open is None or choice.open[0] != kind:
             self._close_text(choice, made)
             if isinstance(part, ir.Reasoning):
-                part = ir.Reasoning(src=part.src, summary=part.summary, extra=part.extra)
+                part = ir.Reasoning(src=part.src, summary=part.summary, id=part.id, extra=part.extra)
             choice.open = (kind, self._start(choice, part, made))
         number = choice.open[1]
         if text:
@@ -199,6 +200,11 @@ class StreamDecoder:
         if slot in choice.calls:
             if text:
                 made.append(events.Delta(choice.index, choice.calls[slot], text))
+            token = ((raw.get("extra_content") or {}).get("google") or {}).get("thought_signature")
+            if token:
+                place = f"/choices/{choice.index}/message/tool_calls/{slot}/extra_content/google/thought_signature"
+                signature = decode_token(token, "generate_content", "thought", place)
+                made.append(events.PartMeta(choice.index, choice.calls[slot], signature=signature))
             return
         held = choice.waiting.setdefault(slot, {"text": "", "kind": "function"})
         held["id"] = raw.get("id") or held.get("id")

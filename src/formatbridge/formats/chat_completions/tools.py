@@ -12,8 +12,9 @@ JsonObject = dict[str, Any]
 
 _FUNCTION = frozenset({"name", "description", "parameters", "strict"})
 _CUSTOM = frozenset({"name", "description", "format"})
+_CHOSEN = frozenset({"type", "function", "custom", "name"})
+_NAME = frozenset({"name"})
 _SEARCH = frozenset({"search_context_size", "user_location"})
-_LOCATION = ("type", "city", "country", "region", "timezone")
 
 
 def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
@@ -21,7 +22,7 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     kind = raw.get("type")
     function = raw.get("function")
     if function is not None and kind in ("function", None):
-        outer = None if len(raw) == 2 else rest(raw, frozenset({"type", "function"}))
+        outer = None if len(raw) == 2 and kind else rest(raw, frozenset({"type", "function"}))
         return _decode_function(function, src, "function/", outer)
     if kind == "custom":
         return _decode_custom(raw["custom"], src, rest(raw, frozenset({"type", "custom"})))
@@ -42,7 +43,12 @@ def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.Cu
         syntax=grammar.get("syntax"),
         definition=grammar.get("definition"),
         src=src,
-        extra=joined(outer, rest(raw, _CUSTOM, "custom/"), rest(format, frozenset({"type", "grammar"}), "custom/format/")),
+        extra=joined(
+            outer,
+            rest(raw, _CUSTOM, "custom/"),
+            rest(format, frozenset({"type", "grammar"}), "custom/format/"),
+            rest(grammar, frozenset({"syntax", "definition"}), "custom/format/grammar/"),
+        ),
     )
 
 
@@ -153,16 +159,23 @@ def decode_tool_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice | None:
     if allowed is not None:
         names = [_choice_name(tool) for tool in allowed.get("tools") or ()]
         known = frozenset({"mode", "tools"} if allowed.get("mode") in ("auto", "required") else {"tools"})
-        extra = joined(rest(raw, frozenset({"type", "allowed_tools"})), rest(allowed, known, "allowed_tools/"))
+        tools = [_unread_choice(tool, f"allowed_tools/tools/{at}/") for at, tool in enumerate(allowed.get("tools") or ())]
+        extra = joined(rest(raw, frozenset({"type", "allowed_tools"})), rest(allowed, known, "allowed_tools/"), *tools)
         inner: Literal["auto", "required"] = "required" if allowed.get("mode") == "required" else "auto"
         return ir.ToolChoice(mode="allowed", names=names, inner=inner, src=src, extra=extra)
     name = _choice_name(raw)
-    extra = rest(raw, frozenset({"type", "function", "custom", "name"}))
+    extra = _unread_choice(raw, "")
     return ir.ToolChoice(mode="named" if name else "hosted", names=[name or str(raw.get("type"))], src=src, extra=extra)
 
 
 def _choice_name(raw: JsonObject) -> str:
     return str((raw.get("function") or raw.get("custom") or raw).get("name") or "")
+
+
+def _unread_choice(raw: JsonObject, at: str) -> JsonObject | None:
+    """Return what one chosen tool says besides its kind and name."""
+    inner = [rest(raw[key], _NAME, f"{at}{key}/") for key in ("function", "custom") if isinstance(raw.get(key), dict)]
+    return joined(rest(raw, _CHOSEN, at), *inner)
 
 
 def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:

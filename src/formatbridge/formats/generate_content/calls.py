@@ -25,7 +25,7 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
     """Read one tool call."""
     call = raw["functionCall"]
     given, name, arguments = call.get("id"), call.get("name"), call.get("args")
-    call_id = given or calls.make_id(src)
+    call_id = given or calls.make_id(src, call)
     calls.note(call_id, name or "")
     made = ir.ToolCall(call_id, name or "", arguments or {}, src)
     if given and name and arguments is not None and len(call) == 3 and len(raw) == 1:  # these are all the keys there are

@@ -120,7 +120,7 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
             if part.text:
                 made.append({"text": part.text})
             continue
-        if type(part) is ir.ToolCall and not waiting:
+        if type(part) is ir.ToolCall and not waiting and not part.id_made:
             made.append(encode_call(part, losses, carry=turn.carries))
             continue
         if type(part) is ir.ToolResult and not waiting:
@@ -159,6 +159,8 @@ def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[Json
     made: JsonObject | None
     match part:
         case ir.ToolCall():
+            if part.id_made:
+                _note_made_id(part, at, turn, losses)
             return [encode_call(part, losses, carry=turn.carries)]
         case ir.ToolResult():
             return [encode_result(part, at, turn, losses)]
@@ -177,6 +179,11 @@ def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[Json
         case _:
             assert_never(part)
     return [made] if made else []
+
+
+def _note_made_id(call: ir.ToolCall, at: str, turn: Turn, losses: Ledger) -> None:
+    turn.made_ids.add(call.id)
+    losses.added(f"{at}/functionCall/id", call.id)
 
 
 def _note_history(part: ir.Text, losses: Ledger) -> None:
@@ -221,8 +228,8 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     """Read what a function returned. One that answers no call is marked on itself."""
     result = raw["functionResponse"]
     name, given, response = result.get("name"), result.get("id"), result.get("response")
-    call_id = calls.answer(given, name or "")
-    made = ir.ToolResult(call_id or calls.make_id(src), [], src, name or None)
+    call_id, called = calls.answer(given, name or "")
+    made = ir.ToolResult(call_id or calls.make_id(src, result), [], src, name or None)
     output = response.get("output") if response and len(response) == 1 else None
     if type(output) is str:
         made.content.append(ir.Text(output, f"{src}/functionResponse/response/output"))
@@ -238,7 +245,7 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
         made.extra = joined(rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/"))
     if call_id is None:
         made.extra = joined({ITSELF: name or ""}, made.extra)
-    elif given and name and name != calls.name_of(given):
+    elif given and name and name != called:
         made.name, made.extra = None, joined({"functionResponse/name": name}, made.extra)
     return made
 
@@ -260,7 +267,7 @@ def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) ->
         losses.extras(result)
     if result.cache:
         losses.dropped(result.cache, severity="info")
-    name = result.name or turn.name_of(result.call_id)
+    name = result.name or turn.name_of(result)
     if name is None:
         name = losses.changed(result, "", _name_from(result.call_id), "orphan", severity="impossible")
     first = result.content[0] if len(result.content) == 1 else None
@@ -272,6 +279,8 @@ def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) ->
         text = "\n".join(words)
         if len(words) > 1:
             losses.changed(result, "content", text, "flattened", severity="info")
+    if result.call_id in turn.made_ids:
+        losses.added(f"{at}/functionResponse/id", result.call_id)
     body: JsonObject = {"id": result.call_id, "name": name, "response": {"error" if result.is_error else "output": text}}
     if media:
         body["parts"] = media
@@ -288,13 +297,11 @@ def _name_from(call_id: str) -> str:
 def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
     words: list[str] = []
     media: list[JsonObject] = []
+    turn = Turn()
     for part in parts:
-        for made in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", _RESULT_TURN, losses):
+        for made in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", turn, losses):
             if "text" in made:
                 words.append(made["text"])
             else:
                 media.append(made)
     return words, media
-
-
-_RESULT_TURN = Turn()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._errors import BY_WORD, classify, decode_error_object
+from formatbridge.formats._errors import BY_WORD, classify, decode_error_object, kept_status
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.losses import Ledger
@@ -82,8 +82,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     for name in ("param", "request_id"):
         if getattr(error, name) not in (None, ""):
             losses.dropped(error, name, "diagnostic", severity="info")
-    if error.kind == "server" and error.status in (501, 502):
-        status = error.status
+    status = kept_status(error, status)
     detail: JsonObject = {"code": status, "message": error.message, "status": word}
     if error.retry_after is not None:
         detail["details"] = [{"@type": _RETRY, "retryDelay": f"{error.retry_after:.9g}s"}]

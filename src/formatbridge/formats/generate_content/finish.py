@@ -86,10 +86,10 @@ def decode_block(feedback: JsonObject) -> ir.Finish:
     )
 
 
-def encode_finish(finish: ir.Finish | None, has_calls: bool, losses: Ledger) -> JsonObject:
-    """Write why a candidate ended."""
+def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Ledger) -> JsonObject:
+    """Write why a candidate ended; ``at`` is its pointer in the target."""
     if finish is None:
-        return {"finishReason": "STOP"}
+        return {"finishReason": losses.added(f"{at}/finishReason", "STOP")}
     if finish.extra:
         losses.extras(finish)
     word, is_exact = WORDS[finish.reason]

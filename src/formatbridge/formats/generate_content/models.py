@@ -69,7 +69,7 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
             losses.dropped(model, name, severity="info")
     methods = model.methods
     if methods is None:
-        methods = losses.added(f"{at}/supportedGenerationMethods", _METHODS, "required, and the source has none")
+        methods = losses.added(f"{at}/supportedGenerationMethods", _METHODS)
     made = {
         "name": model.id if "/" in model.id and model.id.startswith(("tunedModels/", "publishers/")) else f"models/{model.id}",
         "version": model.version,

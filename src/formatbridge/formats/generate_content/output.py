@@ -14,6 +14,7 @@ JsonObject = dict[str, Any]
 
 AT = "/generationConfig"
 _JSON = "application/json"
+_TEXT_FORMAT = frozenset({"mimeType", "schema"})
 _MODALITIES = ("MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO")
 _VOICE = "Kore"
 """The vendor's own example of a voice; other vendors' names mean nothing to it."""
@@ -37,6 +38,8 @@ def decode_format(config: JsonObject) -> tuple[ir.OutputFormat | None, JsonObjec
             unread["responseSchema"] = dialect
     if mime not in (None, "text/plain", _JSON) or (mime == "text/plain" and schema is not None):
         unread["responseMimeType"] = mime
+    if found is not None and (schema is not None or mime == _JSON):
+        unread[found.src.removeprefix(f"{AT}/")] = True
     leftover = {f"{AT[1:]}/{pointer}": value for pointer, value in unread.items()} or None
     if schema is not None:
         return ir.OutputFormat(type="json_schema", schema=schema, src=src), leftover
@@ -58,12 +61,14 @@ def _decode_response_format(formats: list[JsonObject]) -> tuple[ir.OutputFormat 
         if found is not None or mime != _JSON or not isinstance(schema, dict | None):
             if mime != "text/plain" or schema is not None:
                 unread[f"responseFormat/{index}/text"] = text
+            else:
+                unread |= rest(text, _TEXT_FORMAT, f"responseFormat/{index}/text/") or {}
             continue
         found = ir.OutputFormat(
             type="json_object" if schema is None else "json_schema",
             schema=schema,
             src=f"{AT}/responseFormat/{index}/text",
-            extra=rest(text, frozenset({"mimeType", "schema"})),
+            extra=rest(text, _TEXT_FORMAT),
         )
     return found, unread
 

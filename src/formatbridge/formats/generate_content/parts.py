@@ -180,7 +180,7 @@ def encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
     slot = "inlineData" if uri is None else "fileData"
     mime = part.mime or guess_mime(uri or part.filename or "")
     if mime is None:
-        mime = losses.added(f"{at}/{slot}/mimeType", _MIMES[part.kind], "required, and the source does not say")
+        mime = losses.added(f"{at}/{slot}/mimeType", _MIMES[part.kind])
     source = {"mimeType": mime, "data": part.data or ""} if uri is None else {"fileUri": uri, "mimeType": mime}
     if part.filename is not None:
         source["displayName"] = part.filename

@@ -167,6 +167,8 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
             if message.effort:
                 losses.dropped(message, "effort", severity="impossible")
             if not message.parts:
+                if message.extra:
+                    losses.extras(message)
                 continue
         if message.role in ("system", "developer"):
             _encode_instruction(message, instructions, turn, losses)

@@ -11,6 +11,7 @@ from formatbridge.formats._models import text_of, time_of
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
 from formatbridge.formats.generate_content.content import CONTENT, decode_parts, encode_parts
+from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.finish import FINISH, decode_block, decode_finish, encode_finish
 from formatbridge.formats.generate_content.logprobs import decode_logprobs, encode_logprobs
 from formatbridge.formats.generate_content.parts import python_runs
@@ -30,15 +31,16 @@ _CANDIDATE = _PLAIN_CANDIDATE | {"logprobsResult", "groundingMetadata", "citatio
 
 
 def decode_response(body: JsonObject) -> ir.Response:
-    """Read a whole answer; a prompt that was blocked is a choice without parts."""
+    """Read a whole answer; a prompt that was blocked is a choice without parts, an error in its place is one."""
     usage, time, feedback = body.get("usageMetadata"), body.get("createTime"), body.get("promptFeedback") or {}
     created = time_of(time) if time else None
     given = body.get("responseId") or None
     choices = [_decode_choice(raw, f"/candidates/{index}", given) for index, raw in enumerate(body.get("candidates") or ())]
-    if not choices:
+    error = body.get("error")
+    if not choices and not error:
         choices = [_decode_missing(feedback)]
         feedback = {key: value for key, value in feedback.items() if key not in _FEEDBACK}
-    extra = rest(body, _RESPONSE)
+    extra = rest(body, _RESPONSE if not error else _RESPONSE | {"error"})
     if feedback or (time and created is None):
         extra = joined(
             extra, rest(feedback, frozenset(), "promptFeedback/"), {"createTime": time} if time and created is None else None
@@ -51,6 +53,7 @@ def decode_response(body: JsonObject) -> ir.Response:
         choices=choices,
         usage=decode_usage(usage, "/usageMetadata") if usage else None,
         extra=extra,
+        error=decode_error({"error": error}, status=None) if error else None,
     )
 
 
@@ -80,7 +83,8 @@ def _decode_missing(feedback: JsonObject) -> ir.Choice:
     """Make the choice of an answer that has none."""
     if feedback.get("blockReason") is not None:
         return ir.Choice(parts=[], finish=decode_block(feedback), src="/promptFeedback")
-    return ir.Choice(parts=[], finish=ir.Finish(reason="other", src="/promptFeedback"), src="/promptFeedback")
+    src = "/promptFeedback" if feedback else ""
+    return ir.Choice(parts=[], finish=ir.Finish(reason="other", src=src), src=src)
 
 
 def _decode_choice(raw: JsonObject, src: str, response_id: str | None) -> ir.Choice:
@@ -109,7 +113,7 @@ def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Optio
     )
     encode_parts(choice.parts, parts, f"/candidates/{place}/content/parts", turn, losses)
     made: JsonObject = {"content": {"role": "model", "parts": parts}}
-    made |= encode_finish(choice.finish, ir.ToolCall in kinds, losses)
+    made |= encode_finish(choice.finish, ir.ToolCall in kinds, f"/candidates/{place}", losses)
     made["index"] = choice.index
     texts = [part for part in choice.parts if type(part) is ir.Text and (part.citations or part.logprobs)]
     grounding = encode_citations(choice.parts, losses) if texts else None

@@ -14,6 +14,8 @@ from formatbridge.formats.messages.errors import decode_error, encode_error
 from formatbridge.formats.messages.models import decode_models, encode_models
 from formatbridge.formats.messages.request import SETTINGS, decode_request, encode_request
 from formatbridge.formats.messages.response import FINISH, decode_response, encode_response
+from formatbridge.formats.messages.stream import StreamDecoder
+from formatbridge.formats.messages.stream_encoder import StreamEncoder
 from formatbridge.losses import Own, Spelling
 
 NAME: ir.Format = "messages"
@@ -111,7 +113,7 @@ SPELLING = Spelling(
         "HostedTool.strict": Own(neutral=(False,)),
         "HostedTool.use_cache": Own(neutral=(True,)),
         "Citation.encrypted_index": Own("info"),
-        "Response.content/*": Own("info", "weaker_carrier", kind="changed"),
+        "Response.content/*": Own("info", "weaker_carrier", kind="changed", after="the model that answered"),
         "Response.container": Own("info", "not_portable"),
         "Response.context_management": Own("info", "diagnostic"),
         "Response.diagnostics": Own("info", "diagnostic"),
@@ -147,6 +149,8 @@ __all__ = [
     "SETTINGS",
     "SPELLING",
     "TOOL_RULES",
+    "StreamDecoder",
+    "StreamEncoder",
     "decode_error",
     "decode_models",
     "decode_request",

@@ -42,7 +42,7 @@ def encode_message(parts: list[ir.Part], losses: Ledger, options: Options) -> li
                 if thought:
                     blocks.append(thought)
             case ir.ToolCall():
-                call = _encode_call(part, losses)
+                call = encode_call(part, losses)
                 carrier = encode_carrier(part.signature, losses, options) if part.signature else None
                 if carrier:  # the token that the call came with goes before it
                     blocks.append(carrier)
@@ -73,8 +73,8 @@ def _encode_text(part: ir.Text, offset: int, at: int, losses: Ledger, options: O
     return [*blocks, {"type": "text", "text": part.text}] if part.text else blocks
 
 
-def _encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
-    """Write a tool call without its token."""
+def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
+    """Write a tool call of an answer without its token."""
     if call.extra:
         losses.extras(call)
     if call.cache:
@@ -100,8 +100,9 @@ def _encode_other(part: ir.Media | ir.Refusal | ir.ToolResult | ir.Opaque, losse
             drop_id(part, losses)
             if part.extra:
                 losses.extras(part)
-            losses.changed(part, "", part.text, "flattened", severity="info")
-            return [{"type": "text", "text": part.text}] if part.text else []
+            block = {"type": "text", "text": part.text}
+            losses.changed(part, "", block, "flattened", severity="info")
+            return [block] if part.text else []
         case ir.Opaque():
             text = encode_opaque(part, losses)
             return [{"type": "text", "text": text.text}] if text and text.text else []

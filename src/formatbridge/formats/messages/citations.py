@@ -22,10 +22,11 @@ _Span = tuple[int, int, ir.Citation]
 
 def decode_citations(raw: list[JsonObject], src: str) -> list[ir.Citation]:
     """Read the citations of one block; their spans are known only in a whole answer."""
-    return [_decode_citation(item, f"{src}/{index}") for index, item in enumerate(raw)]
+    return [decode_citation(item, f"{src}/{index}") for index, item in enumerate(raw)]
 
 
-def _decode_citation(raw: JsonObject, src: str) -> ir.Citation:
+def decode_citation(raw: JsonObject, src: str) -> ir.Citation:
+    """Read one citation."""
     kind = raw.get("type")
     if kind not in _KINDS:
         return ir.Citation(kind="document", src=src, extra={ITSELF: raw})
@@ -59,7 +60,7 @@ def encode_cited_text(part: ir.Text, offset: int, at: int, losses: Ledger) -> li
     """
     length = len(part.text)
     spans = [
-        (*_span_of(citation, offset, length, losses), citation) for citation in part.citations or () if _can_cite(citation, losses)
+        (*_span_of(citation, offset, length, losses), citation) for citation in part.citations or () if can_cite(citation, losses)
     ]
     blocks: list[JsonObject] = []
     for start, end, cited in _cut(spans, length):
@@ -67,7 +68,7 @@ def encode_cited_text(part: ir.Text, offset: int, at: int, losses: Ledger) -> li
         if cited:
             place = f"/content/{at + len(blocks)}/citations"
             block["citations"] = [
-                _encode_citation(citation, part.text[first:last], f"{place}/{index}", losses)
+                encode_citation(citation, part.text[first:last], f"{place}/{index}", losses)
                 for index, (first, last, citation) in enumerate(cited)
             ]
         blocks.append(block)
@@ -98,13 +99,16 @@ def _span_of(citation: ir.Citation, offset: int, length: int, losses: Ledger) ->
         return 0, length
     start, end = citation.start - offset, citation.end - offset
     if start < 0 or end > length or start >= end:
-        for name in ("start", "end"):
-            losses.changed(citation, name, None, "span_lost", severity="info")
         start, end = max(0, start), min(length, end)
-    return (start, end) if start < end else (0, length)
+        if start >= end:
+            start, end = 0, length
+        for name, place in (("start", start), ("end", end)):
+            if getattr(citation, name) != offset + place:
+                losses.changed(citation, name, offset + place, "span_lost", severity="info")
+    return start, end
 
 
-def _can_cite(citation: ir.Citation, losses: Ledger) -> bool:
+def can_cite(citation: ir.Citation, losses: Ledger) -> bool:
     """Say whether a place can be cited; only pages of the web can, for the others count what this request never had."""
     if citation.kind in _WEB and citation.url is not None:
         return True
@@ -112,7 +116,8 @@ def _can_cite(citation: ir.Citation, losses: Ledger) -> bool:
     return False
 
 
-def _encode_citation(citation: ir.Citation, span: str, at: str, losses: Ledger) -> JsonObject:
+def encode_citation(citation: ir.Citation, span: str, at: str, losses: Ledger) -> JsonObject:
+    """Write one citation; ``span`` is the text that it vouches for."""
     if citation.extra:
         losses.extras(citation)
     if citation.file_id is not None:
@@ -122,7 +127,7 @@ def _encode_citation(citation: ir.Citation, span: str, at: str, losses: Ledger) 
         "url": citation.url,
         "title": citation.title,
         "cited_text": citation.cited_text if citation.cited_text is not None else span,
-        "encrypted_index": losses.added(f"{at}/encrypted_index", "", "required, and the source has none"),
+        "encrypted_index": losses.added(f"{at}/encrypted_index", ""),
     }
     losses.changed(citation, "", made, "weaker_carrier", severity="info")
     return made

@@ -70,12 +70,18 @@ def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
         if kind == "text" and len(raw) == 2:  # its text is required, so there is nothing else
             parts.append(ir.Text(raw["text"], f"{src}/{index}"))
             continue
-        decode = _DECODE_BLOCK.get(kind, decode_opaque) if isinstance(kind, str) else decode_opaque
-        part = decode(raw, f"{src}/{index}")
+        part = decode_block(raw, f"{src}/{index}")
         if type(part) is ir.Reasoning and carries_call_token(part):
             carries = True
         parts.append(part)
     return bind_call_tokens(parts) if carries else parts
+
+
+def decode_block(raw: JsonObject, src: str) -> ir.Part:
+    """Read one block of a turn or of an answer."""
+    kind = raw.get("type")
+    decode = _DECODE_BLOCK.get(kind, decode_opaque) if isinstance(kind, str) else decode_opaque
+    return decode(raw, src)
 
 
 def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
@@ -97,6 +103,7 @@ def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
         else:
             tools.append(decode_tool(definition, f"{place}/tool/definition"))
             extra |= rest(block, frozenset({"type", "tool"}), f"content/{index}/") or {}
+            extra |= rest(block["tool"], frozenset({"type", "definition"}), f"content/{index}/tool/") or {}
     return ir.Message(
         role="system",
         parts=parts,

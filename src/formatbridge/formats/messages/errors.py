@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._errors import BY_STATUS, classify
+from formatbridge.formats._errors import classify, kept_status, plain_message
 from formatbridge.formats._extra import joined, rest
 from formatbridge.losses import Ledger
 
@@ -29,7 +29,7 @@ ERRORS: Mapping[ir.ErrorKind, tuple[int, str]] = {
 """Our kinds to the HTTP status and the type that this format gives them."""
 
 _OUTER = frozenset({"type", "error", "request_id"})
-_PLAIN = frozenset({"type", "message", "request_id"})
+_PLAIN = frozenset({"type", "request_id"})
 _DETAIL = frozenset({"type", "message", "code", "param", "details"})
 
 
@@ -37,15 +37,14 @@ def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
     """Read an error body by its shape: the vendor's, another format's, or plain text."""
     detail = body.get("error")
     if not isinstance(detail, dict):
-        text = detail if isinstance(detail, str) else body.get("message")
-        known = _OUTER if isinstance(detail, str) else _PLAIN
+        message, key = plain_message(body)
         return ir.Error(
             kind=classify(status),
-            message=text or "",
+            message=message,
             status=status,
             request_id=body.get("request_id"),
             src="",
-            extra=rest(body, known),
+            extra=rest(body, _PLAIN | {key}),
         )
     details = detail.get("details")
     finer = details.get("error_code") if isinstance(details, dict) else None
@@ -84,7 +83,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
         losses.extras(error)
     if error.type is not None and error.type != word:
         losses.changed(error, "type", word, "diagnostic", severity="info")
-    if error.code not in (None, ""):
+    if error.code not in (None, "", word):
         losses.changed(error, "code", word, "diagnostic", severity="info")
     if error.param not in (None, ""):
         losses.dropped(error, "param", "diagnostic", severity="info")
@@ -93,13 +92,4 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     body: JsonObject = {"type": "error", "error": {"type": word, "message": error.message}}
     if error.request_id is not None:
         body["request_id"] = error.request_id
-    return _encode_status(error, status), body
-
-
-def _encode_status(error: ir.Error, usual: int) -> int:
-    """Keep the status where it says what the kind says, but for an overload, which has a status of its own here."""
-    given = error.status
-    if given is None or error.kind == "overloaded":
-        return usual
-    is_server = error.kind == "server" and 500 <= given < 600
-    return given if is_server or BY_STATUS.get(given) == error.kind else usual
+    return kept_status(error, status), body

@@ -69,6 +69,8 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     if finish is None:
         return body
     is_exact = WORDS[finish.reason][1]
+    if finish.finer and finish.reason == "pause":  # a pause here is to be sent back, and no other is
+        is_exact = False
     if finish.finer or not is_exact:
         losses.changed(finish, "reason", word, "finish_reason", severity="info" if is_exact else "lossy")
     if finish.extra:

@@ -15,7 +15,6 @@ _LIST = frozenset({"data", "has_more", "first_id", "last_id"})
 _MODEL = frozenset({
     "type", "id", "display_name", "created_at", "lifecycle", "retires_at", "max_input_tokens", "max_tokens",
 })  # fmt: skip
-_NONE_GIVEN = "required, and the source has none"
 
 
 def decode_models(body: JsonObject) -> ir.ModelList:
@@ -70,9 +69,9 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
     made: JsonObject = {
         "type": "model",
         "id": model.id,
-        "display_name": model.display_name or losses.added(f"{at}/display_name", model.id, _NONE_GIVEN),
-        "created_at": text_of(model.created if model.created is not None else losses.added(f"{at}/created_at", 0, _NONE_GIVEN)),
-        "lifecycle": model.lifecycle or losses.added(f"{at}/lifecycle", "active", _NONE_GIVEN),
+        "display_name": model.display_name or losses.added(f"{at}/display_name", model.id),
+        "created_at": text_of(model.created) if model.created is not None else losses.added(f"{at}/created_at", text_of(0)),
+        "lifecycle": model.lifecycle or losses.added(f"{at}/lifecycle", "active"),
     }
     optional = {"retires_at": model.retires, "max_input_tokens": model.input_limit, "max_tokens": model.output_limit}
     return made | {key: value for key, value in optional.items() if value is not None}

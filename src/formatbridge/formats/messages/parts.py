@@ -182,7 +182,7 @@ def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
         losses.extras(part)
     if not text or text.isspace():
         if text:
-            losses.changed(part, "text", None, "empty", severity="info")
+            losses.changed(part, "text", "", "empty", severity="info")
         if part.cache:
             losses.dropped(part.cache, code="empty", severity="info")
         return None
@@ -198,8 +198,9 @@ def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
     drop_id(part, losses)
     if part.extra:
         losses.extras(part)
-    losses.changed(part, "", part.text, "flattened")
-    return {"type": "text", "text": part.text} if part.text.strip() else None
+    block = {"type": "text", "text": part.text}
+    losses.changed(part, "", block, "flattened")
+    return block if part.text.strip() else None
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:

@@ -89,8 +89,12 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
     if token is not None and token.home != "messages" and not options.carry_reasoning:
         losses.dropped(token, code="foreign_signature")
         token = None
+    if token is None and not part.text:
+        if part.extra:
+            losses.extras(part)
+        return None
     if token is None:
-        return _encode_block(part, "", losses) if part.text else None
+        return _encode_block(part, "", losses)
     return _encode_block(part, encode_token(token, "messages"), losses)
 
 

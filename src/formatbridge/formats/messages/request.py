@@ -85,7 +85,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if request.extra:
         losses.extras(request)
     request = _with_few_marks(request, losses)
-    model = request.model if request.model is not None else losses.added("/model", "", "required, and the source names none")
+    model = request.model if request.model is not None else losses.added("/model", "")
     settings, reasoning = request.settings, request.reasoning
     choice = _encode_choice(request, losses) if request.tool_choice or "parallel_tool_calls" in settings else None
     forced = choice is not None and choice["type"] in ("any", "tool")

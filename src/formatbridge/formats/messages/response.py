@@ -18,10 +18,10 @@ JsonObject = dict[str, Any]
 
 __all__ = ["FINISH", "decode_response", "encode_response"]
 
-_RESPONSE = frozenset({
+RESPONSE_FIELDS = frozenset({
     "id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "stop_details", "usage",
 })  # fmt: skip
-_NO_USAGE = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
+NO_USAGE = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
 
 
 def decode_response(body: JsonObject) -> ir.Response:
@@ -29,7 +29,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     usage, named = body.get("usage"), body.get("model")
     parts = decode_message(body["content"], "/content")
     parts, model, handovers = _take_handovers(parts, named)
-    extra = rest(body, _RESPONSE)
+    extra = rest(body, RESPONSE_FIELDS)
     if handovers:
         extra = joined(extra, handovers, {"model": named} if named is not None and named != model else None)
     return ir.Response(
@@ -53,20 +53,14 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     finish = choice.finish
     kinds = set(map(type, choice.parts))
     body: JsonObject = {
-        "id": encode_id(response.id, "msg_") or losses.added("/id", "msg_0", "required, and the source has none"),
+        "id": encode_id(response.id, "msg_") or losses.added("/id", "msg_0"),
         "type": "message",
         "role": "assistant",
-        "model": response.model
-        if response.model is not None
-        else losses.added("/model", "", "required, and the source names none"),
+        "model": response.model if response.model is not None else losses.added("/model", ""),
         "content": encode_message(choice.parts, losses, options),
     }
     body |= encode_finish(finish, ir.ToolCall in kinds, ir.Refusal in kinds, losses)
-    body["usage"] = (
-        encode_usage(response.usage, losses)
-        if response.usage
-        else losses.added("/usage", dict(_NO_USAGE), "required, and the source has none")
-    )
+    body["usage"] = encode_usage(response.usage, losses) if response.usage else losses.added("/usage", dict(NO_USAGE))
     return body
 
 

@@ -91,7 +91,7 @@ def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Opti
         return 0
     if limit is not None:
         return limit
-    made: int = losses.added("/max_tokens", options.default_max_tokens + budget, "required, and the source sets none")
+    made: int = losses.added("/max_tokens", options.default_max_tokens + budget)
     return made
 
 
@@ -147,7 +147,8 @@ def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
     if tier == "priority":
         return {"service_tier": losses.changed(request, "tier", "auto")}
     if tier in ("fast", "ultrafast"):
-        return {"speed": losses.changed(request, "tier", "fast")}
+        fast: JsonObject = losses.changed(request, "tier", {"speed": "fast"})
+        return fast
     losses.dropped(request, "tier")
     return {}
 

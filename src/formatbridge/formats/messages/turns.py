@@ -125,7 +125,7 @@ class TurnEncoder:
 
     def _note_empty(self, message: ir.Message) -> None:
         if all(isinstance(part, ir.Text) and not part.text for part in message.parts):
-            self.losses.changed(message, "", None, "empty", severity="info")
+            self.losses.changed(message, "", "", "empty", severity="info")
 
     # Instructions.
 

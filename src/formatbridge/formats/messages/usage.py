@@ -65,7 +65,7 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
         if value and (not isinstance(value, dict) or any(value.values())):
             losses.dropped(usage, name, "accounting", severity="info")
     if usage.tool_prompt:
-        losses.changed(usage, "tool_prompt", None, "accounting", severity="info")
+        losses.changed(usage, "tool_prompt", usage.input, "accounting", severity="info")
     if usage.total is not None and usage.total != usage.input + usage.output:
         losses.dropped(usage, "total", "accounting", severity="info")
     read, written = usage.cache_read or 0, usage.cache_write or 0

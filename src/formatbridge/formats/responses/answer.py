@@ -32,12 +32,12 @@ def decode_output(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.Token
         if leftover:
             extra = joined(extra, leftover)
         if kind == "message":
-            length = _take_message(parts, raw["content"], tokens, length)
+            length = take_message(parts, raw["content"], tokens, length)
     settle(parts)
     return parts, tokens or None, extra
 
 
-def _take_message(parts: list[ir.Part], content: str | list[JsonObject], tokens: list[ir.TokenLogprob], start: int) -> int:
+def take_message(parts: list[ir.Part], content: str | list[JsonObject], tokens: list[ir.TokenLogprob], start: int) -> int:
     """Go through the message that was read last: citations count from the start of the answer, probabilities belong to all of it.
 
     Returns where the next one starts.
@@ -60,7 +60,7 @@ class OutputEncoder:
 
     def __init__(self, choice: ir.Choice, stem: str, losses: Ledger, options: Options) -> None:
         self._parts = choice.parts
-        self._tokens = list(choice.logprobs or ())
+        self._tokens = choice.logprobs or []
         self._ids = ItemIds("/output", stem, losses)
         self._losses = losses
         self._options = options
@@ -73,20 +73,13 @@ class OutputEncoder:
         words: list[ir.Text | ir.Refusal] = []
         for index, part in enumerate(self._parts):
             if type(part) is ir.Text or type(part) is ir.Refusal:
-                if words and words[-1].id != part.id:
-                    self._write_words(words)
-                    words = []
-                if type(part) is ir.Text and part.signature:
-                    self._write_words(words)
-                    words = []
-                    self._write_token(part.signature, "call" if part.text or self._thinks_after(index) else None)
-                words += [part] if part.text else []
+                words = self._add_words(index, part, words)
                 continue
             if words:
                 self._write_words(words)
                 words = []
             if type(part) is ir.ToolCall and part.signature is None:
-                self._items.append(self._encode_call(part, len(self._items)))
+                self._items.append(encode_answer_call(part, len(self._items), self._ids, self._losses))
             elif type(part) is ir.Opaque:
                 text = encode_opaque(part, self._losses)
                 words = [text] if text else []
@@ -94,6 +87,20 @@ class OutputEncoder:
                 self._write_part(index, part)
         self._write_words(words)
         return self._items
+
+    def _add_words(self, index: int, part: ir.Text | ir.Refusal, words: list[ir.Text | ir.Refusal]) -> list[ir.Text | ir.Refusal]:
+        """Add words to those of their message, which goes out first if they belong to the next one; return what waits."""
+        token = part.signature if type(part) is ir.Text else None
+        if words and (token or words[-1].id != part.id):
+            self._write_words(words)
+            words = []
+        if token:
+            self._write_token(token, "call" if part.text or self._thinks_after(index) else None)
+        if part.text:
+            words.append(part)
+        elif part.extra:
+            self._losses.extras(part)
+        return words
 
     def _thinks_after(self, index: int) -> bool:
         """Say whether a reasoning item or nothing follows, so that a token left alone there comes home to an empty text."""
@@ -103,19 +110,21 @@ class OutputEncoder:
         return isinstance(part, ir.Reasoning) or (not isinstance(part, ir.Refusal) and part.signature is not None)
 
     def _write_part(self, index: int, part: ir.Part) -> None:
-        losses, made = self._losses, None
-        if isinstance(part, ir.Reasoning):
-            made = carry_reasoning(part, len(self._items), self._ids, losses, self._options)
-        elif not isinstance(part, ir.Refusal) and part.signature and index not in self._used:
+        losses, at, made = self._losses, len(self._items), None
+        if isinstance(part, ir.Reasoning):  # which has a slot for its token
+            made = carry_reasoning(part, at, self._ids, losses, self._options)
+            self._items += [made] if made else []
+            return
+        if not isinstance(part, ir.Refusal) and part.signature and index not in self._used:
             self._write_token(part.signature, "call")
-        at = len(self._items)
+            at = len(self._items)
         if isinstance(part, ir.ToolCall):
-            made = self._encode_call(part, at)
+            made = encode_answer_call(part, at, self._ids, losses)
         elif isinstance(part, ir.Media):
             made = encode_image(part, at, self._ids, losses)
         elif isinstance(part, ir.Hosted):
             made = self._encode_hosted(index, part, at)
-        elif not isinstance(part, ir.Reasoning):
+        else:
             losses.dropped(part, code="orphan", severity="impossible")
         if made:
             self._items.append(made)
@@ -125,16 +134,6 @@ class OutputEncoder:
         token = carry_token(signature, self._losses, self._options, kind)
         if token:
             self._items.append(encode_item("", token, len(self._items), self._ids))
-
-    def _encode_call(self, call: ir.ToolCall, at: int) -> JsonObject:
-        made = encode_call(call, self._losses)
-        if call.id_made:
-            self._losses.added(f"/output/{at}/call_id", call.id, "required, and the source has none")
-        if call.kind == "custom":  # whose official type has no status
-            made["id"] = call.item_id or self._ids.make("ctc", at)
-        else:
-            made["id"], made["status"] = call.item_id or self._ids.make("fc", at), "completed"
-        return made
 
     def _encode_hosted(self, index: int, part: ir.Hosted, at: int) -> JsonObject | None:
         """Write a call of the server's together with its result, wherever that stands."""
@@ -174,12 +173,14 @@ class OutputEncoder:
             if type(part) is ir.Text:
                 run.append(part)
                 continue
-            content += [self._encode_texts(run)] if run else []
-            run = []
+            if run:
+                content.append(self._encode_texts(run))
+                run = []
             if part.extra:
                 self._losses.extras(part)
             content.append({"type": "refusal", "refusal": part.text})
-        content += [self._encode_texts(run)] if run else []
+        if run:
+            content.append(self._encode_texts(run))
         made_id = parts[0].id or self._ids.make("msg", len(self._items))
         self._items.append({"id": made_id, "type": "message", "role": "assistant", "status": "completed", "content": content})
 
@@ -206,3 +207,15 @@ class OutputEncoder:
             taken += 1
         found, self._tokens = self._tokens[:taken], self._tokens[taken:]
         return found
+
+
+def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger) -> JsonObject:
+    """Write a call of the caller's tools as an item of an answer, which has an id and, but for custom calls, a status."""
+    made = encode_call(call, losses)
+    if call.id_made:
+        losses.added(f"/output/{at}/call_id", call.id)
+    if call.kind == "custom":  # whose official type has no status
+        made["id"] = call.item_id or ids.make("ctc", at)
+    else:
+        made["id"], made["status"] = call.item_id or ids.make("fc", at), "completed"
+    return made

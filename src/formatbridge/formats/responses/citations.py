@@ -105,9 +105,9 @@ _DECODE_ANNOTATION: dict[str, Callable[[JsonObject, str], ir.Citation]] = {
 # Token probabilities.
 
 
-def decode_logprobs(raw: list[JsonObject], src: str) -> list[ir.TokenLogprob]:
-    """Read the tokens of a text."""
-    return [_decode_token(item, f"{src}/{index}") for index, item in enumerate(raw)]
+def decode_logprobs(raw: list[JsonObject], src: str, start: int = 0) -> list[ir.TokenLogprob]:
+    """Read the tokens of a text; in a stream, from its token number ``start`` on."""
+    return [_decode_token(item, f"{src}/{index}") for index, item in enumerate(raw, start)]
 
 
 def encode_logprobs(tokens: list[ir.TokenLogprob], losses: Ledger) -> list[JsonObject]:

@@ -79,9 +79,10 @@ def decode_answer(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) ->
         if type(content) is str and len(raw) == 3 and "type" in raw:  # role and content are always there: there is nothing else
             parts.append(ir.Text(content, f"{src}/content"))
         else:
-            parts += decode_content(content, f"{src}/content", raw.get("id"))
+            decode_content(content, f"{src}/content", raw.get("id"), parts)
             # That a message is whole is nothing to lose: the spelling calls it neutral.
-            leftover = rest(raw, _WHOLE_ANSWER if raw.get("status") == "completed" else _ANSWER, f"{src}/")
+            known = _WHOLE_ANSWER if raw.get("status") == "completed" else _ANSWER
+            leftover = None if known.issuperset(raw) else rest(raw, known, f"{src}/")
     elif kind == "function_call":
         parts.append(decode_call(raw, src))
     else:
@@ -93,11 +94,11 @@ def decode_answer(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) ->
 
 def _hand_over(parts: list[ir.Part], at: int) -> None:
     """Give a token that waits before a place to the part there; before reasoning and refusals it belongs to an empty text."""
-    if at == len(parts) or not _waits(parts[at - 1]):
+    if at == len(parts) or not waits(parts[at - 1]):
         return
     part = parts[at]
     if isinstance(part, ir.Reasoning | ir.Refusal):
-        parts[at - 1] = _as_text(parts[at - 1])
+        parts[at - 1] = as_text(parts[at - 1])
     else:
         parts[at] = replace(part, signature=parts[at - 1].signature)  # type: ignore[union-attr]  # only reasoning waits
         del parts[at - 1]
@@ -105,11 +106,12 @@ def _hand_over(parts: list[ir.Part], at: int) -> None:
 
 def settle(parts: list[ir.Part]) -> None:
     """Close what the model said so far: a token that still waits belongs to an empty text."""
-    if parts and _waits(parts[-1]):
-        parts[-1] = _as_text(parts[-1])
+    if parts and waits(parts[-1]):
+        parts[-1] = as_text(parts[-1])
 
 
-def _as_text(token: ir.Part) -> ir.Text:
+def as_text(token: ir.Part) -> ir.Text:
+    """Return the empty text that a waiting token belongs to where nothing takes it."""
     assert isinstance(token, ir.Reasoning)
     return ir.Text(text="", signature=token.signature, id=token.id, src=token.src, extra=token.extra)
 
@@ -140,7 +142,7 @@ def _decode_item(kind: str, raw: JsonObject, src: str) -> ir.Part:
     return decode(raw, src) if decode else decode_hosted(raw, src)
 
 
-def _waits(part: ir.Part) -> bool:
+def waits(part: ir.Part) -> bool:
     """Say whether a part is but a carried token that belongs to what follows."""
     return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
 

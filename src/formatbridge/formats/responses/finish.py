@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.responses.content import kind_of
 from formatbridge.losses import Ledger
 
@@ -46,6 +47,10 @@ WORDS: Mapping[ir.FinishReason, tuple[str, str | None, bool]] = {
 }
 """Our reasons to the status and its reason, and whether nothing is lost by that."""
 
+_DETAILS = frozenset({"reason"})
+_UNFINISHED = frozenset({"queued", "in_progress"})
+"""Statuses of an answer that is still to come: for all others that is no end, only the nearest word they have."""
+
 _WAITING = frozenset({
     "function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request",
 })  # fmt: skip
@@ -57,13 +62,14 @@ def decode_finish(body: JsonObject) -> ir.Finish:
     status: str = body.get("status") or "completed"
     details = body.get("incomplete_details")
     word = details.get("reason") if details else None
+    extra = rest(details, _DETAILS, "incomplete_details/") if details else None
     if word:
         reason = FINISH.get(word, "other")
-        return ir.Finish(reason, word, word == "steered" or word not in FINISH, extra={"status": status})
+        return ir.Finish(reason, word, word == "steered" or word not in FINISH, extra=joined({"status": status}, extra))
     reason = STATUSES.get(status, "stop")
     if reason == "stop":
         reason = _reason_of_output(body["output"])
-    return ir.Finish(reason, status, status not in STATUSES)
+    return ir.Finish(reason, status, status not in STATUSES or status in _UNFINISHED, extra=extra)
 
 
 def encode_finish(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> JsonObject:

@@ -31,6 +31,7 @@ _FORMATS = {"image/png": "png", "image/webp": "webp", "image/jpeg": "jpeg", "ima
 
 _IMAGE = frozenset({"type", "id", "result", "output_format"})
 _CODE = frozenset({"type", "id", "code", "outputs", "status"})
+_LOGS = frozenset({"type", "logs"})
 _MCP = frozenset({"type", "id", "arguments", "name", "server_label", "output", "error", "status"})
 _SEARCH = frozenset({"type", "id", "action", "status"})
 
@@ -108,7 +109,10 @@ def _decode_code(raw: JsonObject, src: str) -> ir.Hosted:
         extra=joined(
             rest(raw, _CODE),
             _odd_status(raw, failed=True),
-            {f"outputs/{index}": output for index, output in enumerate(outputs) if output.get("type") != "logs"} or None,
+            *(
+                rest(output, _LOGS, f"outputs/{index}/") if output.get("type") == "logs" else {f"outputs/{index}": output}
+                for index, output in enumerate(outputs)
+            ),
         ),
     )
 
@@ -124,7 +128,7 @@ def _encode_code(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Ite
         "id": call.id or ids.make("ci", index),
         "status": _status(end, "completed"),
         "code": call.arguments or "",
-        "container_id": losses.added(f"/output/{index}/container_id", "", "required, and the source has none"),
+        "container_id": losses.added(f"/output/{index}/container_id", ""),
         "outputs": [{"type": "logs", "logs": text} for text in printed] or None,
     }
 

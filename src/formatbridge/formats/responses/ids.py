@@ -18,8 +18,10 @@ class ItemIds:
 
     def make(self, prefix: str, index: int) -> str:
         """Return an id for the item at ``index`` of the target's list, and note that it was added."""
-        number = index if self._stem else self._count
-        self._count += 1
-        made = f"{prefix}_{self._stem}{number}"
-        self._losses.added(f"{self._at}/{index}/id", made, "required, and the source has none")
+        if self._stem:
+            made = f"{prefix}_{self._stem}{index}"
+        else:
+            made = f"{prefix}_{self._count}"
+            self._count += 1
+        self._losses.added(f"{self._at}/{index}/id", made)
         return made

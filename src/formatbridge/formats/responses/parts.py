@@ -26,11 +26,17 @@ _IMAGE = frozenset({"type", "image_url", "file_id", "detail", "prompt_cache_brea
 _FILE = frozenset({"type", "file_data", "file_url", "file_id", "filename", "detail", "prompt_cache_breakpoint"})
 
 
-def decode_content(content: str | list[JsonObject], src: str, item_id: str | None = None) -> list[ir.Part]:
-    """Read content that is text or parts. ``item_id`` is the id of the item around it."""
+def decode_content(
+    content: str | list[JsonObject], src: str, item_id: str | None = None, parts: list[ir.Part] | None = None
+) -> list[ir.Part]:
+    """Read content that is text or parts, to the end of ``parts``. ``item_id`` is the id of the item around it."""
+    made = [] if parts is None else parts
     if isinstance(content, str):
-        return [_text(content, src, item_id)]
-    return [decode_part(part, f"{src}/{index}", item_id) for index, part in enumerate(content)]
+        made.append(_text(content, src, item_id))
+        return made
+    for index, part in enumerate(content):
+        made.append(decode_part(part, f"{src}/{index}", item_id))
+    return made
 
 
 def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
@@ -61,8 +67,9 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
         case ir.Refusal():
             if part.extra:
                 losses.extras(part)
-            losses.changed(part, "", part.text, "flattened")
-            return {"type": "input_text", "text": part.text}
+            written = {"type": "input_text", "text": part.text}
+            losses.changed(part, "", written, "flattened")
+            return written
         case ir.Opaque() | ir.Hosted():
             text = encode_opaque(part, losses)
             return None if text is None else {"type": "input_text", "text": text.text}

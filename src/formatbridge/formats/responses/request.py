@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import leading_instructions
+from formatbridge.formats._parts import leading_instructions, with_instructions_first
 from formatbridge.formats._settings import encode_settings
 from formatbridge.formats.responses.content import decode_answer, decode_message, decode_result, encode_message, kind_of, settle
 from formatbridge.formats.responses.ids import ItemIds
@@ -65,12 +65,11 @@ def _decode_options(body: JsonObject, request: ir.Request, stream: bool | None) 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Write a request."""
-    del options  # nothing here is left to choice
     if request.extra:
         losses.extras(request)
-    model = request.model if request.model is not None else losses.added("/model", "", "required, and the source names none")
+    model = request.model if request.model is not None else losses.added("/model", "")
     body: JsonObject = {"model": model}
-    _encode_messages(request, body, losses)
+    _encode_messages(request, body, losses, options)
     if request.tools:
         body |= encode_tools(request.tools, losses)
     if request.tool_choice:
@@ -79,17 +78,23 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
             body["tool_choice"] = choice
     if request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
-    if request.output_format or request.settings:
-        body |= encode_text(request, losses)
-    for output in (request.audio, request.image):
-        if output:
-            losses.dropped(output)
+    _encode_shape(request, body, losses)
     if request.settings:
         body |= encode_settings(request, SETTINGS, losses, DONE, RANGES)
         body |= encode_shaped_settings(request, losses)
     if request.stream:
         body["stream"] = True
     return body
+
+
+def _encode_shape(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
+    """Write what the answer is to look like; it is text in any case."""
+    if request.output_format or request.settings:
+        body |= encode_text(request, losses)
+    if request.audio:
+        losses.dropped(request.audio)
+    if request.image:
+        losses.dropped(request.image)
 
 
 # Messages.
@@ -116,7 +121,7 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message]) -> None:
             kind = kind_of(raw)
         if kind == "message":
             message = decode_message(raw, src) if raw["role"] != "assistant" else None
-        elif kind == "function_call_output" or kind == "custom_tool_call_output":
+        elif kind in ("function_call_output", "custom_tool_call_output"):
             message = ir.Message("tool", [decode_result(raw, src)], src)
         else:
             message = _decode_change(kind, raw, src) if kind in _CHANGES else None
@@ -154,9 +159,9 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
     return ir.Message(role="developer", parts=[], effort=effort, src=src, extra=extra)
 
 
-def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
+def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:
     """Write the conversation; a system prompt of one plain text goes to ``instructions``."""
-    messages = request.messages
+    messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
     if messages and _is_plain_system(messages[0]) and leading_instructions(messages) == 1:
         if messages[0].extra:
             losses.extras(messages[0])
@@ -172,7 +177,7 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger) -> N
             items += [{"type": "additional_tools", "role": "developer", "tools": added}] if added else []
         encode_message(message, items, ids, losses)
     if request.format == "messages" and messages and messages[-1].role == "assistant":
-        losses.changed(messages[-1], "", None, "prefill")
+        losses.changed(messages[-1], "", f"/input/{len(items) - 1}", "prefill")
     body["input"] = items
 
 

@@ -47,7 +47,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     """Write a whole answer; what it repeats of its request comes from ``context``, else it says what happens anyway."""
     if response.extra:
         losses.extras(response)
-    made_id = encode_id(response.id, "resp_") or losses.added("/id", "resp_0", "required, and the source has none")
+    made_id = encode_id(response.id, "resp_") or losses.added("/id", "resp_0")
     first, *others = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
     for choice in others:
         losses.dropped(choice, code="single_answer", severity="impossible")
@@ -66,9 +66,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         "object": "response",
         "created_at": _encode_created(response, losses, options),
         **ended,
-        "model": response.model
-        if response.model is not None
-        else losses.added("/model", "", "required, and the source names none"),
+        "model": response.model if response.model is not None else losses.added("/model", ""),
         "output": OutputEncoder(first, f"{made_id.removeprefix('resp_')}_", losses, options).encode(),
         **_encode_echo(context, losses),
     }
@@ -81,7 +79,7 @@ def _encode_created(response: ir.Response, losses: Ledger, options: Options) -> 
     """Write the time of an answer in seconds; nothing reads a clock."""
     created = response.created
     if created is None:
-        added: int = losses.added("/created_at", options.created or 0, "required, and the source has none")
+        added: int = losses.added("/created_at", options.created or 0)
         return added
     return int(created) if created == int(created) else created
 
@@ -94,5 +92,5 @@ def _encode_echo(context: Context | None, losses: Ledger) -> JsonObject:
         made = {key: asked[key] for key in _ECHOED if asked.get(key) is not None}
     for key, value in (("parallel_tool_calls", True), ("tool_choice", "auto"), ("tools", [])):  # what an answer must have
         if key not in made:
-            made[key] = losses.added(f"/{key}", value, "required, and the source has none")
+            made[key] = losses.added(f"/{key}", value)
     return made

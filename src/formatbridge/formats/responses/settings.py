@@ -232,7 +232,7 @@ def encode_text(request: ir.Request, losses: Ledger) -> JsonObject:
 def _encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     if format.type == "json_object":
         return {"type": "json_object"}
-    name = format.name or losses.added("/text/format/name", "response", "required, and the source has none")
+    name = format.name or losses.added("/text/format/name", "response")
     made: JsonObject = {"type": "json_schema", "name": name, "schema": format.schema or {}}
     if format.description is not None:
         made["description"] = format.description

@@ -144,7 +144,7 @@ SPELLING = Spelling(
         "HostedTool.container": Own("impossible", "foreign_id"),
         "HostedTool.external_web_access": Own(neutral=(True,)),
         "HostedTool.return_token_budget": Own(neutral=("default",)),
-        f"McpServer.{ITSELF}": Own("impossible", kind="changed"),
+        f"McpServer.{ITSELF}": Own("impossible", kind="changed", after="calls run without approval"),
         "McpServer.allowed_callers": _CALLERS,
         "McpServer.connector_id": Own("impossible", "not_portable"),
         "McpServer.tunnel_id": Own("impossible", "not_portable"),

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats.responses.hosted_tools import CHOSEN, FAMILIES, HOSTED, decode_hosted_tool, encode_hosted_tool, encode_server
+from formatbridge.formats.responses.hosted_tools import (
+    CHOSEN,
+    FAMILIES,
+    HOSTED,
+    decode_hosted_tool,
+    encode_hosted_tool,
+    encode_server,
+)
 from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
@@ -39,7 +46,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
             made.append(encoded)
         if type(tool) is ir.HostedTool and tool.max_uses is not None and encoded is not None:
             uses: int = body.get("max_tool_calls", 0) + tool.max_uses
-            body["max_tool_calls"] = losses.changed(tool, "max_uses", uses, "weaker_carrier")
+            body |= losses.changed(tool, "max_uses", {"max_tool_calls": uses}, "weaker_carrier")
     return ({"tools": made} if made else {}) | body
 
 
@@ -118,8 +125,10 @@ def _encode_common(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> Jso
         made["defer_loading"] = tool.defer_loading
     if tool.callers:
         kept = [word for word in tool.callers if word in ("direct", "programmatic")]
-        if kept != tool.callers:
-            losses.changed(tool, "callers", kept or None)
+        if not kept:
+            losses.dropped(tool, "callers")
+        elif kept != tool.callers:
+            losses.changed(tool, "callers", kept)
         if kept:
             made["allowed_callers"] = kept
     return made
@@ -158,24 +167,26 @@ def decode_tool_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
     if kind == "allowed_tools":
         return _decode_allowed(raw, src)
     if kind in ("function", "custom"):
-        return ir.ToolChoice(mode="named", names=[raw["name"]], src=src, extra=rest(raw, frozenset({"type", "name"})))
+        space = [raw["namespace"]] if isinstance(raw.get("namespace"), str) else None
+        known = frozenset({"type", "name", "namespace"} if space else {"type", "name"})
+        return ir.ToolChoice(mode="named", names=[raw["name"]], namespaces=space, src=src, extra=rest(raw, known))
     return ir.ToolChoice(mode="hosted", names=[FAMILIES.get(kind, kind)], src=src, extra=rest(raw, frozenset({"type"})))
 
 
 def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
-    names, leftover = [], JsonObject()
+    names, spaces, leftover = [], [], JsonObject()
     for index, tool in enumerate(raw["tools"]):
-        name = tool.get("name")
-        if tool.get("type") in ("function", "custom") and isinstance(name, str):
+        name, space = tool.get("name"), tool.get("namespace")
+        if tool.get("type") in ("function", "custom") and isinstance(name, str) and isinstance(space, str | None):
             names.append(name)
-            leftover |= rest(tool, frozenset({"type", "name"}), f"tools/{index}/") or {}
+            spaces.append(space)
+            leftover |= rest(tool, frozenset({"type", "name", "namespace"}), f"tools/{index}/") or {}
         else:
             leftover[f"tools/{index}"] = tool
     known = frozenset({"type", "mode", "tools"} if raw["mode"] in ("auto", "required") else {"type", "tools"})
     extra = joined(rest(raw, known), leftover)
-    return ir.ToolChoice(
-        mode="allowed", names=names, inner="required" if raw["mode"] == "required" else "auto", src=src, extra=extra
-    )
+    inner: Literal["auto", "required"] = "required" if raw["mode"] == "required" else "auto"
+    return ir.ToolChoice(mode="allowed", names=names, namespaces=spaces if any(spaces) else None, inner=inner, src=src, extra=extra)
 
 
 def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:

@@ -42,8 +42,8 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     if _PLAIN.issuperset(raw) and _PLAIN_SENT.issuperset(sent) and _PLAIN_MADE.issuperset(made):
         # Nothing stands under the other names, and no counts but these: what follows below would find nothing more.
         written, thought = sent.get("cache_write_tokens"), made.get("reasoning_tokens")
-        counts = raw.get("input_tokens") or 0, raw.get("output_tokens") or 0, raw.get("total_tokens")
-        return ir.Usage(*counts, sent.get("cached_tokens"), written, thought, src)
+        total, read = raw.get("total_tokens"), sent.get("cached_tokens")
+        return ir.Usage(raw.get("input_tokens") or 0, raw.get("output_tokens") or 0, total, read, written, thought, src)
     return _decode_any(raw, src)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formatbridge.formats._wire import Int, Wire
+from formatbridge.formats._wire import AT_ONCE, Int, Wire
 
 
 class Steer(Wire):
@@ -56,6 +56,8 @@ class Error(Wire):
 
     Source: specification, Errors; without ``error``: recorded traffic and relays.
     """
+
+    model_config = AT_ONCE
 
     error: ErrorDetail | str | None = None
     detail: Any = None

@@ -1,6 +1,6 @@
 """The list of models in this format, from GET /v1/models."""
 
-from formatbridge.formats._wire import Count, Int, Number, Wire
+from formatbridge.formats._wire import AT_ONCE, Count, Int, Number, Wire
 
 
 class Model(Wire):
@@ -28,6 +28,8 @@ class ModelList(Wire):
 
     Source: official SDK types, 2026-11.
     """
+
+    model_config = AT_ONCE
 
     object: str | None = None
     """Known: list. Some servers leave it out."""

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats._wire import Int, Number, Open, Unknown, Wire
+from formatbridge.formats._wire import AT_ONCE, Int, Number, Open, Unknown, Wire
 
 from .content import Content
 from .message import Message
@@ -187,6 +187,8 @@ class Request(Wire):
     Bounds are the specification's, except where a field says otherwise.
     Source: specification, POST /v1/chat/completions; official SDK types, 2026-11.
     """
+
+    model_config = AT_ONCE
 
     messages: list[Message]
     model: str | None = None

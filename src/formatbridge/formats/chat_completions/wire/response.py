@@ -1,6 +1,6 @@
 """The answer to POST /v1/chat/completions."""
 
-from formatbridge.formats._wire import Count, Int, Number, Wire
+from formatbridge.formats._wire import AT_ONCE, Count, Int, Number, Wire
 
 from .message import Answer
 from .moderation import Moderation
@@ -141,6 +141,8 @@ class Response(Envelope):
 
     Source: specification, Chat completion response; ``metadata``: official SDK types, 2026-11.
     """
+
+    model_config = AT_ONCE
 
     choices: list[Choice]
     metadata: dict[str, str] | None = None

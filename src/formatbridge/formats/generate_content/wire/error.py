@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formatbridge.formats._wire import Int
+from formatbridge.formats._wire import AT_ONCE, Int
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
 
 
@@ -48,6 +48,8 @@ class Error(Proto):
     A stream asked for without SSE wraps it into a list of one, which this model does not read.
     Source: recorded traffic; the specification does not show it.
     """
+
+    model_config = AT_ONCE
 
     error: Status | str | None = None
     """Text only where a server in between answers."""

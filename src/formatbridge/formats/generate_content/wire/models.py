@@ -1,6 +1,6 @@
 """The list of models."""
 
-from formatbridge.formats._wire import Count, Number
+from formatbridge.formats._wire import AT_ONCE, Count, Number
 from formatbridge.formats.generate_content.wire._proto import Int64, Proto
 
 
@@ -66,6 +66,8 @@ class ModelList(Proto):
 
     Source: specification, GET models; official SDK types, 2026-11. Seen: recorded traffic.
     """
+
+    model_config = AT_ONCE
 
     models: list[Model] | None = None
     tunedModels: list[Model] | None = None

@@ -1,5 +1,6 @@
 """The request body. The model and whether to stream stand in the address."""
 
+from formatbridge.formats._wire import AT_ONCE
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
 from formatbridge.formats.generate_content.wire.content import Content
 from formatbridge.formats.generate_content.wire.generation import GenerationConfig
@@ -46,6 +47,8 @@ class Request(Proto):
 
     Source: specification, POST generateContent; official SDK types, 2026-11. Seen: recorded traffic.
     """
+
+    model_config = AT_ONCE
 
     model: str | None = None
     """Not part of the vendor's body; accepted, as people put it here."""

@@ -1,6 +1,6 @@
 """The response body, whole or one event of a stream."""
 
-from formatbridge.formats._wire import Count, Int
+from formatbridge.formats._wire import AT_ONCE, Count, Int
 from formatbridge.formats.generate_content.wire._proto import Double, Proto, Word
 from formatbridge.formats.generate_content.wire.content import Content
 from formatbridge.formats.generate_content.wire.grounding import CitationMetadata, GroundingMetadata
@@ -167,6 +167,8 @@ class Response(Proto):
 
     Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
     """
+
+    model_config = AT_ONCE
 
     candidates: list[Candidate] | None = None
     """None or [] when the prompt was blocked, and in events that only count tokens."""

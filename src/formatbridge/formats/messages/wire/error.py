@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formatbridge.formats._wire import Wire
+from formatbridge.formats._wire import AT_ONCE, Wire
 
 
 class ErrorDetails(Wire):
@@ -38,6 +38,8 @@ class Error(Wire):
 
     Source: official SDK types, 2026-11. Seen: recorded traffic. ``success`` and ``message`` at the top are a relay's.
     """
+
+    model_config = AT_ONCE
 
     type: str | None = None
     """``error`` from the vendor; relays leave it out when they fail before the request is read."""

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from formatbridge.formats._wire import Count, Wire
+from formatbridge.formats._wire import AT_ONCE, Count, Wire
 
 
 class Capability(Wire):
@@ -128,6 +128,8 @@ class ModelList(Wire):
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
+
+    model_config = AT_ONCE
 
     data: list[Model]
     first_id: str | None = None

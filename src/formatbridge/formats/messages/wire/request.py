@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats._wire import Count, Int, Number, Open, Unknown, Wire
+from formatbridge.formats._wire import AT_ONCE, Count, Int, Number, Open, Unknown, Wire
 from formatbridge.formats.messages.wire.cache import CacheControl, DiagnosticsOptions
 from formatbridge.formats.messages.wire.context_management import ContextManagementOptions
 from formatbridge.formats.messages.wire.messages import Message, SystemBlock
@@ -220,6 +220,8 @@ class Request(Wire):
     What the official SDK sends as HTTP headers (``betas``, ``user_profile_id``, ``workspace_id``) is not part of it.
     Source: specification, POST /v1/messages; official SDK types, 2026-11. Seen: recorded traffic.
     """
+
+    model_config = AT_ONCE
 
     max_tokens: Count | None = None
     """Tokens of the answer, reasoning included. 0 fills the cache and generates nothing. The vendor requires it, relays

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import Count, Open, Unknown, Wire
+from formatbridge.formats._wire import AT_ONCE, Count, Open, Unknown, Wire
 from formatbridge.formats.messages.wire.cache import Diagnostics
 from formatbridge.formats.messages.wire.context_management import ContextManagement
 from formatbridge.formats.messages.wire.messages import Block, RefusalTrigger
@@ -175,6 +175,8 @@ class Response(Wire):
 
     Source: specification, Messages-format response; official SDK types, 2026-11. Seen: recorded traffic.
     """
+
+    model_config = AT_ONCE
 
     id: str | None = None
     """``msg_...``; clouds add their own prefix."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formatbridge.formats._wire import Wire
+from formatbridge.formats._wire import AT_ONCE, Wire
 
 
 class Steer(Wire):
@@ -50,6 +50,8 @@ class Error(Wire):
 
     Source: specification, "Error object"; ``success`` and ``message``: relays.
     """
+
+    model_config = AT_ONCE
 
     error: ErrorDetail | str | None = None
     success: bool | None = None

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from formatbridge.formats._wire import Int, Wire
+from formatbridge.formats._wire import AT_ONCE, Int, Wire
 
 
 class Model(Wire):
@@ -26,6 +26,8 @@ class ModelList(Wire):
 
     Source: official SDK types, 2026-11. Seen: lists without ``object``.
     """
+
+    model_config = AT_ONCE
 
     object: Literal["list"] | None = None
     data: list[Model]

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from formatbridge.formats._wire import Count, Int, Number, Wire
+from formatbridge.formats._wire import AT_ONCE, Count, Int, Number, Wire
 from formatbridge.formats.responses.wire.items import Item
 from formatbridge.formats.responses.wire.settings import (
     AccessPrograms,
@@ -29,6 +29,8 @@ class Request(Wire):
     ``n``, ``logit_bias``, penalties or ``top_k``.
     Source: official SDK types, 2026-11; specification, "POST /v1/responses". Seen: ``provider``, in recorded requests.
     """
+
+    model_config = AT_ONCE
 
     access_programs: AccessPrograms | None = None
     background: bool | None = None

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats._wire import Count, Number, Open, Unknown, Wire
+from formatbridge.formats._wire import AT_ONCE, Count, Number, Open, Unknown, Wire
 from formatbridge.formats.responses.wire.error import ErrorDetail
 from formatbridge.formats.responses.wire.items import Item
 from formatbridge.formats.responses.wire.settings import (
@@ -188,6 +188,8 @@ class Response(Snapshot):
 
     Source: official SDK types, 2026-11; specification, "Responses-format response".
     """
+
+    model_config = AT_ONCE
 
     id: str
     output: list[Item]

@@ -1,0 +1,207 @@
+"""Writing streams of chat_completions: one kind a chunk, the role once per choice, usage last, then ``[DONE]``.
+
+Text, reasoning and arguments leave as they come, in envelopes written once. Citations wait for the end of their choice, because the
+official client cannot take a second list of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._codec import dumps
+from formatbridge.formats._protocol import Context
+from formatbridge.formats.chat_completions.answer import encode_message
+from formatbridge.formats.chat_completions.finish import encode_finish
+from formatbridge.formats.chat_completions.reasoning import encode_call_token
+from formatbridge.formats.chat_completions.response import encode_error, encode_head, encode_logprobs
+from formatbridge.formats.chat_completions.usage import encode_usage
+from formatbridge.ir import events
+from formatbridge.losses import Ledger, Spelling
+from formatbridge.options import Options
+from formatbridge.streaming.sse import DONE, encode_event
+
+JsonObject = dict[str, Any]
+
+_FIELDS = {ir.Text: "content", ir.Reasoning: "reasoning_content", ir.Refusal: "refusal"}
+
+
+class _Choice:
+    """What a choice needs to know until it ends."""
+
+    def __init__(self) -> None:
+        self.calls: dict[int, int] = {}
+        self.heads: dict[int, bytes] = {}
+        self.tails: dict[int, bytes] = {}
+        self.parts: dict[int, ir.Part] = {}
+        self.citations: list[ir.Citation] = []
+        self.thought: int | None = None
+        self.has_refusal = False
+
+
+class StreamEncoder:
+    """Writes one stream. Losses are worked out on the collected answer, not here."""
+
+    def __init__(self, options: Options, context: Context | None) -> None:
+        self._options = options
+        self._tells_usage = context is None or bool((context.body.get("stream_options") or {}).get("include_usage"))
+        self._head: JsonObject = {}
+        self._choices: dict[int, _Choice] = {}
+        self._finishes: list[bytes] = []
+        self._usage: ir.Usage | None = None
+
+    def feed(self, event: events.Event) -> bytes:
+        """Take one event and return the chunks that it becomes."""
+        match event:
+            case events.Delta():
+                return self._delta(event)
+            case events.PartStart():
+                return self._start(event)
+            case events.PartMeta():
+                return self._meta(event)
+            case events.PartEnd():
+                return self._end(event)
+            case events.Finished():
+                return self._finish(event)
+            case events.End():
+                return self._close()
+            case events.Failed():
+                return self.fail(event.error)
+            case _:
+                return self._note(event)
+
+    def fail(self, error: ir.Error) -> bytes:
+        """Write an error in the stream; nothing follows, not even ``[DONE]``."""
+        _, body = encode_error(error, _nowhere())
+        return encode_event(dumps(body))
+
+    # The answer as a whole.
+
+    def _note(self, event: events.Start | events.UsageTold | events.Meta) -> bytes:
+        if isinstance(event, events.Start):
+            answer = ir.Response("chat_completions", event.id, event.model, [], event.created)
+            self._head = encode_head(answer, _nowhere(), self._options) | {"object": "chat.completion.chunk"}
+            self._usage = event.usage
+        elif isinstance(event, events.UsageTold):
+            self._usage = event.usage
+        return b""
+
+    def _close(self) -> bytes:
+        made = b""
+        if not self._choices:
+            made = self._chunk(0, {"role": "assistant", "content": ""}) + self._chunk(0, {}, finish="stop")
+        if self._usage is not None and self._tells_usage:
+            usage = encode_usage(self._usage, _nowhere())
+            made += encode_event(dumps(self._head | {"choices": [], "usage": usage}))
+        return made + encode_event(DONE)
+
+    def _chunk(self, index: int, delta: JsonObject, finish: str | None = None, logprobs: JsonObject | None = None) -> bytes:
+        choice: JsonObject = {"index": index, "delta": delta, "finish_reason": finish}
+        if logprobs:
+            choice["logprobs"] = logprobs
+        return encode_event(dumps(self._head | {"choices": [choice]}))
+
+    def _choice(self, index: int) -> tuple[_Choice, bytes]:
+        """Return a choice and, at its first sight, the chunk that gives its role; earlier choices show themselves first."""
+        made = b""
+        while len(self._choices) <= index:
+            made += self._chunk(len(self._choices), {"role": "assistant", "content": ""})
+            self._choices[len(self._choices)] = _Choice()
+        return self._choices[index], made
+
+    # Parts.
+
+    def _start(self, event: events.PartStart) -> bytes:
+        choice, made = self._choice(event.choice)
+        part = event.part
+        choice.parts[event.index] = part
+        field = _FIELDS.get(type(part))
+        if field is not None:
+            self._prepare(choice, event.choice, event.index, {field: ""}, field)
+            choice.has_refusal = choice.has_refusal or isinstance(part, ir.Refusal)
+            return made
+        if isinstance(part, ir.ToolCall):
+            return made + self._open_call(choice, event.choice, event.index, part)
+        return made
+
+    def _open_call(self, choice: _Choice, index: int, number: int, call: ir.ToolCall) -> bytes:
+        place = choice.calls[number] = len(choice.calls)
+        slot = "custom" if call.kind == "custom" else "function"
+        text = "input" if slot == "custom" else "arguments"
+        self._prepare(choice, index, number, {"tool_calls": [{"index": place, slot: {text: ""}}]}, text)
+        opening = {"index": place, "id": call.id, "type": slot, slot: {"name": call.name, text: ""}}
+        return self._chunk(index, {"tool_calls": [opening | encode_call_token(call.signature, _nowhere(), self._options)]})
+
+    def _prepare(self, choice: _Choice, index: int, number: int, delta: JsonObject, field: str) -> None:
+        """Write the envelope of a part's deltas once, with a gap for the text."""
+        whole = dumps(self._head | {"choices": [{"index": index, "delta": delta, "finish_reason": None}]})
+        head, _, tail = whole.rpartition(f'"{field}":""'.encode())
+        choice.heads[number] = b"data: " + head + f'"{field}":'.encode()
+        choice.tails[number] = tail + b"\n\n"
+
+    def _delta(self, event: events.Delta) -> bytes:
+        choice = self._choices[event.choice]
+        head = choice.heads.get(event.index)
+        if head is None:
+            return self._grow(choice, event)
+        made = b""
+        if event.text:
+            made = head + dumps(event.text) + choice.tails[event.index]
+            if type(choice.parts[event.index]) is ir.Reasoning and choice.thought != event.index:
+                made = self._part_thoughts(choice, event) + made
+        if event.logprobs:
+            made += self._chunk(
+                event.choice, {}, logprobs={"content": encode_logprobs(event.logprobs, _nowhere()), "refusal": None}
+            )
+        return made
+
+    def _part_thoughts(self, choice: _Choice, event: events.Delta) -> bytes:
+        """Tell a section of reasoning from the one before it, by a blank line."""
+        is_first, choice.thought = choice.thought is None, event.index
+        return b"" if is_first else self._chunk(event.choice, {"reasoning_content": "\n\n"})
+
+    def _grow(self, choice: _Choice, event: events.Delta) -> bytes:
+        """Keep what a medium brings; it leaves whole, for no delta of this format can hold it otherwise."""
+        part = choice.parts[event.index]
+        if isinstance(part, ir.Media):
+            part.data = (part.data or "") + event.text
+        return b""
+
+    def _meta(self, event: events.PartMeta) -> bytes:
+        choice = self._choices[event.choice]
+        part = choice.parts[event.index]
+        if event.citation:
+            choice.citations.append(event.citation)
+        if event.transcript and isinstance(part, ir.Media):
+            part.transcript = (part.transcript or "") + event.transcript
+        if event.signature is None:
+            return b""
+        if isinstance(part, ir.ToolCall):
+            token = encode_call_token(event.signature, _nowhere(), self._options)
+            return self._chunk(event.choice, {"tool_calls": [{"index": choice.calls[event.index], **token}]}) if token else b""
+        return self._whole(event.choice, ir.Reasoning("", signature=event.signature) if isinstance(part, ir.Reasoning) else part)
+
+    def _end(self, event: events.PartEnd) -> bytes:
+        part = event.part or self._choices[event.choice].parts[event.index]
+        if event.index in self._choices[event.choice].heads or isinstance(part, ir.ToolResult):
+            return b""
+        return self._whole(event.choice, part)
+
+    def _whole(self, index: int, part: ir.Part) -> bytes:
+        """Write a part that comes in one piece, as the whole answer would."""
+        message = encode_message([part], "", str(self._head.get("id")), _nowhere(), self._options)
+        delta = {key: value for key, value in message.items() if value is not None and key not in ("role", "refusal")}
+        return self._chunk(index, delta) if delta else b""
+
+    def _finish(self, event: events.Finished) -> bytes:
+        choice, made = self._choice(event.choice)
+        if choice.citations:
+            cited = encode_message([ir.Text("", citations=choice.citations)], "", "", _nowhere(), self._options)
+            made += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
+        word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", _nowhere())
+        return made + self._chunk(event.choice, {}, finish=word)
+
+
+def _nowhere() -> Ledger:
+    """Return a ledger that nobody reads."""
+    return Ledger({}, Spelling())

@@ -1,0 +1,153 @@
+"""Streams of messages, read: a start, blocks that open, grow and close, an end with usage, a stop.
+
+Servers bend this, too: no start, no end before the stop, no stop after the end; ``stream_blocks`` says what they do to blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._codec import dumps
+from formatbridge.formats._extra import rest
+from formatbridge.formats.messages.errors import decode_error
+from formatbridge.formats.messages.finish import decode_finish
+from formatbridge.formats.messages.response import RESPONSE_FIELDS
+from formatbridge.formats.messages.stream_blocks import Blocks, refused, told
+from formatbridge.formats.messages.usage import decode_usage
+from formatbridge.ir import events
+
+JsonObject = dict[str, Any]
+
+_STOP = frozenset({"stop_reason", "stop_sequence", "stop_details"})
+_EVENT = frozenset({"type", "delta", "usage", "index"})
+
+
+class StreamDecoder:
+    """Reads the events of one stream. ``is_complete``: the stream said that it is over, for better or worse."""
+
+    def __init__(self) -> None:
+        self.is_complete = False
+        self._has_begun = False
+        self._start: events.Start | None = None
+        self._named: str | None = None
+        self._blocks = Blocks()
+        self._usage: JsonObject | None = None
+        self._stop: JsonObject = {}
+        self._extra: JsonObject = {}
+
+    def feed(self, raw: JsonObject) -> list[events.Event]:
+        """Take one event and return what happened."""
+        if self.is_complete:
+            return []
+        made: list[events.Event] = []
+        try:
+            kind = raw.get("type")
+            if kind == "content_block_delta":
+                if self._start is not None or not self._has_begun:
+                    self._flush_start(made)
+                self._blocks.grow(raw, made)
+            else:
+                self._take(kind, raw, made)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise refused(f"is not of its format: {error!r}", raw) from None
+        return made
+
+    def done(self) -> list[events.Event]:
+        """Take ``[DONE]``, which some relays let slip into a stream that ends by other means: it says nothing."""
+        return []
+
+    def finish(self) -> list[events.Event]:
+        """Take the end of the bytes; complete where the answer's end was told, even without the stop behind it."""
+        made: list[events.Event] = []
+        if not self.is_complete and self._stop.get("stop_reason"):
+            self._end(made)
+        return made
+
+    # The answer as a whole.
+
+    def _take(self, kind: object, raw: JsonObject, made: list[events.Event]) -> None:
+        match kind:
+            case "content_block_start":
+                self._begin_block(raw, made)
+            case "content_block_stop":
+                self._blocks.end(raw.get("index"), made)
+            case "message_start":
+                self._begin(raw.get("message") or {}, made)
+            case "message_delta":
+                self._note(raw)
+            case "message_stop":
+                self._extra |= rest(raw, _EVENT) or {}
+                self._end(made)
+            case "ping":
+                pass
+            case _ if kind == "error" or "error" in raw or (kind is None and ("message" in raw or "detail" in raw)):
+                self._fail(raw, made)
+
+    def _begin(self, message: JsonObject, made: list[events.Event]) -> None:
+        """Take the start. It is passed on with what follows, for the first block may tell that another model took over."""
+        if message.get("usage") is not None:
+            self._usage = {**(self._usage or {}), **told(message["usage"])}
+        if self._has_begun:
+            return
+        self._has_begun = True
+        usage = decode_usage(self._usage, "/usage") if self._usage is not None else None
+        self._named = message.get("model")
+        self._start = events.Start(message.get("id") or None, self._named, None, usage, rest(message, RESPONSE_FIELDS))
+        self._stop = {key: value for key, value in message.items() if key in _STOP and value is not None}
+        for block in message.get("content") or ():
+            self._begin_block({"content_block": block}, made)
+            self._blocks.end(None, made)
+
+    def _flush_start(self, made: list[events.Event]) -> None:
+        if not self._has_begun:
+            self._begin({}, made)
+        if self._start is not None:
+            made.append(self._start)
+            self._start = None
+
+    def _note(self, raw: JsonObject) -> None:
+        """Take how the answer ended and what it cost; each count that is told replaces the one before."""
+        self._stop |= told(raw.get("delta") or {})
+        if raw.get("usage") is not None:
+            self._usage = {**(self._usage or {}), **told(raw["usage"])}
+        self._extra |= rest(raw, _EVENT) or {}
+
+    def _end(self, made: list[events.Event]) -> None:
+        self.is_complete = True
+        self._flush_start(made)
+        self._blocks.end_all(made)
+        made.append(events.Finished(0, decode_finish(self._stop) or ir.Finish("stop")))
+        if self._usage is not None:
+            made.append(events.UsageTold(decode_usage(self._usage, "/usage")))
+        extra = {**self._extra, **(rest(self._stop, _STOP) or {})}
+        if extra:
+            made.append(events.Meta(extra))
+        made.append(events.End())
+
+    def _fail(self, raw: JsonObject, made: list[events.Event]) -> None:
+        self.is_complete = True
+        self._flush_start(made)
+        detail = raw.get("error")
+        if isinstance(detail, dict) and not isinstance(detail.get("message") or "", str):
+            raw = {**raw, "error": {**detail, "message": dumps(detail["message"]).decode()}}
+        made.append(events.Failed(decode_error(raw, status=None)))
+
+    def _begin_block(self, raw: JsonObject, made: list[events.Event]) -> None:
+        content = raw["content_block"]
+        if not self._has_begun:
+            self._begin({}, made)
+        if content.get("type") == "fallback":
+            self._hand_over(self._blocks.begin_nothing(raw.get("index"), made), content)
+        else:
+            self._flush_start(made)
+            self._blocks.begin(raw.get("index"), content, made)
+
+    def _hand_over(self, place: str, content: JsonObject) -> None:
+        """Note that another model took over, which is no content; whose answer it is can be told until it begins."""
+        self._extra[place[1:]] = content
+        model = (content.get("to") or {}).get("model")
+        if self._start is not None and model is not None:
+            self._start = replace(self._start, model=model)
+            self._extra |= {"model": self._named} if self._named not in (None, model) else {}

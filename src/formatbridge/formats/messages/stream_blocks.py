@@ -1,0 +1,267 @@
+"""The blocks of a stream of messages, from their start to their stop, as parts.
+
+Servers leave out starts and stops, use an index again, and let blocks overlap. A block of thinking that turns out to be nothing but
+the token of the part behind it becomes no part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.errors import StreamDecodeError
+from formatbridge.formats._arguments import parse_object
+from formatbridge.formats._codec import dumps
+from formatbridge.formats._signatures import decode_token
+from formatbridge.formats.messages.citations import decode_citation
+from formatbridge.formats.messages.content import decode_block
+from formatbridge.formats.messages.reasoning import carries_call_token
+from formatbridge.ir import events
+
+JsonObject = dict[str, Any]
+
+_HOT: dict[object, tuple[str, str]] = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "input_json_delta": ("tool_use", "partial_json"),
+}
+"""Kind of delta to the kind of block that it streams into, and the member that holds the piece."""
+_NEEDS: dict[str, JsonObject] = {
+    "text": {"text": ""},
+    "thinking": {"thinking": "", "signature": ""},
+    "tool_use": {"input": {}},
+    "server_tool_use": {"input": {}},
+    "mcp_tool_use": {"input": {}},
+}
+"""What a block must have, for servers that leave it out while it is empty."""
+
+
+@dataclass(slots=True)
+class _Block:
+    """A block as far as it has come. ``number``: its part's, None while that has not opened; ``size``: characters of its deltas."""
+
+    kind: str
+    src: str
+    raw: JsonObject
+    part: ir.Part | None = None
+    number: int | None = None
+    size: int = 0
+    pieces: list[str] = field(default_factory=list)
+    citations: list[ir.Citation] = field(default_factory=list)
+    token: ir.Signature | None = None
+    extra: JsonObject = field(default_factory=dict)
+
+
+class Blocks:
+    """The blocks of one stream: which are open, how many there were, and how far the visible text has come."""
+
+    def __init__(self) -> None:
+        self._open: dict[Any, _Block] = {}
+        self._count = 0
+        self._parts = 0
+        self._offset = 0
+        self._carrier: ir.Reasoning | None = None
+
+    def begin(self, index: object, content: JsonObject, made: list[events.Event]) -> None:
+        """Open a block."""
+        content = told(content)
+        kind = content.get("type")
+        if isinstance(kind, str):
+            content = {"type": kind, **_NEEDS.get(kind, {}), **content}
+        block = self._add(index, content, made)
+        block.kind = kind if kind in ("text", "thinking", "tool_use") else "input" if "input" in content else "whole"
+        self._open_part(block, made)
+
+    def begin_nothing(self, index: object, made: list[events.Event]) -> str:
+        """Open a block that is no part of the answer and return its pointer."""
+        self._flush_carrier(made)
+        return self._add(index, {}, made).src
+
+    def _add(self, index: object, content: JsonObject, made: list[events.Event]) -> _Block:
+        """Number a block in the order of the blocks; an index that is used again closes the one before."""
+        if index in self._open:
+            self.end(index, made)
+        block = _Block("", f"/content/{self._count}", content)
+        self._open[f"block/{self._count}" if index is None else index] = block
+        self._count += 1
+        return block
+
+    def end_all(self, made: list[events.Event]) -> None:
+        """Close what is open."""
+        for index in list(self._open):
+            self.end(index, made)
+        self._flush_carrier(made)
+
+    def _open_part(self, block: _Block, made: list[events.Event]) -> None:
+        """Open a block's part without what its deltas bring. A thought waits for its text: it may be another part's token."""
+        part = block.part = decode_block(block.raw, block.src)
+        match part:
+            case ir.Reasoning() if block.kind == "thinking":
+                block.token, part.signature = part.signature, None
+                text, part.text = part.text, ""
+                if text:
+                    self._grow(block, text, made)
+            case ir.Reasoning() if carries_call_token(part):
+                self._flush_carrier(made)
+                self._carrier, block.part = part, None
+            case ir.Text():
+                text, part.text = part.text, ""
+                block.citations, part.citations = part.citations or [], None
+                self._start_part(block, made)
+                if text:
+                    self._grow(block, text, made)
+            case ir.ToolCall():
+                part.arguments = ""
+                self._start_part(block, made)
+            case _:
+                if isinstance(part, ir.Hosted) and block.kind == "input":
+                    part.arguments = None
+                self._start_part(block, made)
+
+    def _start_part(self, block: _Block, made: list[events.Event]) -> None:
+        part = block.part
+        assert part is not None
+        if self._carrier is not None and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
+            part.signature, self._carrier = self._carrier.signature, None
+        self._flush_carrier(made)
+        block.number, self._parts = self._parts, self._parts + 1
+        made.append(events.PartStart(0, block.number, part))
+        if block.token is not None:
+            made.append(events.PartMeta(0, block.number, signature=block.token))
+
+    def _flush_carrier(self, made: list[events.Event]) -> None:
+        """Pass on a token that was carried for a part which never came."""
+        if self._carrier is not None:
+            carrier, self._carrier = self._carrier, None
+            self._start_part(block := _Block("whole", carrier.src, {}, carrier), made)
+            made.append(events.PartEnd(0, block.number or 0))
+
+    # Deltas.
+
+    def grow(self, raw: JsonObject, made: list[events.Event]) -> None:
+        """Take the delta of a block."""
+        delta = raw.get("delta") or {}
+        block = self._open.get(raw.get("index")) or self._stray(raw, delta, made)
+        kind, member = _HOT.get(delta.get("type"), ("", ""))
+        if kind != block.kind:
+            self._delta_rarely(block, delta, made)
+        elif text := _text(delta.get(member), raw):
+            self._grow(block, text, made)
+
+    def _grow(self, block: _Block, text: str, made: list[events.Event]) -> None:
+        if block.number is None:
+            self._start_part(block, made)
+        block.size += len(text)
+        made.append(events.Delta(0, block.number or 0, text))
+
+    def _stray(self, raw: JsonObject, delta: JsonObject, made: list[events.Event]) -> _Block:
+        """Return the block of a delta that names none which is open: the latest, or for words a new one."""
+        index = raw.get("index")
+        if index is None and self._open:
+            return next(reversed(self._open.values()))
+        kind, _ = _HOT.get(delta.get("type"), ("", ""))
+        if kind not in ("text", "thinking"):
+            raise refused("adds to a block that is not open", raw)
+        self.begin(index, {"type": kind}, made)
+        return next(reversed(self._open.values()))
+
+    def _delta_rarely(self, block: _Block, delta: JsonObject, made: list[events.Event]) -> None:
+        match delta.get("type"):
+            case "signature_delta" if block.kind == "thinking":
+                if token := _text(delta.get("signature"), delta):
+                    self._sign(block, decode_token(token, "messages", "thinking", f"{block.src}/signature"), made)
+            case "citations_delta" if block.kind == "text":
+                place = f"{block.src}/citations/{len(block.citations)}"
+                block.citations.append(decode_citation(delta["citation"], place))
+            case "input_json_delta" if block.kind == "input":
+                block.pieces.append(_text(delta.get("partial_json"), delta))
+            case "compaction_delta":
+                block.raw |= {key: value for key, value in told(delta).items() if key != "type"}
+            case None:
+                pass
+            case other:
+                block.extra[str(other)] = delta
+
+    def _sign(self, block: _Block, token: ir.Signature, made: list[events.Event]) -> None:
+        block.token = token
+        if block.number is not None:
+            made.append(events.PartMeta(0, block.number, signature=token))
+        elif token.kind != "call":
+            self._start_part(block, made)
+
+    # Ends of blocks.
+
+    def end(self, index: object, made: list[events.Event]) -> None:
+        """Close a block; without an index, the latest."""
+        if index is None and self._open:
+            index = next(reversed(self._open))
+        block = self._open.pop(index, None)
+        if block is None or block.part is None:
+            return
+        final: ir.Part | None = None
+        match block.kind:
+            case "thinking" if block.number is None:
+                if self._hold_carrier(block, made):
+                    return
+                self._start_part(block, made)
+            case "text":
+                self._place_citations(block, made)
+            case "tool_use" if not block.size:
+                self._grow(block, dumps(block.raw["input"]).decode(), made)
+            case "input":
+                final = _with_input(block)
+            case "whole" if block.raw.get("type") == "compaction":
+                final = decode_block(block.raw, block.src)
+        made.append(events.PartEnd(0, block.number or 0, final, block.extra or None))
+
+    def _hold_carrier(self, block: _Block, made: list[events.Event]) -> bool:
+        """Keep a thought that is nothing but another part's token for that part."""
+        carrier = block.part
+        assert isinstance(carrier, ir.Reasoning)
+        carrier.signature = block.token
+        if not carries_call_token(carrier):
+            carrier.signature = None
+            return False
+        self._flush_carrier(made)
+        self._carrier = carrier
+        return True
+
+    def _place_citations(self, block: _Block, made: list[events.Event]) -> None:
+        """Pass on the citations of a text, whose span is known only now."""
+        start, self._offset = self._offset, self._offset + block.size
+        for citation in block.citations:
+            citation.start, citation.end = start, self._offset
+            made.append(events.PartMeta(0, block.number or 0, citation=citation))
+
+
+def _with_input(block: _Block) -> ir.Part:
+    """Return the part of a server's call with its whole input, which decides what it is."""
+    text = "".join(block.pieces)
+    raw = block.raw
+    if text.strip():
+        given = parse_object(text)[0]
+        raw = {**raw, "input": {"raw_arguments": text} if given is None else given}
+    part = decode_block(raw, block.src)
+    if block.part is not None and not isinstance(part, ir.Refusal):
+        part.signature = getattr(block.part, "signature", None)
+    return part
+
+
+def told(raw: JsonObject) -> JsonObject:
+    """Return the members of an object that say something."""
+    return {key: value for key, value in raw.items() if value is not None}
+
+
+def _text(value: object, raw: JsonObject) -> str:
+    """Return a piece of text, empty where there is none; anything else is no delta."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    raise refused("has a delta that is no text", raw)
+
+
+def refused(why: str, raw: JsonObject) -> StreamDecodeError:
+    """Make the error of an event; where it stands in the stream is known to whoever reads the bytes."""
+    return StreamDecodeError(why, offset=0, snippet=dumps(raw))

@@ -1,0 +1,284 @@
+"""Streams of messages, written: one block open at a time, numbered without gaps, one end that tells usage, too.
+
+Text, reasoning and arguments of the open block leave as they come, in envelopes written once. What other parts bring meanwhile waits:
+a block that has closed never opens again. Citations, whose text has left already, follow it without their spans.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from formatbridge import ir
+from formatbridge.formats._codec import dumps
+from formatbridge.formats._protocol import Context
+from formatbridge.formats._signatures import encode_token
+from formatbridge.formats._tools import wrap_text
+from formatbridge.formats.messages.answer import encode_call, encode_message
+from formatbridge.formats.messages.citations import can_cite, encode_citation
+from formatbridge.formats.messages.errors import encode_error
+from formatbridge.formats.messages.finish import encode_finish
+from formatbridge.formats.messages.reasoning import encode_carrier, encode_reasoning
+from formatbridge.formats.messages.response import NO_USAGE, encode_response
+from formatbridge.formats.messages.stream_writer import EMPTY, BlockWriter, write_event
+from formatbridge.formats.messages.usage import encode_usage
+from formatbridge.ir import events
+from formatbridge.losses import Ledger, Spelling
+from formatbridge.options import Options
+
+_PartEvent = events.PartStart | events.Delta | events.PartMeta | events.PartEnd
+
+_TAIL = b"}}\n\n"
+_BEFORE_FREE_TEXT = dumps(wrap_text(""))[:-2].decode()
+_AFTER_FREE_TEXT = '"}'
+
+
+@dataclass(slots=True)
+class _Open:
+    """The part that is being written.
+
+    ``kind``: ``text``, ``thinking`` or ``input``, which stream; anything else is written when it closes. ``head``: the envelope of its
+    deltas, empty until its block has opened. ``has_grown``: a delta has left.
+    """
+
+    part: ir.Part
+    index: int
+    kind: str = ""
+    head: bytes = b""
+    has_grown: bool = False
+    pieces: list[str] = field(default_factory=list)
+    citations: list[ir.Citation] = field(default_factory=list)
+    token: ir.Signature | None = None
+
+
+class StreamEncoder:
+    """Writes one stream. Losses are worked out on the collected answer, not here."""
+
+    def __init__(self, options: Options, context: Context | None) -> None:
+        self._options = options
+        self._context = context
+        self._has_started = False
+        self._is_over = False
+        self._choice: int | None = None
+        self._blocks = BlockWriter()
+        self._open: _Open | None = None
+        self._held: dict[int, list[_PartEvent]] = {}
+        self._finish: ir.Finish | None = None
+        self._usage: ir.Usage | None = None
+        self._has_calls = False
+        self._has_refusal = False
+
+    def feed(self, event: events.Event) -> bytes:
+        """Take one event and return what becomes of it; of several choices the first is written."""
+        if self._is_over:
+            return b""
+        match event:
+            case events.Delta() | events.PartStart() | events.PartMeta() | events.PartEnd():
+                return self._take(event)
+            case events.Start():
+                return self._begin(event)
+            case events.Finished():
+                if self._is_chosen(event.choice):
+                    self._finish = event.finish
+            case events.UsageTold():
+                self._usage = event.usage
+            case events.End():
+                return self._end()
+            case events.Failed():
+                return self.fail(event.error)
+        return b""
+
+    def fail(self, error: ir.Error) -> bytes:
+        """Write an error, behind which nothing follows; the open block stays open."""
+        if self._is_over:
+            return b""
+        self._is_over = True
+        return write_event("error", encode_error(error, _nowhere())[1])
+
+    # The answer as a whole.
+
+    def _begin(self, event: events.Start) -> bytes:
+        self._has_started = True
+        self._usage = event.usage
+        answer = ir.Response("messages", event.id, event.model, [], usage=event.usage)
+        body = encode_response(answer, _nowhere(), self._options, self._context)
+        body |= {"stop_reason": None, "stop_sequence": None}
+        return write_event("message_start", {"type": "message_start", "message": body})
+
+    def _is_chosen(self, choice: int) -> bool:
+        if self._choice is None:
+            self._choice = choice
+        return self._choice == choice
+
+    def _end(self) -> bytes:
+        self._is_over = True
+        made = b"" if self._has_started else self._begin(events.Start(None, None))
+        while self._open is not None:  # a source that closes no parts
+            made += self._close(events.PartEnd(self._choice or 0, self._open.index)) + self._release()
+        usage = encode_usage(self._usage, _nowhere()) if self._usage else dict(NO_USAGE)
+        stop = encode_finish(self._finish, self._has_calls, self._has_refusal, _nowhere())
+        made += write_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
+        return made + write_event("message_stop", {"type": "message_stop"})
+
+    # Which part is written, and which wait.
+
+    def _take(self, event: _PartEvent) -> bytes:
+        held = self._open
+        if held is not None and event.index == held.index and event.choice == self._choice:
+            if isinstance(event, events.Delta):  # nearly always
+                return self._grow(held, event.text)
+            made = self._write(event)
+            return made + self._release() if self._open is None else made
+        if not self._is_chosen(event.choice):
+            return b""
+        if isinstance(event, events.PartStart):
+            if held is None:
+                return self._write(event)
+            self._held[event.index] = [event]
+        elif event.index in self._held:
+            self._held[event.index].append(event)
+        return b""
+
+    def _release(self) -> bytes:
+        """Write what waited, up to the first part that is still open."""
+        made = b""
+        while self._open is None and self._held:
+            for event in self._held.pop(next(iter(self._held))):
+                made += self._write(event)
+        return made
+
+    def _write(self, event: _PartEvent) -> bytes:
+        if isinstance(event, events.PartStart):
+            return self._start(event)
+        held = self._open
+        assert held is not None
+        if isinstance(event, events.Delta):
+            return self._grow(held, event.text)
+        if isinstance(event, events.PartEnd):
+            return self._close(event)
+        held.token = event.signature or held.token
+        if event.citation:
+            held.citations.append(event.citation)
+        return b""
+
+    # Parts.
+
+    def _start(self, event: events.PartStart) -> bytes:
+        made = b"" if self._has_started else self._begin(events.Start(None, None))
+        part = event.part
+        held = self._open = _Open(part, event.index)
+        match part:
+            case ir.Text():
+                held.kind = "text"
+                held.citations = list(part.citations or ())
+                made += self._carry(part.signature)
+                return made + self._grow(held, part.text)
+            case ir.Refusal():
+                held.kind, self._has_refusal = "text", True
+                return made + self._grow(held, part.text)
+            case ir.Reasoning():
+                held.kind, held.token = "thinking", part.signature
+                return made + self._grow(held, part.text)
+            case ir.ToolCall():
+                held.kind, self._has_calls = "input", True
+                return made + self._carry(part.signature) + self._start_call(held, part)
+            case _:
+                return made
+
+    def _start_call(self, held: _Open, call: ir.ToolCall) -> bytes:
+        block = encode_call(replace(call, arguments=""), _nowhere()) | {"input": {}}
+        made = self._blocks.start(block)
+        held.head = self._blocks.head("input")
+        given = call.arguments
+        return made + self._grow(held, given if isinstance(given, str) else dumps(given).decode())
+
+    def _carry(self, token: ir.Signature | None) -> bytes:
+        """Write the token of a part that has no slot for it as a block before that part."""
+        block = encode_carrier(token, _nowhere(), self._options)
+        return self._blocks.whole(block) if block else b""
+
+    def _grow(self, held: _Open, text: str) -> bytes:
+        if not text:
+            return b""
+        if held.kind == "input":
+            return self._grow_input(held, text)
+        if not held.kind:
+            if isinstance(held.part, ir.Hosted):
+                held.pieces.append(text)
+            return b""
+        if held.head:
+            return b"%b%b%b" % (held.head, dumps(text), _TAIL)
+        made = self._blocks.start(EMPTY[held.kind])
+        held.head = self._blocks.head(held.kind)
+        return b"%b%b%b%b" % (made, held.head, dumps(text), _TAIL)
+
+    def _grow_input(self, held: _Open, text: str) -> bytes:
+        """Add to arguments, which are JSON as they stand; free text is the one value in them."""
+        if isinstance(held.part, ir.ToolCall) and held.part.kind == "custom":
+            text = dumps(text)[1:-1].decode()
+            text = text if held.has_grown else _BEFORE_FREE_TEXT + text
+        elif not held.has_grown and text.isspace():
+            return b""
+        held.has_grown = True
+        return b"%b%b%b" % (held.head, dumps(text), _TAIL)
+
+    def _close(self, event: events.PartEnd) -> bytes:
+        held, self._open = self._open, None
+        assert held is not None
+        part = event.part or held.part
+        match held.kind:
+            case "text":
+                made = self._close_text(held, event.part)
+            case "thinking":
+                made = self._close_thought(held, event.part)
+            case "input":
+                made = self._close_call(held, event.part)
+            case _:
+                if held.pieces and event.part is None and isinstance(part, ir.Hosted):
+                    part = replace(part, arguments="".join(held.pieces))
+                if held.token and not isinstance(part, ir.Refusal):
+                    part = replace(part, signature=held.token)
+                return b"".join(map(self._blocks.whole, encode_message([part], _nowhere(), self._options)))
+        if held.token and held.kind != "thinking" and self._options.carry_reasoning:  # it came late, and so it stands late
+            data = encode_token(held.token, "messages", kind="thought")
+            made += self._blocks.whole({"type": "redacted_thinking", "data": data})
+        return made
+
+    def _close_text(self, held: _Open, final: ir.Part | None) -> bytes:
+        made = b""
+        if not held.head:
+            if held.token:  # nothing has left yet that it would have to precede
+                made, held.token = self._carry(held.token), None
+            if isinstance(final, ir.Text | ir.Refusal):
+                made += self._grow(held, final.text)
+            if not held.head:
+                return made
+        told = final.citations if isinstance(final, ir.Text) else None
+        for citation in held.citations or told or ():
+            if can_cite(citation, _nowhere()):
+                made += self._blocks.delta({"type": "citations_delta", "citation": encode_citation(citation, "", "", _nowhere())})
+        return made + self._blocks.stop()
+
+    def _close_thought(self, held: _Open, final: ir.Part | None) -> bytes:
+        thought = final if isinstance(final, ir.Reasoning) else held.part
+        assert isinstance(thought, ir.Reasoning)
+        token = held.token or thought.signature
+        if not held.head:
+            whole = replace(thought, signature=token)
+            block = encode_reasoning(whole, _nowhere(), self._options)
+            return self._blocks.whole(block) if block else b""
+        block = encode_reasoning(ir.Reasoning("x", signature=token), _nowhere(), self._options) or {}
+        return self._blocks.delta({"type": "signature_delta", "signature": block["signature"]}) + self._blocks.stop()
+
+    def _close_call(self, held: _Open, final: ir.Part | None) -> bytes:
+        made = b""
+        if not held.has_grown and isinstance(final, ir.ToolCall):
+            given = final.arguments
+            made = self._grow(held, given if isinstance(given, str) else dumps(given).decode())
+        is_free = isinstance(held.part, ir.ToolCall) and held.part.kind == "custom"
+        rest = "" if held.has_grown else _BEFORE_FREE_TEXT if is_free else "{}"
+        rest += _AFTER_FREE_TEXT if is_free else ""
+        return made + (held.head + dumps(rest) + _TAIL if rest else b"") + self._blocks.stop()
+
+
+def _nowhere() -> Ledger:
+    return Ledger({}, Spelling())

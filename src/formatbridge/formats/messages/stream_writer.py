@@ -1,0 +1,69 @@
+"""The blocks of a stream of messages as bytes: numbered, opened, grown and closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge.formats._codec import dumps
+from formatbridge.streaming.sse import encode_event
+
+JsonObject = dict[str, Any]
+
+_DELTA = (
+    b"event: content_block_delta\n"
+    b'data: {"type":"content_block_delta","index":%d,"delta":{"type":"%b_delta","%b":'
+)  # fmt: skip
+EMPTY: dict[str, JsonObject] = {
+    "text": {"type": "text", "text": ""},
+    "thinking": {"type": "thinking", "thinking": "", "signature": ""},
+}
+_STREAMED = {"text": ("text", "text"), "thinking": ("thinking", "thinking"), "input": ("input_json", "partial_json")}
+
+
+class BlockWriter:
+    """Writes blocks one after the other."""
+
+    def __init__(self) -> None:
+        self._index = 0
+
+    def head(self, kind: str) -> bytes:
+        """Return what stands before each piece of text that the open block grows by."""
+        name, member = _STREAMED[kind]
+        return _DELTA % (self._index, name.encode(), member.encode())
+
+    def start(self, block: JsonObject) -> bytes:
+        """Open a block."""
+        return write_event("content_block_start", {"type": "content_block_start", "index": self._index, "content_block": block})
+
+    def delta(self, delta: JsonObject) -> bytes:
+        """Add to the open block."""
+        return write_event("content_block_delta", {"type": "content_block_delta", "index": self._index, "delta": delta})
+
+    def stop(self) -> bytes:
+        """Close the open block."""
+        made = write_event("content_block_stop", {"type": "content_block_stop", "index": self._index})
+        self._index += 1
+        return made
+
+    def whole(self, block: JsonObject) -> bytes:
+        """Write a block that has come whole."""
+        match block["type"]:
+            case "text":
+                made = self.start(EMPTY["text"]) + self.delta({"type": "text_delta", "text": block["text"]})
+            case "thinking":
+                made = self.start(EMPTY["thinking"])
+                if block["thinking"]:
+                    made += self.delta({"type": "thinking_delta", "thinking": block["thinking"]})
+                made += self.delta({"type": "signature_delta", "signature": block["signature"]})
+            case "server_tool_use" | "mcp_tool_use":
+                given = dumps(block["input"]).decode()
+                made = self.start({**block, "input": {}})
+                made += self.delta({"type": "input_json_delta", "partial_json": given})
+            case _:
+                made = self.start(block)
+        return made + self.stop()
+
+
+def write_event(name: str, body: JsonObject) -> bytes:
+    """Write one event, named twice as this format does."""
+    return encode_event(dumps(body), name)

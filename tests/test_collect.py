@@ -1,0 +1,79 @@
+"""An answer unfolds to events and folds back to itself."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import TypeAdapter
+
+from formatbridge import formats, ir
+from formatbridge.convert import check
+from formatbridge.ir import events
+from formatbridge.streaming.collect import Collector, replay
+from tests.laws import Sample, recorded, shipped
+
+SAMPLES = [*shipped(kind="response"), *recorded(kind="response")]
+
+
+def _answer(sample: Sample) -> ir.Response:
+    return formats.load(sample.format).decode_response(check(sample.body, sample.format, "response"))
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+def test_collecting_what_was_replayed_gives_the_answer(format: str) -> None:
+    """Law 6: streamed and whole answers are the same answer."""
+    adapter = TypeAdapter(ir.Response)
+    for sample in SAMPLES:
+        if sample.format != format:
+            continue
+        answer = _answer(sample)
+        collector = Collector(answer.format)
+
+        for event in replay(answer):
+            collector.feed(event)
+
+        made, wanted = (json.loads(adapter.dump_json(each)) for each in (collector.response(), answer))
+        for choice in (*made["choices"], *wanted["choices"]):
+            choice.pop("src")
+        assert made == wanted, sample
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+def test_replayed_events_keep_their_order(format: str) -> None:
+    """A start first, one end or failure last, every part opened before it grows and closed before its choice ends."""
+    for sample in SAMPLES:
+        if sample.format != format:
+            continue
+        happened = replay(_answer(sample))
+        opened: set[tuple[int, int]] = set()
+        closed: set[tuple[int, int]] = set()
+
+        assert isinstance(happened[0], events.Start)
+        assert isinstance(happened[-1], events.End | events.Failed)
+        for event in happened:
+            match event:
+                case events.PartStart():
+                    opened.add((event.choice, event.index))
+                case events.Delta() | events.PartMeta():
+                    assert (event.choice, event.index) in opened - closed
+                case events.PartEnd():
+                    closed.add((event.choice, event.index))
+                case events.Finished():
+                    assert {each for each in opened if each[0] == event.choice} <= closed
+
+
+def test_deltas_may_be_cut_anywhere() -> None:
+    """Law 7: the same text in other pieces is the same answer."""
+
+    def collect(pieces: list[str]) -> ir.Response:
+        collector = Collector("messages")
+        collector.feed(events.Start("a", "m"))
+        collector.feed(events.PartStart(0, 0, ir.ToolCall("c", "f", "")))
+        for piece in pieces:
+            collector.feed(events.Delta(0, 0, piece))
+        collector.feed(events.PartEnd(0, 0))
+        collector.feed(events.Finished(0, ir.Finish("tool_calls")))
+        return collector.response()
+
+    assert collect(['{"a":', '"\ud83d\ude00"}']) == collect(list('{"a":"\ud83d\ude00"}'))

@@ -1,0 +1,150 @@
+"""Streams of chat_completions are read as they come and written as the official client wants them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from formatbridge import ir
+from formatbridge.convert import check
+from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, StreamEncoder, decode_response, encode_response
+from formatbridge.ir import events
+from formatbridge.losses import Ledger
+from formatbridge.options import Options
+from formatbridge.streaming.collect import Collector, replay
+from formatbridge.streaming.sse import DONE, StreamReader
+from tests.corpus import Entry, entries, requires_corpus
+from tests.laws import Sample, recorded, shipped
+
+NAME: ir.Format = "chat_completions"
+STREAMS = [entry for entry in entries(NAME, "stream") if entry.framing == "sse"]
+TOKENS = {"data", "signature"}
+ANSWERS = [*shipped(NAME, "response"), *recorded(NAME, "response")]
+
+
+def _decode(text: bytes) -> list[events.Event]:
+    reader, decoder = StreamReader(), StreamDecoder()
+    made: list[events.Event] = []
+    for event in [*reader.feed(text), *reader.finish()]:
+        made += decoder.done() if event.data == DONE else decoder.feed(json.loads(event.data))
+    return [*made, *decoder.finish()]
+
+
+def _collect(happened: list[events.Event]) -> ir.Response:
+    collector = Collector(NAME)
+    for event in happened:
+        collector.feed(event)
+    return collector.response()
+
+
+def _encode(answer: ir.Response) -> bytes:
+    encoder = StreamEncoder(Options(), None)
+    return b"".join(encoder.feed(event) for event in replay(answer))
+
+
+def _body(answer: ir.Response) -> Any:
+    return encode_response(answer, Ledger({}, SPELLING), Options(), None)
+
+
+def grammar_faults(stream: bytes) -> list[str]:
+    """Say where a stream breaks the grammar: roles and ends once per choice, dense indexes, usage last, then ``[DONE]``."""
+    datas = [event.data for event in StreamReader().feed(stream)]
+    chunks = [json.loads(data) for data in datas if data != DONE]
+    faults = [] if datas[-1] == DONE and datas.count(DONE) == 1 else ["[DONE] is not once and last"]
+    roles, ends, calls = Counter[int](), Counter[int](), dict[int, int]()
+    for place, chunk in enumerate(chunks):
+        if not chunk["choices"] and place != len(chunks) - 1:
+            faults.append("usage is not last")
+        for choice in chunk["choices"]:
+            index, delta = choice["index"], choice["delta"]
+            roles[index] += "role" in delta
+            if ends[index]:
+                faults.append("a delta behind the end")
+            ends[index] += choice["finish_reason"] is not None
+            for call in delta.get("tool_calls", ()):
+                if call["index"] > calls.get(index, -1) + 1:
+                    faults.append("call indexes have a gap")
+                calls[index] = max(calls.get(index, -1), call["index"])
+    faults += [f"choice {index} has {count} roles" for index, count in roles.items() if count != 1]
+    return faults + [f"choice {index} has {count} ends" for index, count in ends.items() if count != 1]
+
+
+@requires_corpus
+@pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: entry.id)
+def test_a_recorded_stream_comes_to_one_end(entry: Entry) -> None:
+    """Servers break every rule; the answer is still whole, or the failure is one."""
+    happened = _decode(entry.bytes())
+
+    assert sum(isinstance(event, events.End | events.Failed) for event in happened) == 1
+    assert isinstance(happened[-1], events.End | events.Failed)
+    assert _body(_collect(happened))["choices"] is not None
+
+
+@pytest.mark.parametrize("sample", ANSWERS, ids=str)
+def test_an_answer_survives_being_streamed(sample: Sample) -> None:
+    """Law 6: what the chunks add up to is the answer, and law 8: they are grammatical."""
+    whole = decode_response(check(sample.body, NAME, "response"))
+
+    stream = _encode(whole)
+
+    assert grammar_faults(stream) == []
+    assert _said(_body(_collect(_decode(stream)))) == _said(_body(whole))
+
+
+def _said(body: Any) -> Any:
+    """Leave out what a stream says otherwise: the details around tokens, the blank lines
+    between sections of reasoning, empty text, and when sound expires.
+    """
+    for choice in body["choices"]:
+        choice["message"].pop("audio", None)
+        choice["message"]["content"] = choice["message"]["content"] or None
+        details = choice["message"].pop("reasoning_details", ())
+        choice["message"]["tokens"] = [
+            detail.get("data") or detail.get("signature") for detail in details if detail.keys() & TOKENS
+        ]
+        choice["message"]["reasoning_content"] = (choice["message"].get("reasoning_content") or "").split()
+    return body
+
+
+def test_interleaved_calls_keep_their_arguments_apart() -> None:
+    """A server writes two calls at once; both get their own text."""
+    chunks = [
+        {"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}]},
+        {"tool_calls": [{"index": 1, "id": "b", "type": "function", "function": {"name": "g", "arguments": ""}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": '{"x":'}}, {"index": 1, "function": {"arguments": '{"y":'}}]},
+        {"tool_calls": [{"index": 1, "function": {"arguments": "2}"}}, {"index": 0, "function": {"arguments": "1}"}}]},
+    ]
+
+    answer = _collect(_run([*chunks, None]))
+
+    assert [(part.name, part.arguments) for part in answer.choices[0].parts if isinstance(part, ir.ToolCall)] == [
+        ("f", '{"x":1}'),
+        ("g", '{"y":2}'),
+    ]
+
+
+def test_an_index_that_is_used_again_begins_a_new_call() -> None:
+    """Some servers say index 0 for every call; ids tell them apart."""
+    first = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    second = {"index": 0, "id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}}
+
+    answer = _collect(_run([{"tool_calls": [first]}, {"tool_calls": [second]}, None]))
+
+    assert [part.id for part in answer.choices[0].parts if isinstance(part, ir.ToolCall)] == ["a", "b"]
+
+
+def test_a_stream_that_is_cut_has_no_end() -> None:
+    """Law 9: an end is an end."""
+    assert not any(isinstance(event, events.End) for event in _run([{"content": "Hel"}]))
+
+
+def _run(deltas: list[dict[str, Any] | None]) -> list[events.Event]:
+    decoder = StreamDecoder()
+    made: list[events.Event] = []
+    for delta in deltas:
+        choice = {"index": 0, "delta": delta or {}, "finish_reason": None if delta else "tool_calls"}
+        made += decoder.feed({"id": "x", "model": "m", "created": 1, "choices": [choice]})
+    return [*made, *decoder.finish()]
