@@ -277,16 +277,22 @@ def convert_response(
     if request is not None and not isinstance(request, ConvertedRequest):
         raise ConfigurationError(f"request is a {type(request).__name__}, expected what convert_request returned")
     context = request.context if request else None
-    made = raw
-    if near is not far:
-        response = near.decode_response(checked)
-        if context:
-            response = bring_home(response, context, losses)
-        if response.error and far.NAME != "responses":
-            status, made = _failed(response, far, losses)
-            return ConvertedError(made, finished(losses, options, body), near.NAME, far.NAME, status)
-        made = far.encode_response(response, losses, options, context)
-    return Converted(made, finished(losses, options, body), near.NAME, far.NAME, "response")
+    if near is far:
+        return Converted(raw, finished(losses, options, body), near.NAME, far.NAME, "response")
+    return encode_answer(near.decode_response(checked), far, losses, options, context, body)
+
+
+def encode_answer(
+    response: ir.Response, far: Format, losses: Ledger, options: Options, context: Context | None, body: Any = None
+) -> Converted:
+    """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error."""
+    if context:
+        response = bring_home(response, context, losses)
+    if response.error and far.NAME != "responses":
+        status, made = _failed(response, far, losses)
+        return ConvertedError(made, finished(losses, options, body), response.format, far.NAME, status)
+    made = far.encode_response(response, losses, options, context)
+    return Converted(made, finished(losses, options, body), response.format, far.NAME, "response")
 
 
 def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, JsonObject]:

@@ -118,6 +118,9 @@ class Spelling:
 
 
 _INDEX = re.compile(r"(?<=[./])\d+(?=/|$)")
+UNSEEN = object()
+"""The body of a ledger whose source came in pieces and was not kept: its pointers are taken as they are, and no value is shown."""
+
 ITSELF = "//"
 """The key in ``extra`` that means the node itself, of which nothing is modelled; no pointer of a field looks like it."""
 
@@ -243,6 +246,8 @@ class Ledger:
         return path, None if value is _ABSENT else value
 
     def _resolve(self, pointer: str) -> tuple[str, JsonValue]:
+        if self._body is UNSEEN:
+            return pointer, None
         return resolve(self._body, pointer, snake_case=self._spelling.snake_case)
 
 

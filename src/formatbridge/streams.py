@@ -10,11 +10,11 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, cast
 
 from formatbridge import formats, ir
-from formatbridge.convert import Converted, ConvertedRequest, check, convert_response, finished, options_of, read_body, source_of
+from formatbridge.convert import Converted, ConvertedRequest, check, encode_answer, finished, options_of, read_body, source_of
 from formatbridge.errors import ConfigurationError, StreamDecodeError, TruncatedStreamError
 from formatbridge.formats import _codec
 from formatbridge.ir import events
-from formatbridge.losses import Addition, Ledger, Loss
+from formatbridge.losses import UNSEEN, Addition, Ledger, Loss
 from formatbridge.options import Options
 from formatbridge.streaming.collect import Collector, replay
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, encode_crlf_event, encode_event
@@ -86,11 +86,18 @@ class StreamConverter:
         elif not event.data.strip():
             return b""
         else:
-            happened = self._decoder.feed(self._parse(event, is_last))
+            happened = self._decode(event, is_last)
         if self._near is self._far:
             self._collect(happened)
             return _again(event, self._near.NAME)
         return self._encode(happened)
+
+    def _decode(self, event: ServerSentEvent, is_last: bool) -> list[events.Event]:
+        try:
+            return self._decoder.feed(self._parse(event, is_last))
+        except StreamDecodeError as error:
+            error.offset = event.offset
+            raise
 
     def _parse(self, event: ServerSentEvent, is_last: bool) -> dict[str, Any]:
         try:
@@ -138,10 +145,10 @@ def _again(event: ServerSentEvent, format: ir.Format) -> bytes:
 def _whole(
     answer: ir.Response, source: ir.Format, target: ir.Format, request: ConvertedRequest | None, options: Options
 ) -> Converted:
-    """Convert a collected answer as if it had come whole."""
-    near = formats.load(source)
-    body = near.encode_response(answer, Ledger({}, near.SPELLING), options, None)
-    return convert_response(body, source=source, target=target, request=request, options=options)
+    """Convert a collected answer as if it had come whole; the report points into the body that it would have been."""
+    losses = Ledger(UNSEEN, formats.load(source).SPELLING)
+    context = request.context if request else None
+    return encode_answer(answer, formats.load(target), losses, options, context)
 
 
 def convert_stream(

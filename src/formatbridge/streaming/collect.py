@@ -159,7 +159,8 @@ def replay(response: ir.Response) -> list[events.Event]:
 def _replay_part(choice: ir.Choice, index: int, part: ir.Part) -> list[events.Event]:
     """Open a part without what grows or rides on it, then bring that."""
     grows = GROWS.get(type(part))
-    bare: dict[str, Any] = {name: None for name in ("signature", "citations", "transcript") if getattr(part, name, None)}
+    late = ("signature", "citations", "transcript") if isinstance(part, ir.Reasoning) else ("citations", "transcript")
+    bare: dict[str, Any] = {name: None for name in late if getattr(part, name, None)}
     text = getattr(part, grows) if grows else None
     if not isinstance(text, str) or not text:
         text = None
@@ -171,8 +172,8 @@ def _replay_part(choice: ir.Choice, index: int, part: ir.Part) -> list[events.Ev
         made.append(events.Delta(choice.index, index, text, logprobs))
     for citation in getattr(part, "citations", None) or ():
         made.append(events.PartMeta(choice.index, index, citation=citation))
-    if getattr(part, "signature", None):
-        made.append(events.PartMeta(choice.index, index, signature=part.signature))  # type: ignore[union-attr]  # it has one
+    if isinstance(part, ir.Reasoning) and part.signature:  # it signs what was thought; any other part has its token from the start
+        made.append(events.PartMeta(choice.index, index, signature=part.signature))
     if getattr(part, "transcript", None):
         made.append(events.PartMeta(choice.index, index, transcript=part.transcript))  # type: ignore[union-attr]
     return [*made, events.PartEnd(choice.index, index)]

@@ -119,6 +119,8 @@ class StreamEncoder:
         if field is not None:
             self._prepare(choice, event.choice, event.index, {field: ""}, field)
             choice.has_refusal = choice.has_refusal or isinstance(part, ir.Refusal)
+            if isinstance(part, ir.Text) and part.signature:
+                made += self._whole(event.choice, ir.Text("", signature=part.signature))
             return made
         if isinstance(part, ir.ToolCall):
             return made + self._open_call(choice, event.choice, event.index, part)

@@ -16,6 +16,8 @@ from formatbridge.formats.generate_content.models import decode_models, encode_m
 from formatbridge.formats.generate_content.request import SETTINGS, decode_request, encode_request
 from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response
 from formatbridge.formats.generate_content.spelling import SPELLING
+from formatbridge.formats.generate_content.stream import StreamDecoder
+from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
 
 NAME: ir.Format = "generate_content"
 LIST_PATH = "/v1beta/models"
@@ -35,6 +37,8 @@ __all__ = [
     "SETTINGS",
     "SPELLING",
     "TOOL_RULES",
+    "StreamDecoder",
+    "StreamEncoder",
     "decode_error",
     "decode_models",
     "decode_request",

@@ -92,13 +92,14 @@ def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls) -> list
         elif item.get("functionResponse") is not None:
             parts.append(decode_result(item, at, calls))
         else:
-            part = _decode_rarer_part(item, at, calls)
+            part = decode_rarer_part(item, at, calls)
             if part is not None:
                 parts.append(part)
     return parts
 
 
-def _decode_rarer_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None:
+def decode_rarer_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None:
+    """Read a part that is neither text, nor a call, nor a result of one."""
     if raw.get("executableCode") is not None:
         return decode_code(raw, src, calls.code_id(src))
     if raw.get("codeExecutionResult") is not None:
@@ -126,7 +127,7 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
         if type(part) is ir.ToolResult and not waiting:
             made.append(encode_result(part, f"{at}/{len(made)}", turn, losses))
             continue
-        if type(part) is ir.Reasoning and _belongs_to_next(part):
+        if type(part) is ir.Reasoning and belongs_to_next(part):
             waiting += _encode_lone_token(part, turn, losses)
             continue
         encoded = encode_part(part, f"{at}/{len(made)}", turn, losses)
@@ -140,7 +141,8 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
         made += [{"text": ""} | token for token in waiting]
 
 
-def _belongs_to_next(part: ir.Reasoning) -> bool:
+def belongs_to_next(part: ir.Reasoning) -> bool:
+    """Say whether reasoning holds nothing but a token of the part that follows."""
     signature = part.signature
     return not part.text and signature is not None and signature.kind == "call" and signature.home == "generate_content"
 

@@ -30,6 +30,7 @@ class StreamDecoder:
     def __init__(self) -> None:
         self.is_complete = False
         self._has_begun = False
+        self._has_stopped = False
         self._start: events.Start | None = None
         self._named: str | None = None
         self._blocks = Blocks()
@@ -61,7 +62,7 @@ class StreamDecoder:
     def finish(self) -> list[events.Event]:
         """Take the end of the bytes; complete where the answer's end was told, even without the stop behind it."""
         made: list[events.Event] = []
-        if not self.is_complete and self._stop.get("stop_reason"):
+        if not self.is_complete and self._has_stopped:
             self._end(made)
         return made
 
@@ -109,7 +110,9 @@ class StreamDecoder:
 
     def _note(self, raw: JsonObject) -> None:
         """Take how the answer ended and what it cost; each count that is told replaces the one before."""
-        self._stop |= told(raw.get("delta") or {})
+        stop = told(raw.get("delta") or {})
+        self._has_stopped = self._has_stopped or bool(stop.get("stop_reason"))
+        self._stop |= stop
         if raw.get("usage") is not None:
             self._usage = {**(self._usage or {}), **told(raw["usage"])}
         self._extra |= rest(raw, _EVENT) or {}

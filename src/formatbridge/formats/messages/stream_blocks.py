@@ -146,7 +146,12 @@ class Blocks:
         kind, member = _HOT.get(delta.get("type"), ("", ""))
         if kind != block.kind:
             self._delta_rarely(block, delta, made)
-        elif text := _text(delta.get(member), raw):
+            return
+        text = delta.get(member)
+        if type(text) is str and text and block.number is not None:  # nearly always
+            block.size += len(text)
+            made.append(events.Delta(0, block.number, text))
+        elif text := _text(text, raw):
             self._grow(block, text, made)
 
     def _grow(self, block: _Block, text: str, made: list[events.Event]) -> None:

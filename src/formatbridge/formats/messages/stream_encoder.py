@@ -71,6 +71,9 @@ class StreamEncoder:
         """Take one event and return what becomes of it; of several choices the first is written."""
         if self._is_over:
             return b""
+        held = self._open
+        if type(event) is events.Delta and held is not None and event.index == held.index and event.choice == self._choice:
+            return self._grow(held, event.text)  # nearly always
         match event:
             case events.Delta() | events.PartStart() | events.PartMeta() | events.PartEnd():
                 return self._take(event)
@@ -124,8 +127,6 @@ class StreamEncoder:
     def _take(self, event: _PartEvent) -> bytes:
         held = self._open
         if held is not None and event.index == held.index and event.choice == self._choice:
-            if isinstance(event, events.Delta):  # nearly always
-                return self._grow(held, event.text)
             made = self._write(event)
             return made + self._release() if self._open is None else made
         if not self._is_chosen(event.choice):
@@ -206,7 +207,7 @@ class StreamEncoder:
                 held.pieces.append(text)
             return b""
         if held.head:
-            return b"%b%b%b" % (held.head, dumps(text), _TAIL)
+            return held.head + dumps(text) + _TAIL
         made = self._blocks.start(EMPTY[held.kind])
         held.head = self._blocks.head(held.kind)
         return b"%b%b%b%b" % (made, held.head, dumps(text), _TAIL)

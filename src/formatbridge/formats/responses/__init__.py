@@ -18,6 +18,8 @@ from formatbridge.formats.responses.request import decode_request, encode_reques
 from formatbridge.formats.responses.response import decode_response, encode_response
 from formatbridge.formats.responses.settings import SETTINGS
 from formatbridge.formats.responses.spelling import SPELLING
+from formatbridge.formats.responses.stream import StreamDecoder
+from formatbridge.formats.responses.stream_encoder import StreamEncoder
 
 NAME: ir.Format = "responses"
 LIST_PATH = "/v1/models"
@@ -36,6 +38,8 @@ __all__ = [
     "SETTINGS",
     "SPELLING",
     "TOOL_RULES",
+    "StreamDecoder",
+    "StreamEncoder",
     "decode_error",
     "decode_models",
     "decode_request",

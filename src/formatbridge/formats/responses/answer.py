@@ -196,17 +196,17 @@ class OutputEncoder:
             if part.citations:
                 annotations += encode_annotations(part.citations, self._length, len(text), losses)
         self._length += len(text)
-        tokens = encode_logprobs(self._take_tokens(len(text)), losses) if self._tokens else []
-        return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": tokens}
+        taken, self._tokens = take_tokens(self._tokens, len(text)) if self._tokens else ([], [])
+        return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": encode_logprobs(taken, losses)}
 
-    def _take_tokens(self, length: int) -> list[ir.TokenLogprob]:
-        """Take as many tokens as the text is long; a token may be a part of a character, so lengths are close, not exact."""
-        taken, seen = 0, 0
-        while taken < len(self._tokens) and seen < length:
-            seen += len(self._tokens[taken].token)
-            taken += 1
-        found, self._tokens = self._tokens[:taken], self._tokens[taken:]
-        return found
+
+def take_tokens(tokens: list[ir.TokenLogprob], length: int) -> tuple[list[ir.TokenLogprob], list[ir.TokenLogprob]]:
+    """Take as many tokens as a text is long, and return the others, too; a token may be a part of a character: close, not exact."""
+    taken, seen = 0, 0
+    while taken < len(tokens) and seen < length:
+        seen += len(tokens[taken].token)
+        taken += 1
+    return tokens[:taken], tokens[taken:]
 
 
 def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger) -> JsonObject:

@@ -1,0 +1,289 @@
+"""Streams of generate_content: each event is a small answer, whose parts go on where those of the last one stopped.
+
+No event marks the end: an answer is over when each of its candidates has said why, and even then more may follow. Sources and usage
+count for the whole answer, so the last word on them comes at the end of the bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._models import time_of
+from formatbridge.formats.generate_content.calls import decode_call
+from formatbridge.formats.generate_content.citations import decode_citations
+from formatbridge.formats.generate_content.content import CONTENT, decode_rarer_part, decode_result
+from formatbridge.formats.generate_content.finish import decode_block, decode_finish
+from formatbridge.formats.generate_content.logprobs import decode_logprobs
+from formatbridge.formats.generate_content.parts import decode_text
+from formatbridge.formats.generate_content.stream_checks import checked_event, decode_event_error
+from formatbridge.formats.generate_content.stream_pieces import PartialCall, Sources, unfolded
+from formatbridge.formats.generate_content.turns import Calls
+from formatbridge.formats.generate_content.usage import decode_usage
+from formatbridge.ir import events
+
+JsonObject = dict[str, Any]
+
+_EVENT = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
+_FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
+_PLAIN = frozenset({"content", "index"})
+_CANDIDATE = _PLAIN | {"finishReason", "finishMessage", "logprobsResult", "groundingMetadata", "citationMetadata"}
+_TEXT = frozenset({"text", "thought"})
+_UNSAID = (None, "", 0, "FINISH_REASON_UNSPECIFIED")
+_SIGNING = ("thinking", "encrypted", "thought")
+
+
+@dataclass(slots=True)
+class _Choice:
+    """One candidate as far as it has come. ``open``: kind and number of the part that text goes to; ``texts``: all visible text."""
+
+    index: int
+    src: str
+    calls: Calls
+    parts: int = 0
+    open: tuple[type[ir.Part], int] | None = None
+    texts: dict[int, list[str]] = field(default_factory=dict)
+    called: list[ir.Part] = field(default_factory=list)
+    partial: PartialCall | None = None
+    finish: JsonObject = field(default_factory=dict)
+    sources: Sources = field(default_factory=Sources)
+    tokens: list[ir.TokenLogprob] = field(default_factory=list)
+    weighed: int = 0
+    extra: JsonObject = field(default_factory=dict)
+
+
+class StreamDecoder:
+    """Reads the events of one stream. ``is_complete``: every candidate has said why it ended, or the prompt was blocked."""
+
+    def __init__(self) -> None:
+        self.is_complete = False
+        self._choices: dict[int, _Choice] = {}
+        self._running: set[int] = set()  # the candidates that have not said why they ended
+        self._id: str | None = None
+        self._usage: JsonObject | None = None
+        self._feedback: JsonObject = {}
+        self._extra: JsonObject = {}
+        self._has_begun = False
+        self._is_over = False
+
+    def feed(self, raw: JsonObject) -> list[events.Event]:
+        """Take one event and return what happened."""
+        if self._is_over or not raw:  # an empty one keeps the connection alive
+            return []
+        made: list[events.Event] = []
+        is_error = raw.get("error") or (_EVENT.isdisjoint(raw) and ("message" in raw or "detail" in raw))
+        event = {} if is_error else checked_event(raw)
+        if not self._has_begun:
+            self._begin(event, made)
+        if is_error:
+            self._is_over = self.is_complete = True
+            made.append(events.Failed(decode_event_error(raw)))
+            return made
+        for candidate in event.get("candidates") or ():
+            self._feed_candidate(candidate, made)
+        usage = event.get("usageMetadata")
+        if usage and usage != self._usage:
+            self._usage = usage
+            made.append(events.UsageTold(decode_usage(usage, "/usageMetadata")))
+        if event.get("promptFeedback"):
+            self._feedback |= {key: value for key, value in event["promptFeedback"].items() if value is not None}
+        if not _EVENT.issuperset(event):
+            self._extra |= rest(event, _EVENT) or {}
+        self.is_complete = bool(self._feedback.get("blockReason")) or bool(self._choices and not self._running)
+        return made
+
+    def done(self) -> list[events.Event]:
+        """Take ``[DONE]``, which this format does not have: it says nothing."""
+        return []
+
+    def finish(self) -> list[events.Event]:
+        """Take the end of the bytes."""
+        if self._is_over or not self.is_complete:
+            return []
+        self._is_over = True
+        made: list[events.Event] = []
+        feedback = self._feedback
+        is_blocked = not self._choices or bool(self._running)
+        for _, choice in sorted(self._choices.items()):
+            self._close(choice, made)
+        if not self._choices:
+            made.append(events.Finished(0, decode_block(feedback)))
+        self._extra |= rest(feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/") or {}
+        if self._extra:
+            made.append(events.Meta(self._extra))
+        if self._usage:
+            made.append(events.UsageTold(decode_usage(self._usage, "/usageMetadata")))
+        return [*made, events.End()]
+
+    def _begin(self, event: JsonObject, made: list[events.Event]) -> None:
+        self._has_begun = True
+        self._id, self._usage, time = event.get("responseId") or None, event.get("usageMetadata") or None, event.get("createTime")
+        created = time_of(time) if time else None
+        if time and created is None:
+            self._extra["createTime"] = time
+        usage = decode_usage(self._usage, "/usageMetadata") if self._usage else None
+        made.append(events.Start(self._id, event.get("modelVersion"), created, usage))
+
+    # One candidate of one event.
+
+    def _feed_candidate(self, raw: JsonObject, made: list[events.Event]) -> None:
+        index = raw.get("index") or 0
+        choice = self._choices.get(index)
+        if choice is None:
+            choice = self._choices[index] = _Choice(index, f"/candidates/{index}", Calls((), self._id, index))
+            self._running.add(index)
+        content = raw.get("content")
+        if content:
+            for part in content.get("parts") or ():
+                self._feed_part(choice, part, made)
+            if not CONTENT.issuperset(content):
+                choice.extra |= rest(content, CONTENT, "content/") or {}
+        if not _PLAIN.issuperset(raw):
+            self._feed_rest(choice, raw, made)
+
+    def _feed_rest(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+        """Take what an event says about its candidate beside the content."""
+        if raw.get("finishReason") not in _UNSAID:
+            choice.finish["finishReason"] = raw["finishReason"]
+            self._running.discard(choice.index)
+        if raw.get("finishMessage"):
+            choice.finish["finishMessage"] = raw["finishMessage"]
+        choice.sources.feed(raw)
+        if raw.get("logprobsResult"):
+            self._feed_logprobs(choice, raw["logprobsResult"], made)
+        if not _CANDIDATE.issuperset(raw):
+            choice.extra |= rest(raw, _CANDIDATE) or {}
+
+    def _feed_logprobs(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+        """Tell the chances of tokens with the text of their event; where it has none, with the next or the last."""
+        src, before = f"{choice.src}/logprobsResult", choice.weighed
+        tokens, unread = decode_logprobs(raw, src)
+        choice.extra |= {f"logprobsResult/{pointer}": value for pointer, value in (unread or {}).items()}
+        for place, token in enumerate(tokens or (), before):
+            token.src = f"{src}/chosenCandidates/{place}"
+            for rank, top in enumerate(token.top or ()):
+                top.src = f"{src}/topCandidates/{place}/candidates/{rank}"
+        choice.tokens += tokens or ()
+        choice.weighed = before + len(tokens or ())
+        text = next((event for event in reversed(made) if isinstance(event, events.Delta) and event.choice == choice.index), None)
+        if text is not None and text.index in choice.texts:
+            text.logprobs, choice.tokens = choice.tokens, []
+
+    def _feed_part(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+        if raw.get("functionCall") is not None and raw.get("text") is None:
+            self._feed_call(choice, raw, made)
+            return
+        if choice.partial is not None:
+            self._end_call(choice, made)
+        text = raw.get("text")
+        if text is None:
+            at = self._at(choice)
+            part = (decode_result if raw.get("functionResponse") is not None else decode_rarer_part)(raw, at, choice.calls)
+            if part is not None:
+                self._whole(choice, part, made)
+        elif _TEXT.issuperset(raw):
+            self._grow(choice, ir.Reasoning if raw.get("thought") else ir.Text, text, made)
+        else:
+            self._feed_marked_text(choice, raw, made)
+
+    def _feed_marked_text(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+        """Take text with a token or with something unknown: a part of its own.
+
+        But a token that another format put on a part came apart from its text only because that had left already.
+        """
+        part = decode_text(raw, self._at(choice))
+        assert isinstance(part, ir.Text | ir.Reasoning)
+        signature, is_bare = part.signature, not part.text and not part.extra
+        if signature is None and not part.extra:
+            self._grow(choice, type(part), part.text, made)
+        elif is_bare and _is_late(signature) and choice.open is not None and choice.open[0] is type(part):
+            made.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
+            self._close_text(choice, made)
+        else:
+            self._whole(choice, part, made)
+
+    def _grow(self, choice: _Choice, kind: type[ir.Text | ir.Reasoning], text: str, made: list[events.Event]) -> None:
+        """Add text to the open part of a kind; another kind closes it and opens the next."""
+        if not text:
+            return
+        number = self._text(choice, kind, made)
+        made.append(events.Delta(choice.index, number, text))
+        if kind is ir.Text:
+            choice.texts[number].append(text)
+
+    def _text(self, choice: _Choice, kind: type[ir.Text | ir.Reasoning], made: list[events.Event]) -> int:
+        """Return the number of the open part of a kind."""
+        if choice.open is not None and choice.open[0] is kind:
+            return choice.open[1]
+        self._close_text(choice, made)
+        number = choice.parts
+        made.append(events.PartStart(choice.index, number, kind("", self._at(choice))))
+        choice.parts += 1
+        choice.open = (kind, number)
+        if kind is ir.Text:
+            choice.texts[number] = []
+        return number
+
+    def _close_text(self, choice: _Choice, made: list[events.Event]) -> None:
+        if choice.open is not None:
+            made.append(events.PartEnd(choice.index, choice.open[1]))
+            choice.open = None
+
+    def _whole(self, choice: _Choice, part: ir.Part, made: list[events.Event]) -> None:
+        """Take a part that comes in one piece."""
+        self._close_text(choice, made)
+        if isinstance(part, ir.Text):
+            choice.texts[choice.parts] = [part.text]
+        made += unfolded(choice.index, choice.parts, part)
+        choice.parts += 1
+
+    # Calls.
+
+    def _feed_call(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+        call = raw["functionCall"]
+        if choice.partial is not None and not choice.partial.continues(call):
+            self._end_call(choice, made)
+        if choice.partial is None:
+            if not call.get("willContinue") and not call.get("partialArgs"):
+                self._call(choice, raw, made)
+                return
+            choice.partial = PartialCall(raw)
+        if not choice.partial.feed(raw):
+            self._end_call(choice, made)
+
+    def _end_call(self, choice: _Choice, made: list[events.Event]) -> None:
+        assert choice.partial is not None
+        raw, choice.partial = choice.partial.whole(), None
+        self._call(choice, raw, made)
+
+    def _call(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+        call = decode_call(raw, self._at(choice), choice.calls)
+        choice.called = [call]
+        self._whole(choice, call, made)
+
+    @staticmethod
+    def _at(choice: _Choice) -> str:
+        return f"{choice.src}/content/parts/{choice.parts}"
+
+    def _close(self, choice: _Choice, made: list[events.Event]) -> None:
+        """End a candidate: what it rests on, whatever is open, and why."""
+        if choice.partial is not None:
+            self._end_call(choice, made)
+        texts: list[ir.Part] = [ir.Text("".join(pieces)) for pieces in choice.texts.values()]
+        unread = decode_citations(choice.sources.told, texts, choice.src)
+        citations = [citation for text in texts if isinstance(text, ir.Text) for citation in text.citations or ()]
+        if citations or choice.tokens:  # texts that have closed take no more, so the last one takes all
+            number = self._text(choice, ir.Text, made)
+            if choice.tokens:
+                made.append(events.Delta(choice.index, number, "", choice.tokens))
+            made += [events.PartMeta(choice.index, number, citation=citation) for citation in citations]
+        self._close_text(choice, made)
+        is_ended = "finishReason" in choice.finish
+        finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_block(self._feedback)
+        made.append(events.Finished(choice.index, finish, joined(choice.extra, unread)))
+
+
+def _is_late(signature: ir.Signature | None) -> bool:
+    return signature is not None and signature.home != "generate_content" and signature.kind in _SIGNING

@@ -1,0 +1,244 @@
+"""Writing streams of generate_content: each event is a small answer; the last one has the reasons, the sources and the usage.
+
+Text and thoughts leave as they come, in envelopes written once. A call waits until its arguments are whole, for they are an object here.
+Visible text is kept beside, because a source cites it by words and by bytes, and names both at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._codec import dumps
+from formatbridge.formats._protocol import Context
+from formatbridge.formats.generate_content.citations import encode_citations
+from formatbridge.formats.generate_content.content import belongs_to_next, encode_parts
+from formatbridge.formats.generate_content.errors import encode_error
+from formatbridge.formats.generate_content.finish import encode_finish
+from formatbridge.formats.generate_content.logprobs import encode_logprobs
+from formatbridge.formats.generate_content.parts import python_runs
+from formatbridge.formats.generate_content.response import encode_response
+from formatbridge.formats.generate_content.turns import Turn
+from formatbridge.formats.generate_content.usage import encode_usage
+from formatbridge.ir import events
+from formatbridge.losses import Ledger, Spelling
+from formatbridge.options import Options
+from formatbridge.streaming.collect import GROWS
+from formatbridge.streaming.sse import encode_crlf_event
+
+JsonObject = dict[str, Any]
+_TextLike = ir.Text | ir.Refusal | ir.Reasoning
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part that is open. ``head`` and ``tail``: the envelope of its text; None where it leaves whole. ``place``: among the visible."""
+
+    part: ir.Part
+    head: bytes | None = None
+    tail: bytes = b""
+    pieces: list[str] | None = None
+    place: int = -1
+    has_text: bool = False
+    told: JsonObject = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Choice:
+    """One candidate. ``waiting``: tokens of the part that follows; ``visible``: what citations count, in the order in which it left."""
+
+    turn: Turn
+    runs: set[str]
+    parts: dict[int, _Part] = field(default_factory=dict)
+    waiting: list[ir.Part] = field(default_factory=list)
+    visible: list[ir.Part] = field(default_factory=list)
+    pieces: dict[int, list[str]] = field(default_factory=dict)
+    has_calls: bool = False
+    has_logprobs: bool = False
+    end: JsonObject | None = None
+
+
+class StreamEncoder:
+    """Writes one stream. Losses are worked out on the collected answer, not here."""
+
+    def __init__(self, options: Options, context: Context | None) -> None:
+        del context  # nothing in an answer of this format repeats the request
+        self._options = options
+        self._head: JsonObject = {}
+        self._choices: dict[int, _Choice] = {}
+        self._usage: ir.Usage | None = None
+
+    def feed(self, event: events.Event) -> bytes:
+        """Take one event and return what it becomes."""
+        match event:
+            case events.Delta():
+                return self._delta(event)
+            case events.PartStart():
+                self._start(event)
+            case events.PartMeta():
+                self._meta(event)
+            case events.PartEnd():
+                return self._end(event)
+            case events.Finished():
+                self._finish(event)
+            case events.Failed():
+                return self.fail(event.error)
+            case events.End():
+                return self._close()
+            case _:
+                self._note(event)
+        return b""
+
+    def fail(self, error: ir.Error) -> bytes:
+        """Write an error in the stream; nothing follows."""
+        return encode_crlf_event(dumps(encode_error(error, _nowhere())[1]))
+
+    def _note(self, event: events.Start | events.UsageTold | events.Meta) -> None:
+        if not isinstance(event, events.Meta):
+            self._usage = event.usage
+        if not isinstance(event, events.Start):
+            return
+        answer = ir.Response("generate_content", event.id, event.model, [], event.created)
+        self._head = encode_response(answer, _nowhere(), self._options, None)
+        del self._head["candidates"]
+
+    def _choice(self, index: int) -> _Choice:
+        choice = self._choices.get(index)
+        if choice is None:
+            runs: set[str] = set()
+            choice = self._choices[index] = _Choice(Turn((), runs, is_answer=True, carries=self._options.carry_reasoning), runs)
+        return choice
+
+    # Parts.
+
+    def _start(self, event: events.PartStart) -> None:
+        choice = self._choice(event.choice)
+        held = choice.parts[event.index] = _Part(event.part)
+        part = event.part
+        if isinstance(part, _TextLike):
+            piece = {"text": "", "thought": True} if isinstance(part, ir.Reasoning) else {"text": ""}
+            head, _, tail = dumps(self._event(event.choice, [piece])).partition(b'"text":""')
+            held.head, held.tail = b'data: %b"text":' % head, b"%b\r\n\r\n" % tail
+        if isinstance(part, ir.Text | ir.Refusal):
+            held.pieces = []
+            held.place = len(choice.visible)
+            choice.visible.append(part)
+            choice.pieces[held.place] = held.pieces
+        elif type(part) in GROWS and held.head is None:
+            held.pieces = []
+
+    def _delta(self, event: events.Delta) -> bytes:
+        choice = self._choices[event.choice]
+        held = choice.parts[event.index]
+        if held.pieces is not None:
+            held.pieces.append(event.text)
+        if event.logprobs:
+            return self._weighed_delta(choice, held, event)
+        if held.head is None or not event.text:
+            return b""
+        held.has_text = True
+        return held.head + dumps(event.text) + held.tail
+
+    def _weighed_delta(self, choice: _Choice, held: _Part, event: events.Delta) -> bytes:
+        choice.has_logprobs = True
+        parts = []
+        if held.head is not None and event.text:
+            held.has_text = True
+            parts = [{"text": event.text, "thought": True} if isinstance(held.part, ir.Reasoning) else {"text": event.text}]
+        return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], _nowhere())})
+
+    def _meta(self, event: events.PartMeta) -> None:
+        told = self._choices[event.choice].parts[event.index].told
+        if event.signature:
+            told["signature"] = event.signature
+        if event.citation:
+            told.setdefault("citations", []).append(event.citation)
+        if event.transcript:
+            told.setdefault("transcript", []).append(event.transcript)
+
+    def _end(self, event: events.PartEnd) -> bytes:
+        """Close a part: what leaves whole leaves now, and so does what text can only be told at its end."""
+        choice = self._choices[event.choice]
+        held = choice.parts.pop(event.index)
+        part = event.part if event.part is not None else _whole(held)
+        if isinstance(part, ir.Media) and part.transcript:
+            choice.visible.append(ir.Refusal(text=part.transcript))  # counts as any text in which nothing is cited
+        elif isinstance(part, ir.Hosted):
+            choice.runs |= python_runs([part])
+        elif isinstance(part, ir.ToolCall):
+            choice.has_calls = True
+        elif isinstance(part, ir.Text):
+            choice.visible[held.place] = part
+        elif isinstance(part, ir.Reasoning) and not held.has_text and belongs_to_next(part):
+            choice.waiting.append(part)
+            return b""
+        is_gone = held.has_text and isinstance(part, _TextLike)
+        made = _tokens(part, choice) if is_gone else _encoded([*choice.waiting, part], choice)
+        choice.waiting = []
+        return self._written(event.choice, made) if made else b""
+
+    def _finish(self, event: events.Finished) -> None:
+        """End a candidate; its reason leaves with the usage."""
+        choice = self._choice(event.choice)
+        made = self._event(event.choice, _encoded(choice.waiting, choice))["candidates"][0]
+        made |= encode_finish(event.finish, choice.has_calls, "", _nowhere())
+        texts = [part for part in choice.visible if isinstance(part, ir.Text)]
+        if any(text.citations for text in texts):
+            visible = [_with_text(part, choice.pieces.get(place)) for place, part in enumerate(choice.visible)]
+            made["groundingMetadata"] = encode_citations(visible, _nowhere())
+        tokens = [token for text in texts for token in text.logprobs or () if isinstance(token, ir.TokenLogprob)]
+        if tokens and not choice.has_logprobs:
+            made["logprobsResult"] = encode_logprobs(tokens, _nowhere())
+        choice.end = made
+
+    # Events.
+
+    def _close(self) -> bytes:
+        ends = [choice.end for _, choice in sorted(self._choices.items()) if choice.end is not None]
+        if not ends:
+            ends = [self._event(0, [], encode_finish(None, False, "", _nowhere()))["candidates"][0]]
+        usage = {"usageMetadata": encode_usage(self._usage, _nowhere())} if self._usage else {}
+        return encode_crlf_event(dumps({"candidates": ends, **usage, **self._head}))
+
+    def _event(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> JsonObject:
+        candidate = {"content": {"role": "model", "parts": parts}, "index": choice, **(more or {})}
+        return {"candidates": [candidate], **self._head}
+
+    def _written(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> bytes:
+        return encode_crlf_event(dumps(self._event(choice, parts, more)))
+
+
+def _whole(held: _Part) -> ir.Part:
+    """Return a part with what it was told; of text that has left, only what else there is."""
+    told = held.told
+    if "transcript" in told:
+        told["transcript"] = "".join(told["transcript"])
+    if held.pieces and held.head is None:
+        told[GROWS[type(held.part)]] = "".join(held.pieces)
+    return replace(held.part, **told) if told else held.part
+
+
+def _tokens(part: ir.Part, choice: _Choice) -> list[JsonObject]:
+    """Write the tokens of a text that has left: those that the text would have if it came in one piece."""
+    bare: JsonObject = {"text": "x"} | ({"citations": None, "logprobs": None} if isinstance(part, ir.Text) else {})
+    if not choice.waiting and getattr(part, "signature", None) is None:
+        return []
+    first, *others = _encoded([*choice.waiting, replace(part, **bare)], choice)
+    return [first | {"text": ""}, *others] if "thoughtSignature" in first else others
+
+
+def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
+    made: list[JsonObject] = []
+    if parts:
+        encode_parts(parts, made, "", choice.turn, _nowhere())
+    return made
+
+
+def _with_text(part: ir.Part, pieces: list[str] | None) -> ir.Part:
+    return replace(part, text="".join(pieces)) if pieces and isinstance(part, ir.Text | ir.Refusal) else part
+
+
+def _nowhere() -> Ledger:
+    """Return a ledger that nobody reads."""
+    return Ledger({}, Spelling())

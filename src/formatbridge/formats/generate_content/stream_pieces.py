@@ -1,0 +1,173 @@
+"""What a stream brings in pieces that must be put together before anybody can read them, and what comes whole, in pieces.
+
+The former are calls cut by argument, and sources; the latter is any part but text, which other formats expect to open, grow and close.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.errors import StreamDecodeError
+from formatbridge.formats._codec import MAX_DEPTH, dumps
+from formatbridge.ir import events
+from formatbridge.streaming.collect import GROWS
+
+JsonObject = dict[str, Any]
+
+_STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
+_EXACT = 2**53
+_LISTS = ("groundingChunks", "groundingSupports", "citations", "citationSources")
+_VALUES = ("stringValue", "numberValue", "boolValue")
+
+
+class PartialCall:
+    """A function call that comes argument by argument: each piece names its place by a JSON path, and text for one place adds up."""
+
+    def __init__(self, part: JsonObject) -> None:
+        self._part = {key: value for key, value in part.items() if key != "functionCall"}
+        self._call: JsonObject = {}
+        self._values: dict[str, Any] = {}
+
+    def continues(self, call: JsonObject) -> bool:
+        """Say whether a piece belongs to this call, as one without a name does."""
+        return not call.get("name") or (bool(call.get("id")) and call.get("id") == self._call.get("id"))
+
+    def feed(self, part: JsonObject) -> bool:
+        """Take a piece and say whether another one follows."""
+        call: JsonObject = part["functionCall"]
+        self._part |= {key: value for key, value in part.items() if key != "functionCall" and value is not None}
+        self._call |= {
+            key: value for key, value in call.items() if key not in ("partialArgs", "willContinue") and value is not None
+        }
+        for piece in call.get("partialArgs") or ():
+            path = piece.get("jsonPath") or ""
+            name = next((name for name in _VALUES if piece.get(name) is not None), None)
+            known = self._values.get(path)
+            if name == "stringValue" and isinstance(known, list):
+                known.append(piece[name])
+            elif name is not None or piece.get("nullValue") is not None or not piece.get("willContinue"):
+                self._values[path] = [piece[name]] if name == "stringValue" else _number(piece[name]) if name else None
+        return bool(call.get("willContinue"))
+
+    def whole(self) -> JsonObject:
+        """Return the call as a part that came in one piece."""
+        root: JsonObject = {"args": dict(self._call.get("args") or {})}
+        for path, value in self._values.items():
+            _put(root, path, "".join(value) if isinstance(value, list) else value)
+        return self._part | {"functionCall": self._call | root}
+
+
+def _number(value: Any) -> Any:
+    """Return a whole number as an integer: on the wire they look the same, and the checker makes every number a double."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT else value
+
+
+def _put(root: JsonObject, path: str, value: Any) -> None:
+    """Set the value at a JSON path, making what leads there."""
+    node: Any = root
+    step: str | int = "args"
+    for following in _steps(path):
+        node = _enter(node, step, [] if isinstance(following, int) else {}, path)
+        step = following
+    _enter(node, step, value, path, replaces=True)
+
+
+def _enter(node: Any, step: str | int, value: Any, path: str, *, replaces: bool = False) -> Any:
+    """Return what is one step below a node; ``value`` becomes it where nothing is."""
+    if isinstance(node, dict) and isinstance(step, str):
+        if replaces or step not in node:
+            node[step] = value
+        return node[step]
+    if isinstance(node, list) and isinstance(step, int) and step <= len(node):
+        if step == len(node):
+            node.append(value)
+        elif replaces:
+            node[step] = value
+        return node[step]
+    raise _astray(path)
+
+
+def _steps(path: str) -> list[str | int]:
+    steps: list[str | int] = []
+    place = 1
+    while place < len(path):
+        found = _STEP.match(path, place)
+        if found is None or len(steps) >= MAX_DEPTH:
+            raise _astray(path)
+        name, index, single, double = found.groups()
+        quoted = single if single is not None else double
+        steps.append(int(index) if index is not None else name if name is not None else re.sub(r"\\(.)", r"\1", quoted))
+        place = found.end()
+    if path[:1] != "$" or not steps:
+        raise _astray(path)
+    return steps
+
+
+def _astray(path: str) -> StreamDecodeError:
+    return StreamDecodeError("has an argument whose path leads nowhere", offset=0, snippet=path.encode(errors="replace"))
+
+
+class Sources:
+    """What a candidate rests on, event by event. ``told``: all of it, as a whole candidate would have it."""
+
+    def __init__(self) -> None:
+        self.told: JsonObject = {}
+        self._seen: set[str] = set()
+
+    def feed(self, candidate: JsonObject) -> None:
+        """Take what an event says about sources."""
+        for name, add in (("groundingMetadata", self._add_grounding), ("citationMetadata", self._add_quotes)):
+            told = candidate.get(name)
+            if told:
+                held = self.told.setdefault(name, {})
+                add(held, told)
+                held |= {key: value for key, value in told.items() if key not in _LISTS and (value or key not in held)}
+
+    def _add_grounding(self, held: JsonObject, told: JsonObject) -> None:
+        """Add sources and spans. An event that repeats all before it replaces that; else its numbers of sources move up."""
+        before = _extend(held, "groundingChunks", told.get("groundingChunks") or [])
+        supports = told.get("groundingSupports") or []
+        _extend(held, "groundingSupports", [_moved(support, before) for support in supports] if before else supports)
+
+    def _add_quotes(self, held: JsonObject, told: JsonObject) -> None:
+        """Add the quotes that no event before has told."""
+        for name in ("citations", "citationSources"):
+            if not told.get(name):
+                continue
+            keys = [(f"{name}{dumps(item).decode()}", item) for item in told[name]]
+            held.setdefault(name, []).extend(item for key, item in keys if key not in self._seen)
+            self._seen.update(key for key, _ in keys)
+
+
+def _extend(held: JsonObject, name: str, items: list[JsonObject]) -> int:
+    """Add items to those before, and return how many those are; 0 where the items repeat them."""
+    known: list[JsonObject] = held.setdefault(name, []) if items else held.get(name, [])
+    before = len(known)
+    if len(items) >= before and items[:before] == known:
+        known += items[before:]
+        return 0
+    known += items
+    return before if items else 0
+
+
+def _moved(support: JsonObject, by: int) -> JsonObject:
+    return support | {"groundingChunkIndices": [number + by for number in support.get("groundingChunkIndices") or ()]}
+
+
+def unfolded(choice: int, number: int, part: ir.Part) -> list[events.Event]:
+    """Return the events of a part that comes in one piece."""
+    grows = GROWS.get(type(part))
+    value = getattr(part, grows) if grows else None
+    text = dumps(value).decode() if isinstance(value, dict) else value
+    signature, transcript = getattr(part, "signature", None), getattr(part, "transcript", None)
+    bare: dict[str, Any] = {name: None for name, told in (("signature", signature), ("transcript", transcript)) if told}
+    made: list[events.Event] = []
+    if grows and text:
+        bare[grows] = ""
+        made.append(events.Delta(choice, number, text))
+    if signature or transcript:
+        made.append(events.PartMeta(choice, number, signature=signature, transcript=transcript or None))
+    return [events.PartStart(choice, number, replace(part, **bare) if bare else part), *made, events.PartEnd(choice, number)]

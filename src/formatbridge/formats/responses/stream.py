@@ -1,0 +1,348 @@
+"""Reading streams of responses: items that open, grow and are done, several at once, and a last event that repeats everything.
+
+Deltas become events at once; what is done comes whole and is read by the functions that read whole answers, so only what nobody has told
+yet is told. An item that is never done is taken from the last event. Servers send neither sequence numbers nor every envelope, change
+ids on the way and leave the last output empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.errors import StreamDecodeError
+from formatbridge.formats._codec import dumps
+from formatbridge.formats._extra import joined
+from formatbridge.formats.responses.answer import take_message
+from formatbridge.formats.responses.citations import decode_annotations, decode_logprobs, shift
+from formatbridge.formats.responses.content import decode_answer, kind_of, waits
+from formatbridge.formats.responses.errors import decode_error, decode_failure
+from formatbridge.formats.responses.finish import decode_finish
+from formatbridge.formats.responses.parts import decode_part
+from formatbridge.formats.responses.response import decode_response
+from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare
+from formatbridge.ir import events
+
+JsonObject = dict[str, Any]
+
+_GROWING = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
+"""Kind of item to its field that deltas bring."""
+_LATE = frozenset({"message", "reasoning", "image_generation_call"})
+"""Items whose parts open only when something of them comes: what they are is not known before."""
+_WORDS = {"output_text": "text", "refusal": "refusal"}
+"""Kind of content that becomes a part to its field."""
+_STATUSES = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
+_FAULTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What an event that is not of its format raises in decoders that rely on it."""
+
+
+class StreamDecoder:
+    """Reads the events of one stream. ``is_complete``: its last event was there, or an error."""
+
+    def __init__(self) -> None:
+        self.is_complete = False
+        self._has_started = False
+        self._items: list[Item] = []
+        self._by_index: dict[int, Item] = {}
+        self._by_id: dict[str, Item] = {}
+        self._by_place: dict[int, Item] = {}
+        self._length = 0
+        self._extra: JsonObject | None = None
+        self._tell = Teller()
+
+    def feed(self, raw: JsonObject) -> list[events.Event]:
+        """Take one event and return what happened."""
+        made: list[events.Event] = []
+        self._tell.made = made
+        if self.is_complete:
+            return made
+        try:
+            kind = raw.get("type")
+            if not self._has_started:
+                self._start(raw.get("response") or {})
+            handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_plainly
+            if handle:
+                handle(self, raw)
+        except _FAULTS as error:
+            told = f"is not of the responses format: {type(error).__name__} {error}"
+            raise StreamDecodeError(told, offset=0, snippet=dumps(raw)[:200]) from error
+        return made
+
+    def done(self) -> list[events.Event]:
+        """Take ``[DONE]``, which some servers send after the last event and which says nothing by itself."""
+        return []
+
+    def finish(self) -> list[events.Event]:
+        """Take the end of the bytes. Whatever ends an answer was told when it came."""
+        return []
+
+    # The answer as a whole.
+
+    def _start(self, body: JsonObject) -> None:
+        self._has_started = True
+        self._tell.made.append(events.Start(body.get("id") or None, body.get("model"), body.get("created_at")))
+
+    def _end(self, raw: JsonObject) -> None:
+        """Take the last event: close what is open by what it repeats, then tell why the answer ended."""
+        body = raw.get("response") or {}
+        output: list[JsonObject] = body.get("output") or []
+        for at, item_raw in enumerate(output):
+            item = self._item_of(item_raw, at)
+            if not item.is_closed:
+                self._close(item, item_raw)
+        for item in self._items:
+            self._tell.close(item)
+        self._tell.settle_token()
+        body = {**body, "status": body.get("status") or _STATUSES[raw["type"]]}
+        finish = decode_finish({**body, "output": output or [item.stub() for item in self._items]})
+        shell = decode_response({**body, "id": body.get("id") or "", "output": []})
+        self._tell.made.append(events.Finished(0, finish, self._extra))
+        if shell.extra:
+            self._tell.made.append(events.Meta(shell.extra))
+        if shell.usage:
+            self._tell.made.append(events.UsageTold(shell.usage))
+        error = shell.error or (decode_failure({}) if raw["type"] == "response.failed" else None)
+        self._tell.made.append(events.Failed(error) if error else events.End())
+        self.is_complete = True
+
+    def _item_of(self, raw: JsonObject, at: int) -> Item:
+        """Find the item that the last event repeats: by its id, else by its place; one that never came is new."""
+        found = self._by_id.get(raw.get("id") or "")
+        if found is None or found.kind != kind_of(raw):
+            found = self._by_place.get(at)
+        if found is not None and found.kind == kind_of(raw):
+            return found
+        return self._new_item(kind_of(raw), at, raw.get("id"))
+
+    def _fail(self, raw: JsonObject) -> None:
+        detail = raw.get("error")
+        if not isinstance(detail, dict):
+            detail = {key: raw.get(key) for key in ("code", "message", "param")}
+        self.is_complete = True
+        self._tell.made.append(events.Failed(decode_failure(detail)))
+
+    def _fail_plainly(self, raw: JsonObject) -> None:
+        """Take an error body that a relay sends as an event; an event without a type may also be padding."""
+        if raw.get("error") or "message" in raw or "detail" in raw:
+            self.is_complete = True
+            self._tell.made.append(events.Failed(decode_error(raw, status=None)))
+
+    # Items.
+
+    def _add_item(self, raw: JsonObject) -> None:
+        given, index = raw["item"], raw.get("output_index")
+        item = self._new_item(kind_of(given), index, given.get("id"))
+        part = _opening(item, given) if item.kind not in _LATE else None
+        if part:
+            self._tell.open(item, 0, part)
+
+    def _new_item(self, kind: str, index: Any, item_id: Any) -> Item:
+        is_place = isinstance(index, int) and index not in self._by_index
+        item = Item(kind, index if is_place else len(self._items), item_id if isinstance(item_id, str) else None)
+        self._items.append(item)
+        self._by_place[item.at] = item
+        self._by_index[index if isinstance(index, int) else item.at] = item
+        if item.id:
+            self._by_id[item.id] = item
+        return item
+
+    def _find(self, raw: JsonObject, item_id: Any, kind: str = "") -> Item:
+        """Find the item that an event is about. The place holds, unless an item of that very id stands elsewhere."""
+        found = self._by_index.get(raw["output_index"]) if isinstance(raw.get("output_index"), int) else None
+        if isinstance(item_id, str) and (found is None or found.id != item_id):
+            found = self._by_id.get(item_id, found)
+        return found or self._new_item(kind, raw.get("output_index"), item_id)
+
+    def _finish_item(self, raw: JsonObject) -> None:
+        given = raw["item"]
+        item = self._find(raw, given.get("id"), kind_of(given))
+        if not item.is_closed:
+            self._close(item, given)
+
+    def _close(self, item: Item, raw: JsonObject) -> None:
+        """Read a whole item and tell what nobody told yet."""
+        parts: list[ir.Part] = []
+        item.kind, start = kind_of(raw), self._length
+        leftover = decode_answer(raw, item.kind, f"/output/{item.at}", parts)
+        if leftover:
+            self._extra = joined(self._extra, leftover)
+        tokens: list[ir.TokenLogprob] = []
+        if item.kind == "message":
+            self._length = take_message(parts, raw["content"], tokens, start)
+        is_told = any(slot.tokens for slot in item.slots.values())
+        strays = item.strays(len(parts))
+        for at, part in enumerate(parts):
+            slot = item.slots.get(at) or next(strays, None)
+            if isinstance(part, ir.Refusal):
+                item.has_refusal = True
+            if slot is None and isinstance(part, ir.Reasoning) and waits(part):
+                self._tell.settle_token()
+                self._tell.token = part
+                continue
+            slot = slot or self._tell.open(item, at, bare(part))
+            if tokens and not is_told and isinstance(part, ir.Text) and not slot.is_closed:
+                self._tell.made.append(events.Delta(0, slot.number, "", tokens))
+                is_told = True
+            self._tell.settle(slot, part)
+        self._tell.close(item)
+
+    # What grows.
+
+    def _text(self, raw: JsonObject) -> None:
+        slot = self._word(raw, "output_text")
+        if slot is None:
+            return
+        given, tokens = raw.get("logprobs"), None
+        if given:
+            tokens = decode_logprobs(given, f"{slot.src}/logprobs", slot.tokens)
+            slot.tokens += len(tokens)
+        self._tell.grow(slot, raw.get("delta"), tokens)
+
+    def _refusal(self, raw: JsonObject) -> None:
+        slot = self._word(raw, "refusal")
+        if slot:
+            self._tell.grow(slot, raw.get("delta"))
+
+    def _word(self, raw: JsonObject, kind: str) -> Slot | None:
+        """Find the part of a message that an event is about; None where it is over. Not every server announces a part."""
+        item = self._find(raw, raw.get("item_id"), "message")
+        at = raw.get("content_index") or 0
+        slot = item.slots.get(at)
+        if slot is None and not item.is_closed:
+            slot = self._open_word(item, at, kind)
+        return None if slot is None or slot.is_closed else slot
+
+    def _open_word(self, item: Item, at: int, kind: str) -> Slot:
+        """Open a part of a message and close the one before it, if that is whole."""
+        start, before = self._length, item.latest
+        if before is not None:
+            start = before.start + (before.length if isinstance(before.part, ir.Text) else 0)
+            if before.whole is not None:
+                part = decode_part(before.whole, before.src, item.id)
+                take_message([part], [before.whole], [], before.start)
+                self._tell.settle(before, part)
+        slot = self._tell.open(item, at, decode_part({"type": kind, _WORDS[kind]: ""}, f"/output/{item.at}/content/{at}", item.id))
+        slot.start = start
+        return slot
+
+    def _add_part(self, raw: JsonObject) -> None:
+        kind = raw["part"].get("type")
+        if kind in _WORDS:
+            self._word(raw, kind)
+
+    def _finish_part(self, raw: JsonObject) -> None:
+        given = raw["part"]
+        if given.get("type") in _WORDS:
+            slot = self._word(raw, given["type"])
+            if slot:
+                slot.whole = given
+
+    def _annotate(self, raw: JsonObject) -> None:
+        slot, given = self._word(raw, "output_text"), raw.get("annotation")
+        if slot is None or not given:
+            return
+        at = raw.get("annotation_index")
+        citations, _ = decode_annotations([given], "")
+        for citation in citations or ():
+            citation.src = f"{slot.src}/annotations/{slot.notes if at is None else at}"
+            shift([citation], slot.start)
+            slot.citations.append(citation)
+            self._tell.made.append(events.PartMeta(0, slot.number, citation=citation))
+        slot.notes += 1
+
+    def _thought(self, raw: JsonObject) -> None:
+        self._think(raw, "content_index", raw.get("delta"))
+
+    def _summary(self, raw: JsonObject) -> None:
+        self._think(raw, "summary_index", raw.get("delta"))
+
+    def _think(self, raw: JsonObject, key: str, text: Any, *, is_whole: bool = False) -> None:
+        """Grow a reasoning item: its parts join with an empty line between. Of thoughts and a digest, the first goes on."""
+        item = self._find(raw, raw.get("item_id"), "reasoning")
+        slot, is_summary, step = item.slots.get(0), key == "summary_index", raw.get(key) or 0
+        if item.is_closed or (slot is None and not text):
+            return
+        if slot is None:
+            slot = self._tell.open(item, 0, ir.Reasoning("", f"/output/{item.at}", summary=is_summary, id=item.id))
+            slot.step = step
+        if not isinstance(slot.part, ir.Reasoning) or slot.part.summary is not is_summary:
+            return
+        if slot.step is not None and step > slot.step:
+            self._tell.grow(slot, "\n\n" * (step - slot.step))
+            slot.step, slot.stepped = step, slot.length
+        if not is_whole or slot.length == slot.stepped:
+            self._tell.grow(slot, text)
+
+    def _argue(self, raw: JsonObject) -> None:
+        slot = self._find(raw, raw.get("item_id")).slots.get(0)
+        if slot:
+            self._tell.grow(slot, raw.get("delta"))
+
+    # What is whole, and matters only where no delta came.
+
+    def _whole_text(self, raw: JsonObject) -> None:
+        slot = self._word(raw, "output_text")
+        if slot and not slot.length:
+            self._tell.grow(slot, raw.get("text"))
+
+    def _whole_refusal(self, raw: JsonObject) -> None:
+        slot = self._word(raw, "refusal")
+        if slot and not slot.length:
+            self._tell.grow(slot, raw.get("refusal"))
+
+    def _whole_thought(self, raw: JsonObject) -> None:
+        self._think(raw, "content_index", raw.get("text"), is_whole=True)
+
+    def _whole_summary(self, raw: JsonObject) -> None:
+        self._think(raw, "summary_index", raw.get("text"), is_whole=True)
+
+    def _whole_arguments(self, raw: JsonObject) -> None:
+        slot = self._find(raw, raw.get("item_id")).slots.get(0)
+        if slot and not slot.length:
+            self._tell.grow(slot, next((raw[key] for key in ("arguments", "input", "code") if raw.get(key)), None))
+
+
+def _opening(item: Item, raw: JsonObject) -> ir.Part | None:
+    """Read as much of an item as is known when it opens; None where that is too little."""
+    known = {key: value for key, value in raw.items() if key != "status"}
+    if item.kind in _GROWING:
+        known[_GROWING[item.kind]] = ""
+    parts: list[ir.Part] = []
+    try:
+        decode_answer(known, item.kind, f"/output/{item.at}", parts)
+    except _FAULTS:
+        return None
+    part = parts[0]
+    if isinstance(part, ir.ToolCall) and not (part.id and part.name):
+        return None
+    return bare(part)
+
+
+_HANDLERS: dict[str, Callable[[StreamDecoder, JsonObject], None]] = {
+    "response.output_text.delta": StreamDecoder._text,
+    "response.function_call_arguments.delta": StreamDecoder._argue,
+    "response.custom_tool_call_input.delta": StreamDecoder._argue,
+    "response.reasoning_summary_text.delta": StreamDecoder._summary,
+    "response.reasoning_text.delta": StreamDecoder._thought,
+    "response.refusal.delta": StreamDecoder._refusal,
+    "response.mcp_call_arguments.delta": StreamDecoder._argue,
+    "response.code_interpreter_call_code.delta": StreamDecoder._argue,
+    "response.output_item.added": StreamDecoder._add_item,
+    "response.output_item.done": StreamDecoder._finish_item,
+    "response.content_part.added": StreamDecoder._add_part,
+    "response.content_part.done": StreamDecoder._finish_part,
+    "response.output_text.annotation.added": StreamDecoder._annotate,
+    "response.output_text.done": StreamDecoder._whole_text,
+    "response.refusal.done": StreamDecoder._whole_refusal,
+    "response.reasoning_text.done": StreamDecoder._whole_thought,
+    "response.reasoning_summary_text.done": StreamDecoder._whole_summary,
+    "response.function_call_arguments.done": StreamDecoder._whole_arguments,
+    "response.custom_tool_call_input.done": StreamDecoder._whole_arguments,
+    "response.mcp_call_arguments.done": StreamDecoder._whole_arguments,
+    "response.code_interpreter_call_code.done": StreamDecoder._whole_arguments,
+    "response.completed": StreamDecoder._end,
+    "response.incomplete": StreamDecoder._end,
+    "response.failed": StreamDecoder._end,
+    "error": StreamDecoder._fail,
+}

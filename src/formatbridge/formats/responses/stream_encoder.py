@@ -1,0 +1,375 @@
+"""Writing streams of responses: created, items that open and are done, and a last event that repeats them all.
+
+Text, reasoning and arguments leave as they come. What waits: citations for the end of their text, which the next may join; a message for
+what follows it; a token without a slot of its own for the part behind it, since it goes before that part. The last event repeats the
+output, so this format alone needs memory for the whole of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._arguments import encode_arguments_text
+from formatbridge.formats._parts import encode_opaque
+from formatbridge.formats._protocol import Context
+from formatbridge.formats.responses.finish import refusal_of
+from formatbridge.formats.responses.hosted_items import encode_image
+from formatbridge.formats.responses.ids import ItemIds
+from formatbridge.formats.responses.reasoning import carry_token, encode_item
+from formatbridge.formats.responses.response import encode_response
+from formatbridge.formats.responses.stream_items import Call, Content, JsonObject, Live, Message, Run, Thought, Writer, write_image
+from formatbridge.ir import events
+from formatbridge.losses import Ledger, Spelling
+from formatbridge.options import Options
+from formatbridge.streaming.collect import GROWS
+
+_ENDS = {"completed": "response.completed", "failed": "response.failed"}
+"""Status of an answer to its last event; for all others it is incomplete."""
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A part as far as it came. ``live`` is where its text goes; ``pieces`` holds what can only be written whole."""
+
+    part: ir.Part
+    index: int = -1
+    signature: ir.Signature | None = None
+    citations: list[ir.Citation] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
+    length: int = 0
+    live: Live | None = None
+    item: Message | Thought | Call | Run | None = None
+    is_open: bool = False
+
+
+class StreamEncoder:
+    """Writes one stream. Losses are worked out on the collected answer, not here."""
+
+    def __init__(self, options: Options, context: Context | None) -> None:
+        self._options = options
+        self._context = context
+        self._writer = Writer()
+        self._start: events.Start | None = None
+        self._choice: int | None = None
+        self._slots: dict[int, _Slot] = {}
+        self._waiting: _Slot | None = None  # a call that may still be told its token
+        self._message: Message | None = None
+        self._runs: list[Run] = []
+        self._held: ir.Signature | None = None  # the token of an empty text
+        self._has_refusal = False
+        self._finish: ir.Finish | None = None
+        self._usage: ir.Usage | None = None
+        self._is_over = False
+
+    def feed(self, event: events.Event) -> bytes:
+        """Take one event and return the server-sent events that it becomes."""
+        if self._is_over:
+            return b""
+        handle = _HANDLERS.get(type(event))
+        if handle:
+            handle(self, event)
+        return self._writer.take()
+
+    def fail(self, error: ir.Error) -> bytes:
+        """End the stream as failed: what is open is incomplete, and the last event has what came and the error."""
+        return self.feed(events.Failed(error))
+
+    # The answer as a whole.
+
+    def _begin(self, event: events.Start) -> None:
+        self._start, self._usage = event, event.usage
+        body = self._body(ir.Choice(parts=[]), None)
+        self._writer.ids = ItemIds("/output", f"{body['id'].removeprefix('resp_')}_", self._writer.losses)
+        for kind in ("response.created", "response.in_progress"):
+            self._writer.tell(kind, {"response": body | {"status": "in_progress"}})
+
+    def _body(self, choice: ir.Choice, usage: ir.Usage | None, error: ir.Error | None = None) -> JsonObject:
+        start = self._start or events.Start(None, None)
+        told = ir.Response("responses", start.id, start.model, [choice], start.created, usage, error=error)
+        return encode_response(told, Ledger({}, Spelling()), self._options, self._context)
+
+    def _finish_choice(self, event: events.Finished) -> None:
+        if self._choice not in (None, event.choice) or self._finish is not None:
+            return
+        self._choice, self._finish = event.choice, event.finish
+        for index in list(self._slots):
+            self._end_part(events.PartEnd(event.choice, index))
+        had_refusal = self._has_refusal
+        refusal = refusal_of(event.finish, self._refusals(), self._writer.losses)
+        if refusal and refusal.text:
+            slot = _Slot(refusal)
+            self._prepare(slot)
+            self._close(slot)
+        self._has_refusal = had_refusal
+        self._settle_held(None)
+        self._leave_message()
+        for run in self._runs:
+            run.close(None)
+        self._runs = []
+
+    def _refusals(self) -> list[ir.Part]:
+        """Return as much of the parts as the reason of the end depends on."""
+        return [ir.Refusal(text="")] if self._has_refusal else []
+
+    def _fail(self, event: events.Failed) -> None:
+        if self._start is None:
+            self._begin(events.Start(None, None))
+        self._settle_held(None)
+        for slot in self._slots.values():
+            if slot.is_open:
+                self._cut(slot)
+        if self._message:
+            self._message.close("incomplete" if self._message.growing else "completed")
+        for run in self._runs:
+            run.close(None, "failed")
+        self._write_end(event.error)
+
+    def _end(self, event: events.End) -> None:  # noqa: ARG002  # it says nothing but that it is here
+        self._write_end(None)
+
+    def _tell_usage(self, event: events.UsageTold) -> None:
+        self._usage = event.usage
+
+    def _write_end(self, error: ir.Error | None) -> None:
+        self._is_over = True
+        body = self._body(ir.Choice(parts=self._refusals(), finish=self._finish), self._usage, error)
+        body["output"] = self._writer.output()
+        self._writer.tell(_ENDS.get(body["status"], "response.incomplete"), {"response": body})
+
+    # Parts.
+
+    def _start_part(self, event: events.PartStart) -> None:
+        if self._choice is None:
+            self._choice = event.choice
+        if event.choice != self._choice:
+            return
+        if self._waiting:  # its item comes before any of this part
+            self._open(self._waiting)
+        slot = self._slots[event.index] = _Slot(event.part, event.index, getattr(event.part, "signature", None))
+        slot.citations = list(getattr(event.part, "citations", None) or ())
+        self._prepare(slot)
+
+    def _prepare(self, slot: _Slot) -> None:
+        """Close the message that a part does not belong to."""
+        part, message = slot.part, self._message
+        if isinstance(part, ir.Refusal):
+            self._has_refusal = True
+        if isinstance(part, ir.ToolCall | ir.Hosted):
+            self._waiting = slot
+        if message is None:
+            return
+        is_word = isinstance(part, ir.Text | ir.Refusal) and message.given == part.id
+        if not is_word or slot.signature or message.growing:
+            self._leave_message()
+
+    def _leave_message(self) -> None:
+        """Let no more words into the open message; it closes at once unless a part of it still grows."""
+        message, self._message = self._message, None
+        if message and not message.growing:
+            message.close()
+
+    def _grow(self, event: events.Delta) -> None:
+        slot = self._slots.get(event.index) if event.choice == self._choice else None
+        if slot is None:
+            return
+        text, tokens = event.text, event.logprobs
+        if not slot.is_open and text:
+            self._open(slot)
+        if tokens:
+            self._writer.tokens += tokens
+        slot.length += len(text)
+        live = slot.live
+        if live is None:
+            slot.pieces.append(text)
+        elif tokens:
+            self._writer.grow_with(live, text, tokens)
+        elif text:
+            self._writer.grow(live, text)
+
+    def _tell(self, event: events.PartMeta) -> None:
+        slot = self._slots.get(event.index) if event.choice == self._choice else None
+        if slot is None:
+            return
+        if event.citation:
+            slot.citations.append(event.citation)
+        if event.signature:
+            is_late = slot.is_open and not isinstance(slot.part, ir.Reasoning | ir.Media) and slot.signature is None
+            slot.signature = event.signature
+            if is_late:  # what it belongs to has begun: better behind than nowhere
+                self._write_token(event.signature, None)
+
+    def _end_part(self, event: events.PartEnd) -> None:
+        slot = self._slots.pop(event.index, None) if event.choice == self._choice else None
+        if slot is None:
+            return
+        if event.part is not None:
+            slot.signature = slot.signature or getattr(event.part, "signature", None)
+            slot.citations[:] = getattr(event.part, "citations", None) or slot.citations
+            is_same = type(event.part) is type(slot.part)
+            text = _text_of(event.part) if is_same else ""
+            if is_same or not slot.is_open:
+                slot.part = event.part
+            if slot.live is None:
+                slot.pieces = [] if text else slot.pieces
+            elif len(text) > slot.length:
+                self._writer.grow(slot.live, text[slot.length :])
+        self._close(slot)
+
+    def _open(self, slot: _Slot) -> None:
+        """Open the item of a part, behind the token that it has no slot for."""
+        self._settle_held(slot)
+        self._waiting = None if self._waiting is slot else self._waiting
+        slot.is_open, part = True, slot.part
+        is_result = isinstance(part, ir.Hosted) and part.role == "result"
+        if slot.signature and not isinstance(part, ir.Reasoning | ir.Opaque) and not is_result:
+            self._leave_message()
+            self._write_token(slot.signature, "call")
+        if isinstance(part, ir.Text | ir.Refusal):
+            slot.live = self._open_words(slot, part).live
+        elif isinstance(part, ir.Reasoning):
+            slot.item = Thought(self._writer, part)
+            slot.live = slot.item.open()
+        elif isinstance(part, ir.ToolCall):
+            slot.item = Call(self._writer, part)
+            slot.live = slot.item.live
+        elif isinstance(part, ir.Hosted) and not is_result:
+            slot.item = Run.open(self._writer, part, slot.index)
+            slot.live = slot.item.live if slot.item else None
+        text = _text_of(part)
+        if slot.live and text:
+            slot.length += len(text)
+            self._writer.grow(slot.live, text)
+
+    def _open_words(self, slot: _Slot, part: ir.Text | ir.Refusal) -> Content:
+        if self._message is None:
+            self._message = Message(self._writer, part.id)
+        slot.item = self._message
+        self._message.growing += 1
+        content = self._message.open(part)
+        content.citations.append(slot.citations)
+        return content
+
+    def _close(self, slot: _Slot) -> None:
+        """Close a part; what grew not at all opens only now, if there is anything of it."""
+        part = slot.part
+        if isinstance(part, ir.Text | ir.Refusal) and not slot.is_open and not part.text:
+            self._close_empty(slot)
+            return
+        if isinstance(part, ir.Reasoning) and not slot.is_open and not part.text:
+            self._close_sealed(slot, part)
+            return
+        if not slot.is_open:
+            self._open(slot)
+        if isinstance(slot.item, Message):
+            slot.item.growing -= 1
+            if not slot.item.growing and slot.item is not self._message:
+                slot.item.close()
+        elif isinstance(slot.item, Thought):
+            slot.item.close(carry_token(slot.signature, self._writer.losses, self._options))
+        elif isinstance(slot.item, Call):
+            slot.item.close()
+        elif isinstance(part, ir.Hosted):
+            self._close_hosted(slot, part)
+        else:
+            self._write_whole(slot, part)
+
+    def _close_empty(self, slot: _Slot) -> None:
+        """Keep the token of an empty text until it is known what follows."""
+        self._settle_held(slot)
+        if slot.signature:
+            self._leave_message()
+            self._held = slot.signature
+
+    def _close_sealed(self, slot: _Slot, part: ir.Reasoning) -> None:
+        """Write reasoning that has but a token."""
+        self._settle_held(slot)
+        token = carry_token(slot.signature, self._writer.losses, self._options)
+        if token:
+            Thought(self._writer, part).close(token)
+
+    def _close_hosted(self, slot: _Slot, part: ir.Hosted) -> None:
+        """Close a call that the server ran: its result may come with it, later, or never."""
+        if isinstance(slot.item, Run):
+            slot.item.settle(replace(part, arguments="".join(slot.pieces)) if slot.pieces else part)
+            if part.role == "both":
+                slot.item.close(None)
+            else:
+                self._runs.append(slot.item)
+        elif part.role == "result":
+            run = next((run for run in self._runs if run.call.family == part.family and run.call.id == part.id), None)
+            run = run or next((run for run in self._runs if run.call.family == part.family and run.index == slot.index - 1), None)
+            if run:
+                self._runs.remove(run)
+                run.close(replace(part, output="".join(slot.pieces) or part.output))
+            elif slot.signature:
+                self._write_token(slot.signature, "call")
+
+    def _write_whole(self, slot: _Slot, part: ir.Part) -> None:
+        """Write a part that has no events of its own."""
+        losses = self._writer.losses
+        if isinstance(part, ir.Media):
+            data = "".join(slot.pieces) or part.data
+            item = encode_image(replace(part, data=data), self._writer.next_place(), self._writer.ids, losses)
+            if item:
+                write_image(self._writer, item)
+        elif isinstance(part, ir.Opaque):
+            text = encode_opaque(part, losses)
+            if text and text.text:
+                words = _Slot(text)
+                self._prepare(words)
+                self._close(words)
+
+    def _cut(self, slot: _Slot) -> None:
+        """Close what an error cut off."""
+        if isinstance(slot.item, Message):
+            if slot.item is not self._message:
+                slot.item.close("incomplete")
+        elif isinstance(slot.item, Thought):
+            slot.item.close(carry_token(slot.signature, self._writer.losses, self._options), "incomplete")
+        elif isinstance(slot.item, Call):
+            slot.item.close("incomplete")
+        elif isinstance(slot.item, Run):
+            slot.item.settle(slot.item.call)
+            slot.item.close(None, "incomplete")
+
+    # Tokens of parts that have no slot for them.
+
+    def _settle_held(self, following: _Slot | None) -> None:
+        """Write the token of an empty text, now that it is known whether it must say that it stands alone."""
+        if self._held is None:
+            return
+        signature, self._held = self._held, None
+        is_alone = following is None or isinstance(following.part, ir.Reasoning)
+        is_alone = is_alone or (following is not None and following.signature is not None)
+        self._write_token(signature, "call" if is_alone else None)
+
+    def _write_token(self, signature: ir.Signature, kind: ir.SignatureKind | None) -> None:
+        token = carry_token(signature, self._writer.losses, self._options, kind)
+        if token:
+            item = encode_item("", token, self._writer.next_place(), self._writer.ids)
+            bare = {key: value for key, value in item.items() if key != "encrypted_content"}
+            self._writer.done(self._writer.add(bare), item)
+
+
+def _text_of(part: ir.Part) -> str:
+    """Return what a part has of the text that deltas bring."""
+    if isinstance(part, ir.ToolCall):
+        return encode_arguments_text(part)
+    grows = GROWS.get(type(part))
+    return (getattr(part, grows) or "") if grows else ""
+
+
+_HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], None]] = {
+    events.Start: StreamEncoder._begin,
+    events.PartStart: StreamEncoder._start_part,
+    events.Delta: StreamEncoder._grow,
+    events.PartMeta: StreamEncoder._tell,
+    events.PartEnd: StreamEncoder._end_part,
+    events.Finished: StreamEncoder._finish_choice,
+    events.UsageTold: StreamEncoder._tell_usage,
+    events.Failed: StreamEncoder._fail,
+    events.End: StreamEncoder._end,
+}

@@ -1,0 +1,267 @@
+"""The items of a stream that is written: each opens, grows by deltas, and repeats itself whole when it is done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._codec import dumps
+from formatbridge.formats.responses.answer import encode_answer_call, take_tokens
+from formatbridge.formats.responses.citations import encode_annotations, encode_logprobs
+from formatbridge.formats.responses.hosted_items import encode_hosted
+from formatbridge.formats.responses.ids import ItemIds
+from formatbridge.formats.responses.reasoning import encode_item
+from formatbridge.losses import Ledger, Spelling
+from formatbridge.streaming.sse import encode_event
+
+JsonObject = dict[str, Any]
+
+_ARGUMENTS = {
+    "mcp_call": ("response.mcp_call_arguments", "arguments"),
+    "code_interpreter_call": ("response.code_interpreter_call_code", "code"),
+}
+"""Kind of item to the stem of its events that grow, and the field that they grow."""
+_WORK = {"code_interpreter_call": "interpreting", "web_search_call": "searching", "image_generation_call": "generating"}
+"""Kind of item to its event between start and end."""
+
+
+class Live:
+    """Something that grows by deltas. ``head`` and ``tail`` stand around the text of each; ``pieces`` are its text so far."""
+
+    __slots__ = ("head", "kind", "pieces", "place", "tail")
+
+    def __init__(self, kind: str, place: JsonObject) -> None:
+        self.kind = kind
+        self.place = place
+        self.pieces: list[str] = []
+        fields = dumps({"type": f"{kind}.delta", **place})[:-1]
+        self.head = b'event: %b.delta\ndata: %b,"delta":' % (kind.encode(), fields)
+        self.tail = b',"logprobs":[],"sequence_number":' if kind == "response.output_text" else b',"sequence_number":'
+
+    def text(self) -> str:
+        """Return all that it grew to."""
+        return "".join(self.pieces)
+
+
+class Writer:
+    """Writes events, numbers them, and keeps the items that are done: the last event repeats them all."""
+
+    def __init__(self) -> None:
+        self.losses = Ledger({}, Spelling())
+        self.ids = ItemIds("/output", "", self.losses)
+        self.length = 0
+        self.tokens: list[ir.TokenLogprob] = []
+        self._items: list[JsonObject | None] = []
+        self._number = 0
+        self._out: list[bytes] = []
+
+    def tell(self, kind: str, fields: JsonObject) -> None:
+        """Write one event."""
+        self._out.append(encode_event(dumps({"type": kind, **fields, "sequence_number": self._number}), kind))
+        self._number += 1
+
+    def grow(self, live: Live, text: str) -> None:
+        """Write a delta: the envelope is there already."""
+        live.pieces.append(text)
+        self._out.append(b"%b%b%b%d}\n\n" % (live.head, dumps(text), live.tail, self._number))
+        self._number += 1
+
+    def grow_with(self, live: Live, text: str, tokens: list[ir.TokenLogprob]) -> None:
+        """Write a delta with the probabilities of its tokens, where the event has a place for them."""
+        live.pieces.append(text)
+        told = {"logprobs": encode_logprobs(tokens, self.losses)} if live.kind == "response.output_text" else {}
+        self.tell(f"{live.kind}.delta", {**live.place, "delta": text, **told})
+
+    def take(self) -> bytes:
+        """Return what was written since the last time."""
+        out, self._out = self._out, []
+        return out[0] if len(out) == 1 else b"".join(out)
+
+    def next_place(self) -> int:
+        """Return the place of the next item."""
+        return len(self._items)
+
+    def add(self, item: JsonObject) -> int:
+        """Open an item and return its place."""
+        at = len(self._items)
+        self._items.append(None)
+        self.tell("response.output_item.added", {"output_index": at, "item": item})
+        return at
+
+    def done(self, at: int, item: JsonObject) -> None:
+        """Close an item."""
+        self._items[at] = item
+        self.tell("response.output_item.done", {"output_index": at, "item": item})
+
+    def output(self) -> list[JsonObject]:
+        """Return the items that are done."""
+        return [item for item in self._items if item is not None]
+
+
+class Content:
+    """A part of a message. ``citations``: those of each text that joined it."""
+
+    __slots__ = ("citations", "is_refusal", "live")
+
+    def __init__(self, live: Live, *, is_refusal: bool) -> None:
+        self.live = live
+        self.is_refusal = is_refusal
+        self.citations: list[list[ir.Citation]] = []
+
+
+class Message:
+    """A message; it stays open while words follow words. ``growing``: how many of its parts are open."""
+
+    def __init__(self, writer: Writer, given: str | None) -> None:
+        self.given = given
+        self.growing = 0
+        self._writer = writer
+        self._content: Content | None = None
+        self._done: list[JsonObject] = []
+        self._id = given or writer.ids.make("msg", writer.next_place())
+        self._at = writer.add(self._item("in_progress"))
+
+    def _item(self, status: str) -> JsonObject:
+        return {"id": self._id, "type": "message", "role": "assistant", "status": status, "content": self._done}
+
+    def open(self, part: ir.Text | ir.Refusal) -> Content:
+        """Return the content that a part grows: texts in a row are one."""
+        is_refusal = isinstance(part, ir.Refusal)
+        if self._content and not is_refusal and not self._content.is_refusal:
+            return self._content
+        self._close_content()
+        place = {"item_id": self._id, "output_index": self._at, "content_index": len(self._done)}
+        self._writer.tell("response.content_part.added", {**place, "part": _refusal("") if is_refusal else _text("", [], [])})
+        self._content = Content(Live("response.refusal" if is_refusal else "response.output_text", place), is_refusal=is_refusal)
+        return self._content
+
+    def close(self, status: str = "completed") -> None:
+        """Close the message."""
+        self._close_content()
+        self._writer.done(self._at, self._item(status))
+
+    def _close_content(self) -> None:
+        content, self._content = self._content, None
+        if content is None:
+            return
+        writer, place, text = self._writer, content.live.place, content.live.text()
+        if content.is_refusal:
+            part = _refusal(text)
+            writer.tell("response.refusal.done", {**place, "refusal": text})
+        else:
+            citations = [citation for each in content.citations for citation in each]
+            annotations = encode_annotations(citations, writer.length, len(text), writer.losses)
+            writer.length += len(text)
+            taken, writer.tokens = take_tokens(writer.tokens, len(text))
+            part = _text(text, annotations, encode_logprobs(taken, writer.losses))
+            for index, annotation in enumerate(annotations):
+                fields = {**place, "annotation_index": index, "annotation": annotation}
+                writer.tell("response.output_text.annotation.added", fields)
+            writer.tell("response.output_text.done", {**place, "text": text, "logprobs": part["logprobs"]})
+        writer.tell("response.content_part.done", {**place, "part": part})
+        self._done = [*self._done, part]
+
+
+def _text(text: str, annotations: list[JsonObject], tokens: list[JsonObject]) -> JsonObject:
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": tokens}
+
+
+def _refusal(text: str) -> JsonObject:
+    return {"type": "refusal", "refusal": text}
+
+
+class Thought:
+    """A reasoning item: one part of a summary where there is text, and its token at the end."""
+
+    def __init__(self, writer: Writer, part: ir.Reasoning) -> None:
+        self._writer = writer
+        item = encode_item("", None, writer.next_place(), writer.ids, part.id)
+        self._id: str = item["id"]
+        self._at = writer.add(item)
+        self._live: Live | None = None
+
+    def open(self) -> Live:
+        """Open the part that the text goes to."""
+        place = {"item_id": self._id, "output_index": self._at, "summary_index": 0}
+        self._writer.tell("response.reasoning_summary_part.added", {**place, "part": {"type": "summary_text", "text": ""}})
+        self._live = Live("response.reasoning_summary_text", place)
+        return self._live
+
+    def close(self, token: str | None, status: str | None = None) -> None:
+        """Close the item; only what was cut off has a status."""
+        writer, text = self._writer, ""
+        if self._live:
+            text, place = self._live.text(), self._live.place
+            writer.tell("response.reasoning_summary_text.done", {**place, "text": text})
+            writer.tell("response.reasoning_summary_part.done", {**place, "part": {"type": "summary_text", "text": text}})
+        item = encode_item(text, token, self._at, writer.ids, self._id)
+        writer.done(self._at, item | ({"status": status} if status else {}))
+
+
+class Call:
+    """A call of one of the caller's tools."""
+
+    def __init__(self, writer: Writer, call: ir.ToolCall) -> None:
+        self._writer = writer
+        self._item = encode_answer_call(replace(call, arguments=""), writer.next_place(), writer.ids, writer.losses)
+        self._field = "input" if call.kind == "custom" else "arguments"
+        self._at = writer.add(self._item | ({"status": "in_progress"} if "status" in self._item else {}))
+        kind = "response.custom_tool_call_input" if call.kind == "custom" else "response.function_call_arguments"
+        self.live = Live(kind, {"item_id": self._item["id"], "output_index": self._at})
+
+    def close(self, status: str | None = None) -> None:
+        """Close the call; one that was cut off says so, where its type has a status."""
+        told = {self._field: self.live.text()}
+        name = {"name": self._item["name"]} if self._field == "arguments" else {}
+        self._writer.tell(f"{self.live.kind}.done", {**self.live.place, **name, **told})
+        ended = {"status": status} if status and "status" in self._item else {}
+        self._writer.done(self._at, self._item | told | ended)
+
+
+class Run:
+    """A call that the server ran. ``call`` is what is known of it; ``index`` the place of its part in the answer."""
+
+    def __init__(self, writer: Writer, call: ir.Hosted, index: int, item: JsonObject) -> None:
+        self.call = call
+        self.index = index
+        self._writer = writer
+        self._kind: str = item["type"]
+        self._at = writer.add(item | {"status": "in_progress"})
+        self._place = {"item_id": item["id"], "output_index": self._at}
+        writer.tell(f"response.{self._kind}.in_progress", self._place)
+        growing = _ARGUMENTS.get(self._kind)
+        self.live = Live(growing[0], self._place) if growing else None
+
+    @classmethod
+    def open(cls, writer: Writer, call: ir.Hosted, index: int) -> Run | None:
+        """Open the item of a call; None where its family has none."""
+        bare = replace(call, arguments="", output=None, error=None, status=None, extra=None)
+        item = encode_hosted(bare, None, writer.next_place(), writer.ids, writer.losses)
+        return None if item is None else cls(writer, call, index, item)
+
+    def settle(self, call: ir.Hosted) -> None:
+        """Close the arguments: the call is known in full."""
+        self.call = replace(call, arguments=self.live.text()) if self.live else call
+        if self.live:
+            self._writer.tell(f"{self.live.kind}.done", {**self._place, _ARGUMENTS[self._kind][1]: self.call.arguments})
+        if self._kind in _WORK:
+            self._writer.tell(f"response.{self._kind}.{_WORK[self._kind]}", self._place)
+
+    def close(self, result: ir.Hosted | None, status: str | None = None) -> None:
+        """Close the item, with the result where that stands apart."""
+        item = encode_hosted(self.call, result, self._at, self._writer.ids, self._writer.losses) or {}
+        item |= {"status": status} if status else {}
+        if not status:
+            word = "failed" if self._kind == "mcp_call" and item.get("status") == "failed" else "completed"
+            self._writer.tell(f"response.{self._kind}.{word}", self._place)
+        self._writer.done(self._at, item)
+
+
+def write_image(writer: Writer, item: JsonObject) -> None:
+    """Write an image, which comes whole."""
+    at = writer.add({"type": item["type"], "id": item["id"], "status": "in_progress", "result": None})
+    place = {"item_id": item["id"], "output_index": at}
+    for word in ("in_progress", "generating", "completed"):
+        writer.tell(f"response.image_generation_call.{word}", place)
+    writer.done(at, item)

@@ -1,0 +1,137 @@
+"""The parts of a stream that is read: what of each was told, and what remains to be told once it is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats.responses.content import as_text
+from formatbridge.ir import events
+from formatbridge.streaming.collect import GROWS
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Slot:
+    """A part as far as it was told. ``start``: how much visible text is before it; ``whole``: the part as its own last event has it.
+
+    ``step``: which part of a reasoning item grows; ``stepped``: the length of those before it.
+    """
+
+    number: int
+    part: ir.Part
+    src: str
+    start: int = 0
+    length: int = 0
+    pieces: list[str] = field(default_factory=list)
+    citations: list[ir.Citation] = field(default_factory=list)
+    notes: int = 0
+    tokens: int = 0
+    step: int | None = None
+    stepped: int = 0
+    whole: JsonObject | None = None
+    is_closed: bool = False
+
+
+@dataclass(slots=True)
+class Item:
+    """An item of the output. ``slots``: its parts by place; once closed, it keeps only what tells why the answer ended."""
+
+    kind: str
+    at: int
+    id: str | None
+    slots: dict[int, Slot] = field(default_factory=dict)
+    latest: Slot | None = None
+    is_closed: bool = False
+    has_refusal: bool = False
+
+    def strays(self, count: int) -> Iterator[Slot]:
+        """Yield the open parts whose place no whole item of so many parts has: some servers count on from the item before."""
+        return iter([slot for at, slot in self.slots.items() if at >= count and not slot.is_closed])
+
+    def stub(self) -> JsonObject:
+        """Return as much of the item as the reason of the end needs."""
+        return {"type": self.kind, "content": [{"type": "refusal"}] if self.has_refusal else []}
+
+
+class Teller:
+    """Tells what happens to parts: numbers them, gives a token that waits to the part behind it, and tells nothing twice."""
+
+    def __init__(self) -> None:
+        self.made: list[events.Event] = []
+        self.token: ir.Reasoning | None = None
+        self._parts = 0
+
+    def open(self, item: Item, at: int, part: ir.Part) -> Slot:
+        """Open the part at a place of an item."""
+        held = self.token
+        if isinstance(part, ir.Reasoning | ir.Refusal):
+            self.settle_token()
+        elif held is not None:
+            part = replace(part, signature=held.signature)
+            self.token = None
+        slot = item.slots[at] = item.latest = Slot(self._parts, part, part.src)
+        self._parts += 1
+        self.made.append(events.PartStart(0, slot.number, part))
+        return slot
+
+    def settle_token(self) -> None:
+        """Give a token that waits for a part an empty text of its own: no part took it."""
+        if self.token is not None:
+            number, part = self._parts, as_text(self.token)
+            self._parts, self.token = number + 1, None
+            self.made += [events.PartStart(0, number, part), events.PartEnd(0, number)]
+
+    def settle(self, slot: Slot, whole: ir.Part) -> None:
+        """Tell the rest of a part that is whole now; what cannot be told by pieces comes with its end."""
+        if slot.is_closed:
+            return
+        slot.is_closed = True
+        held = getattr(slot.part, "signature", None)
+        if held and not isinstance(whole, ir.Reasoning | ir.Refusal):
+            whole = replace(whole, signature=held)
+        expected: JsonObject = {"extra": whole.extra}
+        grows = GROWS.get(type(whole))
+        if grows and type(whole) is type(slot.part):
+            told, text = "".join(slot.pieces), getattr(whole, grows)
+            if isinstance(text, str) and text.startswith(told):
+                self.grow(slot, text[len(told) :])
+                told = text
+            expected[grows] = told
+        if isinstance(whole, ir.Text):
+            new = (whole.citations or [])[len(slot.citations) :]
+            self.made += [events.PartMeta(0, slot.number, citation=citation) for citation in new]
+            expected["citations"] = slot.citations + new or None
+        if isinstance(whole, ir.Reasoning) and whole.signature:
+            self.made.append(events.PartMeta(0, slot.number, signature=whole.signature))
+            expected["signature"] = whole.signature
+        is_told = type(whole) is type(slot.part) and replace(slot.part, **expected) == whole
+        self.made.append(events.PartEnd(0, slot.number, None if is_told else whole, whole.extra if is_told else None))
+
+    def grow(self, slot: Slot, text: Any, tokens: list[ir.TokenLogprob] | None = None) -> None:
+        """Tell a piece of a part; null is none."""
+        if not isinstance(text, str):
+            if text is not None:
+                raise TypeError("delta is no string")
+            return
+        if text or tokens:
+            slot.length += len(text)
+            slot.pieces.append(text)
+            self.made.append(events.Delta(0, slot.number, text, tokens))
+
+    def close(self, item: Item) -> None:
+        """Close what no whole item closed."""
+        self.made += [events.PartEnd(0, slot.number) for slot in item.slots.values() if not slot.is_closed]
+        item.slots, item.latest, item.is_closed = {}, None, True
+
+
+def bare(part: ir.Part) -> ir.Part:
+    """Return a part that comes whole as it opens: without what deltas and its end bring."""
+    told: JsonObject = {name: None for name in ("citations", "signature") if getattr(part, name, None)}
+    grows = GROWS.get(type(part))
+    if grows and isinstance(getattr(part, grows), str):
+        told[grows] = ""
+    return replace(part, extra=None, **told)

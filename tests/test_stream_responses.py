@@ -1,0 +1,484 @@
+"""Streams of responses: read from recordings, written from answers, and the same answer either way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from formatbridge import formats, ir
+from formatbridge.convert import check
+from formatbridge.errors import StreamDecodeError
+from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_response, encode_response
+from formatbridge.ir import events
+from formatbridge.losses import Ledger, Spelling
+from formatbridge.options import Options
+from formatbridge.streaming.collect import Collector, replay
+from formatbridge.streaming.sse import DONE, StreamReader
+from tests.corpus import Entry, entries
+from tests.laws import Sample, recorded, shipped
+
+JsonObject = dict[str, Any]
+
+RECORDED = [entry for entry in entries("responses", "stream") if entry.framing == "sse"]
+ANSWERS = [*shipped("responses", "response"), *recorded("responses", "response")]
+OTHERS = [each for each in (*shipped(kind="response"), *recorded(kind="response")) if each.format != "responses"]
+TERMINAL = ("response.completed", "response.incomplete", "response.failed")
+
+
+# The grammar of reference/responses-and-streams.md, 3.2: what may follow what, within the stream and within an item.
+
+LIFECYCLE = {"": {"response.created"}, "response.created": {"response.in_progress"}, "response.in_progress": {"item", *TERMINAL}}
+AFTER = {
+    "response.output_item.added": {
+        "response.content_part.added", "response.reasoning_summary_part.added", "*.delta", "*.done", "*.in_progress",
+        "response.output_item.done",
+    },
+    "response.content_part.added": {"*.delta", "*.done", "response.output_text.annotation.added"},
+    "response.output_text.delta": {
+        "response.output_text.delta", "response.output_text.annotation.added", "response.output_text.done",
+    },
+    "response.output_text.annotation.added": {"response.output_text.annotation.added", "response.output_text.done"},
+    "response.output_text.done": {"response.content_part.done"},
+    "response.refusal.delta": {"response.refusal.delta", "response.refusal.done"},
+    "response.refusal.done": {"response.content_part.done"},
+    "response.content_part.done": {"response.content_part.added", "response.output_item.done"},
+    "response.reasoning_summary_part.added": {"response.reasoning_summary_text.delta"},
+    "response.reasoning_summary_text.delta": {"response.reasoning_summary_text.delta", "response.reasoning_summary_text.done"},
+    "response.reasoning_summary_text.done": {"response.reasoning_summary_part.done"},
+    "response.reasoning_summary_part.done": {"response.reasoning_summary_part.added", "response.output_item.done"},
+    "response.function_call_arguments.delta": {
+        "response.function_call_arguments.delta", "response.function_call_arguments.done",
+    },
+    "response.function_call_arguments.done": {"response.output_item.done"},
+    "response.custom_tool_call_input.delta": {"response.custom_tool_call_input.delta", "response.custom_tool_call_input.done"},
+    "response.custom_tool_call_input.done": {"response.output_item.done"},
+    "response.mcp_call.in_progress": {"response.mcp_call_arguments.delta", "response.mcp_call_arguments.done"},
+    "response.mcp_call_arguments.delta": {"response.mcp_call_arguments.delta", "response.mcp_call_arguments.done"},
+    "response.mcp_call_arguments.done": {"response.mcp_call.completed", "response.mcp_call.failed", "response.output_item.done"},
+    "response.mcp_call.completed": {"response.output_item.done"},
+    "response.mcp_call.failed": {"response.output_item.done"},
+    "response.code_interpreter_call.in_progress": {
+        "response.code_interpreter_call_code.delta", "response.code_interpreter_call_code.done",
+    },
+    "response.code_interpreter_call_code.delta": {
+        "response.code_interpreter_call_code.delta", "response.code_interpreter_call_code.done",
+    },
+    "response.code_interpreter_call_code.done": {"response.code_interpreter_call.interpreting"},
+    "response.code_interpreter_call.interpreting": {"response.code_interpreter_call.completed", "response.output_item.done"},
+    "response.code_interpreter_call.completed": {"response.output_item.done"},
+    "response.web_search_call.in_progress": {"response.web_search_call.searching"},
+    "response.web_search_call.searching": {"response.web_search_call.completed", "response.output_item.done"},
+    "response.web_search_call.completed": {"response.output_item.done"},
+    "response.image_generation_call.in_progress": {"response.image_generation_call.generating"},
+    "response.image_generation_call.generating": {"response.image_generation_call.completed"},
+    "response.image_generation_call.completed": {"response.output_item.done"},
+    "response.output_item.done": set(),
+}  # fmt: skip
+WHOLE = {"text": "text", "refusal": "refusal", "arguments": "arguments", "input": "input", "code": "code"}
+"""The field of a done event that repeats its deltas."""
+
+
+def check_grammar(stream: bytes) -> list[JsonObject]:
+    """Hold a stream against the grammar and return its events."""
+    reader = StreamReader()
+    framed = reader.feed(stream) + reader.finish()
+    told: list[JsonObject] = [json.loads(each.data) for each in framed]
+    assert [each.event for each in framed] == [each["type"] for each in told]
+    assert [each["sequence_number"] for each in told] == list(range(len(told)))
+    assert [each["type"] for each in told[:2]] == ["response.created", "response.in_progress"]
+    assert [each["type"] in TERMINAL for each in told] == [False] * (len(told) - 1) + [True]
+    assert len({each["response"]["id"] for each in told if "response" in each}) == 1
+    items: dict[int, list[JsonObject]] = {}
+    for each in told[2:-1]:
+        items.setdefault(each["output_index"], []).append(each)
+    assert list(items) == list(range(len(items)))
+    for of_item in items.values():
+        _check_item(of_item)
+    assert told[-1]["response"]["output"] == [of_item[-1]["item"] for of_item in items.values()]
+    return told
+
+
+def _check_item(told: list[JsonObject]) -> None:
+    kinds = [each["type"] for each in told]
+    assert (kinds[0], kinds[-1]) == ("response.output_item.added", "response.output_item.done")
+    for before, after in pairwise(kinds):
+        allowed = AFTER[before]
+        assert after in allowed or f"*.{after.rpartition('.')[2]}" in allowed, (before, after)
+    ids = {each.get("item_id") or each["item"]["id"] for each in told}
+    assert len(ids) == 1
+    grown: list[str] = []
+    for each in told:
+        stem, _, last = each["type"].rpartition(".")
+        if last == "delta":
+            grown.append(each["delta"])
+        elif last == "done" and stem not in ("response.content_part", "response.reasoning_summary_part", "response.output_item"):
+            key = next(key for key in WHOLE if key in each)
+            assert each[key] == "".join(grown)
+            grown = []
+
+
+# Helpers.
+
+
+def _events_of(stream: bytes) -> list[JsonObject | bytes]:
+    reader = StreamReader()
+    return [DONE if each.data == DONE else json.loads(each.data) for each in reader.feed(stream) + reader.finish()]
+
+
+def _decode(told: list[Any]) -> list[events.Event]:
+    decoder = StreamDecoder()
+    made = [event for each in told for event in (decoder.done() if each == DONE else decoder.feed(each))]
+    made += decoder.finish()
+    assert decoder.is_complete == bool(made and isinstance(made[-1], events.End | events.Failed))
+    return made
+
+
+def _collect(made: list[events.Event]) -> ir.Response:
+    collector = Collector("responses")
+    for event in made:
+        collector.feed(event)
+    return collector.response()
+
+
+def _encode(made: list[events.Event]) -> bytes:
+    encoder = StreamEncoder(Options(), None)
+    return b"".join(encoder.feed(event) for event in made)
+
+
+def _whole(answer: ir.Response) -> JsonObject:
+    return encode_response(answer, Ledger({}, Spelling()), Options(), None)
+
+
+def _unfold(answer: ir.Response) -> list[events.Event]:
+    """Replay an answer as live streams come: the token of a part other than reasoning is known before the part grows."""
+    made = replay(answer)
+    starts = {(each.choice, each.index): each for each in made if isinstance(each, events.PartStart)}
+    told = [each for each in made if isinstance(each, events.PartMeta) and each.signature]
+    for each in told:
+        if isinstance(starts[each.choice, each.index].part, ir.Reasoning):
+            continue
+        made.remove(each)
+        made.insert(made.index(starts[each.choice, each.index]) + 1, each)
+    return made
+
+
+def _cut(made: list[events.Event], size: int) -> Iterator[events.Event]:
+    """Cut each delta into pieces; its tokens go with the first."""
+    for event in made:
+        if isinstance(event, events.Delta) and event.text:
+            for at in range(0, len(event.text), size):
+                yield replace(event, text=event.text[at : at + size], logprobs=event.logprobs if not at else None)
+        else:
+            yield event
+
+
+def _json(answer: ir.Response) -> JsonObject:
+    made: JsonObject = json.loads(TypeAdapter(ir.Response).dump_json(answer))
+    for choice in made["choices"]:
+        choice.pop("src")
+    return made
+
+
+def _answer(sample: Sample) -> ir.Response:
+    return formats.load(sample.format).decode_response(check(sample.body, sample.format, "response"))
+
+
+# Reading.
+
+
+@pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
+def test_every_recorded_stream_is_read_to_its_end(entry: Entry) -> None:
+    """Law 9: a start first, exactly one end or failure, last; what was collected can be written."""
+    made = _decode(_events_of(entry.bytes()))
+
+    assert isinstance(made[0], events.Start)
+    assert [isinstance(each, events.End | events.Failed) for each in made] == [False] * (len(made) - 1) + [True]
+    assert _whole(_collect(made))["object"] == "response"
+
+
+SEALED_AGAIN = "the server seals reasoning a second time for the last event; either token is good"
+NEW_IDS = "the server gives every event another id; the first holds"
+FAILED_EARLY = "an error event came before the last event, and nothing follows it"
+ROUNDED = "the server's last event has other probabilities than its deltas"
+DIFFERENT = {"logprobs-streaming": ROUNDED, "copilot-id-rotation": NEW_IDS, "openai-error-1": FAILED_EARLY}
+"""Recordings whose last event says something else than the events before it."""
+
+
+@pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
+def test_what_a_stream_tells_is_what_its_last_event_repeats(entry: Entry) -> None:
+    """Law 6: folding the events gives the answer that decoding the last event's copy gives."""
+    if any(name in entry.path for name in DIFFERENT):
+        return
+    told = _events_of(entry.bytes())
+    last = next(each for each in told if isinstance(each, dict) and each["type"] in TERMINAL)["response"]
+
+    collected, whole = _json(_collect(_decode(told))), _json(decode_response(last))
+
+    for answer in (collected, whole):
+        for part in answer["choices"][0]["parts"]:
+            part["extra"] = part.get("extra") or None
+            if part.get("signature"):
+                part["signature"]["token"] = SEALED_AGAIN
+    assert collected == whole
+
+
+@pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
+def test_a_stream_cut_before_its_last_event_has_no_end(entry: Entry) -> None:
+    """Law 9: neither an end nor a failure, wherever the cut is."""
+    told = [each for each in _events_of(entry.bytes()) if each != DONE]
+    last = next(at for at, each in enumerate(told) if isinstance(each, dict) and each["type"] in (*TERMINAL, "error"))
+
+    for end in range(0, last, max(1, last // 25)):
+        made = _decode([*told[:end], DONE])
+        assert not any(isinstance(each, events.End | events.Failed | events.Finished) for each in made)
+
+
+@pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
+def test_a_delta_becomes_an_event_at_once(entry: Entry) -> None:
+    """Law 10: the text of every delta of words, thoughts or arguments is in what the same call returns."""
+    decoder = StreamDecoder()
+    for each in _events_of(entry.bytes()):
+        if not isinstance(each, dict):
+            continue
+        made = decoder.feed(each)
+        kind = each["type"]
+        if kind.endswith(".delta") and not kind.startswith(("response.shell", "response.audio")) and each["delta"]:
+            assert "".join(event.text for event in made if isinstance(event, events.Delta)).endswith(each["delta"])
+
+
+def _bare_events() -> list[JsonObject]:
+    return [
+        {"type": "response.created", "response": {"id": "resp_1", "model": "m"}},
+        {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "Hel"},
+        {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "lo"},
+        {"type": "response.completed", "response": {"id": "resp_1", "model": "m", "output": []}},
+    ]
+
+
+def test_a_stream_without_envelopes_and_with_an_empty_last_output_keeps_its_text() -> None:
+    """Servers leave out what opens an item, and repeat nothing at the end."""
+    parts = _collect(_decode(_bare_events())).choices[0].parts
+
+    assert [part.text for part in parts if isinstance(part, ir.Text)] == ["Hello"]
+
+
+def test_calls_that_an_empty_last_output_hides_still_end_the_answer_for_calls() -> None:
+    """The reason of the end comes from what was streamed where the last event is empty."""
+    item = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": '{"a":1}'}
+    told = [
+        {"type": "response.created", "response": {"id": "resp_1", "model": "m"}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item | {"arguments": ""}},
+        {"type": "response.function_call_arguments.done", "output_index": 0, "item_id": "fc_1", "arguments": '{"a":1}'},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {"id": "resp_1", "model": "m", "output": []}},
+    ]
+
+    choice = _collect(_decode(told)).choices[0]
+
+    assert choice.parts == [ir.ToolCall("c", "f", '{"a":1}', "/output/0", item_id="fc_1")]
+    assert choice.finish is not None
+    assert choice.finish.reason == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"type": "error", "code": "rate_limit_exceeded", "message": "slow down", "param": None, "sequence_number": 3},
+        {"type": "error", "error": {"code": "rate_limit_exceeded", "message": "slow down"}},
+        {"error": {"code": "rate_limit_exceeded", "message": "slow down"}},
+        {"type": "response.failed", "response": {"error": {"code": "rate_limit_exceeded", "message": "slow down"}}},
+    ],
+    ids=["flat", "nested", "a body without a type", "failed"],
+)
+def test_an_error_of_any_shape_is_a_failure_and_the_last_thing(raw: JsonObject) -> None:
+    """Law 9: an error never becomes a normal end."""
+    made = _decode([*_bare_events()[:2], raw, *_bare_events()[2:]])
+
+    assert isinstance(made[-1], events.Failed)
+    assert (made[-1].error.kind, made[-1].error.message) == ("rate_limit", "slow down")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"type": "response.output_text.delta", "delta": 7},
+        {"type": "response.output_item.done", "item": {"type": "function_call"}},
+        {"type": "response.output_item.added", "item": []},
+        {"type": "response.completed", "response": {"output": [7]}},
+    ],
+)
+def test_an_event_that_is_not_of_the_format_is_refused(raw: JsonObject) -> None:
+    """Law 13: our own error, whatever comes."""
+    with pytest.raises(StreamDecodeError):
+        StreamDecoder().feed(raw)
+
+
+@pytest.mark.parametrize("raw", [{"type": "response.output_text.delta", "delta": None}, {"type": "new"}, {}, {"type": None}])
+def test_an_event_that_says_nothing_known_is_passed_over(raw: JsonObject) -> None:
+    """Nulls, padding and events of tomorrow."""
+    assert not any(isinstance(each, events.Delta | events.Failed) for each in StreamDecoder().feed(raw))
+
+
+# Writing.
+
+
+@pytest.mark.parametrize("sample", ANSWERS, ids=str)
+def test_an_answer_streamed_and_collected_is_the_answer(sample: Sample) -> None:
+    """Laws 6 and 8: the last event repeats what the whole answer would be, and so does what was collected on the way."""
+    answer = _answer(sample)
+    stream = _encode(_unfold(answer))
+    wanted = _whole(answer)
+
+    assert check_grammar(stream)[-1]["response"] == wanted
+    assert _whole(_collect(_decode(_events_of(stream)))) == wanted
+
+
+@pytest.mark.parametrize("sample", OTHERS, ids=str)
+def test_an_answer_of_another_format_is_streamed_as_it_is_written_whole(sample: Sample) -> None:
+    """Laws 6 and 8 from every source."""
+    answer = _answer(sample)
+    if answer.error:
+        return
+
+    assert check_grammar(_encode(_unfold(answer)))[-1]["response"] == _whole(answer)
+
+
+@pytest.mark.parametrize("size", [1, 3, 50])
+def test_other_cuts_of_the_deltas_are_the_same_answer(size: int) -> None:
+    """Law 7."""
+    for sample in (*ANSWERS, *OTHERS)[::7]:
+        made = _unfold(_answer(sample))
+        if len(str(made)) > 100_000:
+            continue
+
+        cut, whole = (check_grammar(_encode(each))[-1]["response"] for each in (list(_cut(made, size)), made))
+
+        assert cut == whole, sample
+
+
+@pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
+def test_a_recorded_stream_written_again_is_the_collected_answer(entry: Entry) -> None:
+    """Laws 6 and 8 on live events, whose parts open before they are known."""
+    made = _decode(_events_of(entry.bytes()))
+
+    last = check_grammar(_encode(made))[-1]["response"]
+
+    wanted = _whole(_collect(made))
+    if "copilot" in entry.path:
+        last, wanted = (json.loads(json.dumps(each).replace("capture-id-", "")) for each in (last, wanted))
+        assert [len(item) for item in last["output"]] == [len(item) for item in wanted["output"]], NEW_IDS
+        return
+    assert last == wanted
+
+
+def test_a_delta_leaves_at_once() -> None:
+    """Law 10: words, thoughts, refusals, arguments and code."""
+    parts: list[ir.Part] = [
+        ir.Text(""), ir.Reasoning(""), ir.Refusal(text=""), ir.ToolCall("c", "f", ""), ir.ToolCall("d", "g", "", kind="custom"),
+        ir.Hosted(family="code", role="both", id="e", arguments=""), ir.Hosted(family="mcp", role="both", id="h", arguments=""),
+    ]  # fmt: skip
+    encoder = StreamEncoder(Options(), None)
+    encoder.feed(events.Start("resp_1", "m"))
+    for index, part in enumerate(parts):
+        encoder.feed(events.PartStart(0, index, part))
+        for piece in ('"a\n', "\u2028\U0001f600"):
+            out = _events_of(encoder.feed(events.Delta(0, index, piece)))
+            assert isinstance(out[-1], dict)
+            assert out[-1]["delta"] == piece
+        encoder.feed(events.PartEnd(0, index))
+
+
+def test_calls_may_grow_side_by_side() -> None:
+    """Items interleave; each repeats its own deltas."""
+    made: list[events.Event] = [events.Start("resp_1", "m")]
+    made += [events.PartStart(0, index, ir.ToolCall(f"c{index}", "f", "")) for index in range(3)]
+    made += [events.Delta(0, index, piece) for piece in ('{"a":', "1}") for index in (0, 2)]
+    made += [*(events.PartEnd(0, index) for index in range(3)), events.Finished(0, ir.Finish("tool_calls")), events.End()]
+
+    last = check_grammar(_encode(made))[-1]["response"]
+
+    assert [item["arguments"] for item in last["output"]] == ['{"a":1}', "", '{"a":1}']
+
+
+@pytest.mark.parametrize("sample", ANSWERS[::5], ids=str)
+def test_a_failure_closes_what_is_open_and_keeps_what_came(sample: Sample) -> None:
+    """A truncated source ends in ``response.failed``; what was cut off is incomplete."""
+    made = list(_cut(_unfold(_answer(sample)), 20))
+    error = ir.Error(kind="server", message="cut off")
+    for end in range(0, len(made) - 1, max(1, len(made) // 20)):
+        encoder = StreamEncoder(Options(), None)
+        out = b"".join(encoder.feed(event) for event in made[:end]) + encoder.fail(error)
+
+        told = check_grammar(out)
+        assert told[-1]["type"] == "response.failed"
+        assert told[-1]["response"]["error"]["message"] == "cut off"
+        assert encoder.feed(events.End()) == b""
+        if isinstance(made[end - 1], events.Delta) and told[-1]["response"]["output"]:
+            assert told[-1]["response"]["output"][-1].get("status", "incomplete") != "completed"
+
+
+def test_a_token_goes_before_the_part_that_has_no_slot_for_it() -> None:
+    """A signature of another format travels in an item of its own, and comes home to its part."""
+    signature = ir.Signature(home="generate_content", kind="thought", token="dG9rZW4=")
+    call = ir.ToolCall("c", "f", "{}", signature=signature)
+    answer = ir.Response("generate_content", "resp_1", "m", [ir.Choice([ir.Text("a"), call, ir.Text("", signature=signature)])])
+
+    stream = _encode(_unfold(answer))
+    home = _collect(_decode(_events_of(stream))).choices[0].parts
+
+    assert check_grammar(stream)[-1]["response"]["output"] == _whole(answer)["output"]
+    assert [getattr(part, "signature", None) and part.signature.token for part in home] == [None, "dG9rZW4=", "dG9rZW4="]  # type: ignore[union-attr]
+
+
+# The official client.
+
+
+def _judged(stream: bytes) -> JsonObject:
+    """Return the answer that the official client puts together from a stream."""
+    openai = pytest.importorskip("openai", reason="the official SDK 'openai' is not installed")
+    httpx2 = pytest.importorskip("httpx2", reason="the official SDK's client is not installed")
+    answer = httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=stream)
+    with (
+        httpx2.Client(transport=httpx2.MockTransport(lambda _: answer)) as http_client,
+        openai.OpenAI(api_key="k", http_client=http_client, max_retries=0) as client,
+        client.responses.stream(model="m", input="a") as reading,
+    ):
+        told = list(reading)
+    assert told[-1].type in TERMINAL
+    made: JsonObject = told[-1].response.model_dump(mode="json", exclude_unset=True, by_alias=True, warnings=False)
+    return made
+
+
+@pytest.mark.parametrize("sample", [*ANSWERS, *OTHERS][::4], ids=str)
+def test_the_official_client_reads_what_is_written(sample: Sample) -> None:
+    """Law 5: to the end, and to the same answer."""
+    stream = _encode(_unfold(_answer(sample)))
+
+    made, wanted = _judged(stream), check_grammar(stream)[-1]["response"]
+
+    assert (made["id"], made["status"]) == (wanted["id"], wanted["status"])
+    for one, other in zip(made["output"], wanted["output"], strict=True):
+        assert {key: one.get(key) for key in ("id", "type", "status", "arguments", "input", "encrypted_content")} == {
+            key: other.get(key) for key in ("id", "type", "status", "arguments", "input", "encrypted_content")
+        }
+        assert [part.get("text") for part in one.get("content") or ()] == [part.get("text") for part in other.get("content") or ()]
+
+
+def test_the_official_client_reads_a_stream_that_failed() -> None:
+    """Law 5: a truncated source, too."""
+    encoder = StreamEncoder(Options(), None)
+    out = encoder.feed(events.Start("resp_1", "m"))
+    parts: list[ir.Part] = [ir.Text("a"), ir.Reasoning("b"), ir.ToolCall("c", "f", "")]
+    for index, part in enumerate(parts):
+        out += encoder.feed(events.PartStart(0, index, part)) + encoder.feed(events.Delta(0, index, "x"))
+
+    made = _judged(out + encoder.fail(ir.Error(kind="overloaded", message="cut off")))
+
+    assert made["error"] == {"code": "server_error", "message": "cut off"}
+    assert [item["status"] for item in made["output"]] == ["incomplete"] * 3
