@@ -148,3 +148,50 @@ def test_the_matrix_can_be_read_by_source(capfdbinary: pytest.CaptureFixture[byt
     assert "budget" in whole
     assert "seed" in whole
     assert "seed" not in own
+
+
+def _stream() -> bytes:
+    answer: dict[str, Any] = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"}
+    answer |= {"content": [{"type": "text", "text": "Eternal."}], "usage": {"input_tokens": 12, "output_tokens": 3}}
+    return b"".join(fb.replay_response(answer, source="messages"))
+
+
+def test_a_stream_is_converted_from_standard_input_to_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """A recorded stream is looked at in another format with a pipe."""
+    _give(monkeypatch, _stream())
+
+    status = main(["stream", "--from", "messages", "--to", "chat_completions", "--report", "none"])
+
+    out, _ = capfdbinary.readouterr()
+    assert status == 0
+    assert out == b"".join(fb.convert_stream([_stream()], source="messages", target="chat_completions"))
+
+
+def test_a_stream_is_collected_to_one_answer_and_replayed(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """``--collect`` writes the whole answer, ``--replay`` reads one."""
+    _give(monkeypatch, _stream())
+    assert main(["stream", "--from", "messages", "--to", "chat_completions", "--collect"]) == 0
+    answer = json.loads(capfdbinary.readouterr().out)
+    _give(monkeypatch, answer)
+    assert main(["stream", "--from", "chat_completions", "--to", "chat_completions", "--replay"]) == 0
+
+    assert answer["choices"][0]["message"]["content"] == "Eternal."
+    assert b"Eternal." in capfdbinary.readouterr().out
+
+
+def test_a_cut_stream_is_a_failure_of_the_command(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """A script must not take half an answer for one: the target's reader gets an error event, the script exit status 2."""
+    _give(monkeypatch, _stream()[:-60])
+
+    status = main(["stream", "--from", "messages", "--to", "chat_completions"])
+
+    out, told = capfdbinary.readouterr()
+    assert status == 2
+    assert b"error" in out
+    assert b"ended before" in told

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from formatbridge.ir import Format
     from formatbridge.losses import Addition, Loss
     from formatbridge.options import Options
+    from formatbridge.streams import StreamConverter, collect_stream, convert_stream, iter_events, replay_response
 
 __version__ = "0.1.0"
 
@@ -53,16 +54,21 @@ __all__ = [
     "Loss",
     "LossyConversionError",
     "Options",
+    "StreamConverter",
     "StreamDecodeError",
     "StreamError",
     "StreamFailedError",
     "TruncatedStreamError",
     "UnknownFormatError",
+    "collect_stream",
     "convert_error",
     "convert_models",
     "convert_request",
     "convert_response",
+    "convert_stream",
     "detect_format",
+    "iter_events",
+    "replay_response",
 ]
 
 _HOMES = {
@@ -80,16 +86,21 @@ _HOMES = {
     "Loss": "losses",
     "LossyConversionError": "errors",
     "Options": "options",
+    "StreamConverter": "streams",
     "StreamDecodeError": "errors",
     "StreamError": "errors",
     "StreamFailedError": "errors",
     "TruncatedStreamError": "errors",
     "UnknownFormatError": "errors",
+    "collect_stream": "streams",
     "convert_error": "convert",
     "convert_models": "convert",
     "convert_request": "convert",
     "convert_response": "convert",
+    "convert_stream": "streams",
     "detect_format": "detect",
+    "iter_events": "streams",
+    "replay_response": "streams",
 }
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from pydantic import TypeAdapter
 
@@ -22,6 +22,7 @@ from formatbridge.formats import _codec
 from formatbridge.formats._protocol import Kind
 from formatbridge.losses import Addition, Loss, is_absent, resolve
 
+_READ = 65_536
 _UNSURE = 0.2
 """Confidence of a detection below which nothing is converted unasked."""
 
@@ -67,6 +68,15 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument("--created", type=int, help="the time of an answer that has none, in seconds since the epoch")
     convert.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
     convert.set_defaults(command=_convert)
+
+    stream = commands.add_parser("stream", help="convert a stream from standard input to standard output as it comes")
+    stream.add_argument("--from", dest="source", choices=fb.FORMATS, required=True)
+    stream.add_argument("--to", dest="target", choices=fb.FORMATS, required=True)
+    way = stream.add_mutually_exclusive_group()
+    way.add_argument("--collect", action="store_true", help="write the whole answer as one body instead")
+    way.add_argument("--replay", action="store_true", help="read a whole answer and write it as a stream")
+    stream.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
+    stream.set_defaults(command=_stream)
 
     detect = commands.add_parser("detect", help="tell which format a body is of, and why")
     detect.add_argument("file", nargs="?", help="a JSON file; standard input without it")
@@ -119,6 +129,35 @@ def _converted(body: bytes, source: str, kind: str, given: argparse.Namespace) -
     if kind == "models":
         return fb.convert_models(body, source=source, target=given.target, options=options)
     return fb.convert_error(body, source=source, target=given.target, status=given.status, options=options)
+
+
+def _stream(given: argparse.Namespace) -> int:
+    """Copy a stream through a converter, unbuffered; an end that comes too early is an error event and exit status 2."""
+    out = sys.stdout.buffer
+    if given.replay:
+        for made in fb.replay_response(sys.stdin.buffer.read(), source=given.source, target=given.target):
+            out.write(made)
+        return 0
+    converter = fb.StreamConverter(source=given.source, target=given.target)
+    read: Callable[[int], bytes] = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read)
+    try:
+        for chunk in iter(lambda: read(_READ), b""):
+            _write(out, converter.feed(chunk), given.collect)
+        _write(out, converter.finish(), given.collect)
+    except fb.TruncatedStreamError as error:
+        _write(out, error.tail, given.collect)
+        raise
+    whole = converter.response()
+    if given.collect:
+        out.write(whole.json() + b"\n")
+    _report(whole.losses, whole.additions, given.report)
+    return 0
+
+
+def _write(out: BinaryIO, made: bytes, is_collecting: bool) -> None:
+    if made and not is_collecting:
+        out.write(made)
+        out.flush()
 
 
 def _detect(given: argparse.Namespace) -> int:

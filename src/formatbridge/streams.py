@@ -7,10 +7,14 @@ up to, when somebody asks.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from functools import cache
+from importlib import import_module
 from typing import Any, cast
 
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
 from formatbridge import formats, ir
-from formatbridge.convert import Converted, ConvertedRequest, check, encode_answer, finished, options_of, read_body, source_of
+from formatbridge.convert import Converted, ConvertedRequest, check, encode_answer, options_of, read_body, source_of
 from formatbridge.errors import ConfigurationError, StreamDecodeError, TruncatedStreamError
 from formatbridge.formats import _codec
 from formatbridge.ir import events
@@ -207,12 +211,45 @@ async def _collect_async(chunks: AsyncIterable[bytes], converter: StreamConverte
 def replay_response(
     body: Any, *, source: str | None = None, target: str | None = None, options: Options | None = None
 ) -> Iterator[bytes]:
-    """Turn a whole answer into a stream of the target format, one event per part of it."""
-    near = formats.load(source if source is not None else source_of(body, source))
+    """Turn a whole answer into a stream of the target format, one event per part of it.
+
+    What the target cannot hold is what ``convert_response`` reports of the same body; ``Options(raise_on=...)`` raises here.
+    """
+    near = formats.load(source_of(body, source))
     far = formats.load(target) if target is not None else near
     chosen = options_of(options)
     raw = read_body(body, near.NAME, "response")
     answer = near.decode_response(check(raw, near.NAME, "response"))
-    finished(Ledger(raw, near.SPELLING), chosen, body)
+    encode_answer(answer, far, Ledger(raw, near.SPELLING), chosen, None, body)
     encoder = cast(Any, far).StreamEncoder(chosen, None)
     return (made for event in replay(answer) if (made := encoder.feed(event)))
+
+
+def iter_events(chunks: Iterable[bytes], *, format: str) -> Iterator[BaseModel]:
+    """Yield the typed events of a stream in its own format; ``[DONE]`` and empty events are left out."""
+    adapter = _events_of(formats.load(format).NAME)
+    reader = StreamReader()
+    for chunk in chunks:
+        yield from _typed(reader.feed(chunk), adapter)
+    yield from _typed(reader.finish(), adapter)
+
+
+@cache
+def _events_of(format: ir.Format) -> TypeAdapter[BaseModel]:
+    wire = import_module(f"formatbridge.formats.{format}.wire")
+    return TypeAdapter(wire.StreamEvent)
+
+
+def _typed(read: list[ServerSentEvent], adapter: TypeAdapter[BaseModel]) -> Iterator[BaseModel]:
+    for event in read:
+        if event.data == DONE or not event.data.strip():
+            continue
+        try:
+            yield adapter.validate_python(_codec.loads(event.data))
+        except (_codec.NotJsonError, ValidationError) as error:
+            message = (
+                error.message
+                if isinstance(error, _codec.NotJsonError)
+                else f"is no event of the format: {error.errors()[0]['msg']}"
+            )
+            raise StreamDecodeError(message, offset=event.offset, snippet=event.data[:_SNIPPET]) from None

@@ -162,7 +162,9 @@ def unfolded(choice: int, number: int, part: ir.Part) -> list[events.Event]:
     grows = GROWS.get(type(part))
     value = getattr(part, grows) if grows else None
     text = dumps(value).decode() if isinstance(value, dict) else value
-    signature, transcript = getattr(part, "signature", None), getattr(part, "transcript", None)
+    # A token signs what was thought before it; any other part has its token from the start, as others must write it first.
+    signature = part.signature if isinstance(part, ir.Reasoning) else None
+    transcript = getattr(part, "transcript", None)
     bare: dict[str, Any] = {name: None for name, told in (("signature", signature), ("transcript", transcript)) if told}
     made: list[events.Event] = []
     if grows and text:
