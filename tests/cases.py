@@ -106,6 +106,8 @@ def _collected(stream: bytes, format: str) -> Any:
     for event in [*reader.feed(stream), *reader.finish()]:
         raw = {} if event.data == DONE else json.loads(event.data)
         error = raw.get("error") or error
+        if raw.get("response", {}).get("status") not in (None, "in_progress", "queued"):
+            return raw["response"]  # the last event of this format has the answer whole
         for each in decoder.done() if event.data == DONE else decoder.feed(raw):
             collector.feed(each)
     for each in decoder.finish():

@@ -6,17 +6,25 @@ import pytest
 
 from tests.cases import FOLDER, Case, cases, complaints
 
-ARGUED_AGAINST = frozenset({"img-05", "mix-05", "rsn-04", "tool-08"})
+ARGUED_AGAINST = frozenset({"img-05", "mix-05", "rsn-04", "tool-08", "stream-gemini-error-chunk"})
 """Ids of cases that we decide otherwise; each stands in docs/decisions.md with its reason."""
 
-ALL = [case for case in (*cases("requests"), *cases("responses")) if case.kind != "stream"]
+OPEN = {
+    "stream-messages-server-tool-to-chat": "the report of a stream names a counter by its canonical name",
+    "stream-gemini-blocked-prompt-to-responses": "the report of a stream does not point at the block reason",
+}
+"""Ids of cases that do not hold yet, and why; one that begins to hold fails here, so that it leaves this table."""
+
+ALL = [*cases("requests"), *cases("responses")]
 
 
 @pytest.mark.skipif(not ALL, reason=f"no worked cases in {str(FOLDER)!r}")
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
-def test_a_worked_case_holds(case: Case) -> None:
+def test_a_worked_case_holds(case: Case, request: pytest.FixtureRequest) -> None:
     """Each says in data what the rules of translation say in words."""
     if case.id in ARGUED_AGAINST:
         pytest.skip("decided otherwise: docs/decisions.md")
+    if case.id in OPEN:
+        request.applymarker(pytest.mark.xfail(reason=OPEN[case.id], strict=True))
 
     assert complaints(case) == []

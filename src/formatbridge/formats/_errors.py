@@ -117,8 +117,9 @@ def decode_error_object(body: JsonObject, *, status: int | None) -> ir.Error:
         return ir.Error(kind=classify(status), message=message, status=status, src="", extra=rest(body, {key}))
     outer = rest(body, {"error"})
     code, word = detail.get("code"), detail.get("type")
+    standing_in = code if status is None and isinstance(code, int) else status  # streams have no status; relays put it in the code
     return ir.Error(
-        kind=classify(status, code=code, word=word),
+        kind=classify(standing_in, code=code, word=word),
         message=detail.get("message") or "",
         family="detail",
         status=status,
