@@ -10,7 +10,6 @@ ARGUED_AGAINST = frozenset({"img-05", "mix-05", "rsn-04", "tool-08", "stream-gem
 """Ids of cases that we decide otherwise; each stands in docs/decisions.md with its reason."""
 
 OPEN = {
-    "stream-messages-server-tool-to-chat": "the report of a stream names a counter by its canonical name",
     "stream-gemini-blocked-prompt-to-responses": "the report of a stream does not point at the block reason",
 }
 """Ids of cases that do not hold yet, and why; one that begins to hold fails here, so that it leaves this table."""

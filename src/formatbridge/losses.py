@@ -240,6 +240,8 @@ class Ledger:
                     return path, value
             if inner:
                 field, before = self._find(node, name[: inner.start()])
+                if self._body is UNSEEN:  # whether the source names what is below as we do is not known
+                    return field, None
                 path, value = self._resolve(f"{field}/{name[inner.end() :]}")
                 return (field, before) if value is _ABSENT else (path, value)
         path, value = self._resolve(node.src)
