@@ -26,7 +26,8 @@ _MOST_BITS = 14_000
 _BOM = codecs.BOM_UTF8.decode()
 _LONG = 64 * 1024 * 1024
 
-_RARE_BYTE = b"\xf0"  # in both infinities as doubles, and hardly anywhere else
+_INFINITE_BYTE = b"\xf0"  # in both infinities as doubles; the search for one byte is the cheapest there is
+_INFINITE_ENDS = (b"\xf0\x7f", b"\xf0\xff")  # how they end; no UTF-8 text, an emoji say, goes on so after this byte
 
 
 class NotJsonError(ValueError):
@@ -46,9 +47,19 @@ def loads(text: bytes | bytearray | str) -> JsonValue:
         return checked(_loads_slowly(text))
     # ``1e400`` becomes an infinity without a word. In a dump, whose floats are raw bytes, one search finds it, at a twentieth of the cost
     # of looking at each value; of something very long a dump would be one copy too many, and there a look at each value costs little.
-    if len(text) <= _LONG and _RARE_BYTE not in marshal.dumps(value):
-        return value
-    return checked(value)
+    return value if len(text) <= _LONG and not _may_hold_infinity(marshal.dumps(value)) else checked(value)
+
+
+def _may_hold_infinity(dump: bytes) -> bool:
+    count = dump.count(_INFINITE_BYTE)
+    if count > len(dump) >> 8:  # much of such text: stepping from one to the next costs more than the two searches
+        return any(end in dump for end in _INFINITE_ENDS)
+    at = -1
+    for _ in range(count):
+        at = dump.index(_INFINITE_BYTE, at + 1)
+        if dump[at : at + 2] in _INFINITE_ENDS:
+            return True
+    return False
 
 
 def dumps(value: JsonValue) -> bytes:
