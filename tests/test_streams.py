@@ -182,3 +182,27 @@ def test_every_recorded_stream_is_converted_or_refused_by_name(source: str, targ
         reader = fb.StreamConverter(source=target, target=target)
         reader.feed(made)
         reader.finish()
+
+
+def test_a_stream_collected_in_its_own_format_keeps_fields_that_nobody_knows() -> None:
+    """A service that stores streamed answers keeps the server's fingerprint and whatever fields come tomorrow."""
+    chunk = {
+        "id": "c",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "system_fingerprint": "fp",
+        "x/new": {"a": [1]},
+    }
+    first = chunk | {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "A", "zz": 1}, "finish_reason": None}]}
+    last = chunk | {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "native": "STOP"}]}
+    usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3, "cost": 4}
+    events = [first, last, chunk | {"choices": [], "usage": usage}]
+    stream = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events) + b"data: [DONE]\n\n"
+
+    made = fb.collect_stream([stream], source="chat_completions")
+
+    assert made.losses == ()
+    assert made.body["id"] == "c"
+    assert (made.body["system_fingerprint"], made.body["x/new"], made.body["usage"]["cost"]) == ("fp", {"a": [1]}, 4)
+    assert (made.body["choices"][0]["message"]["zz"], made.body["choices"][0]["native"]) == (1, "STOP")

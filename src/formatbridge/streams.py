@@ -7,6 +7,7 @@ up to, when somebody asks.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any, cast
@@ -18,10 +19,12 @@ from formatbridge.convert import Converted, ConvertedRequest, check, encode_answ
 from formatbridge.errors import ConfigurationError, StreamDecodeError, TruncatedStreamError
 from formatbridge.formats import _codec
 from formatbridge.ir import events
-from formatbridge.losses import UNSEEN, Addition, Ledger, Loss
+from formatbridge.losses import UNSEEN, Addition, Ledger, Loss, unescape
 from formatbridge.options import Options
 from formatbridge.streaming.collect import Collector, replay
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, encode_crlf_event, encode_event
+
+JsonObject = dict[str, Any]
 
 _SNIPPET = 200
 _TRUNCATED = ir.Error(
@@ -152,7 +155,40 @@ def _whole(
     """Convert a collected answer as if it had come whole; the report points into the body that it would have been."""
     losses = Ledger(UNSEEN, formats.load(source).SPELLING)
     context = request.context if request else None
-    return encode_answer(answer, formats.load(target), losses, options, context)
+    if source != target:
+        return encode_answer(answer, formats.load(target), losses, options, context)
+    bare, own = _without_own_fields(answer)
+    made = encode_answer(bare, formats.load(target), losses, options, context)
+    for pointer, value in own.items():
+        _put(made.body, pointer, value)
+    return made
+
+
+def _without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:
+    """Take from an answer its id and the fields that only its own format knows, by their pointers; what stands in a list stays."""
+    own: JsonObject = {}
+    if answer.id:
+        own["/responseId" if answer.format == "generate_content" else "/id"] = answer.id
+
+    def bare(node: Any) -> Any:
+        kept: JsonObject = {}
+        for name, value in (node.extra or {}).items():
+            if any(step.isdigit() or not step for step in name.split("/")):
+                kept[name] = value
+            else:
+                own[f"{node.src}/{name}"] = value
+        return replace(node, extra=kept or None)
+
+    made = replace(bare(answer), choices=[bare(choice) for choice in answer.choices], usage=answer.usage and bare(answer.usage))
+    return made, own
+
+
+def _put(body: Any, pointer: str, value: Any) -> None:
+    """Set a value in a body; objects on the way that are not there are made."""
+    *way, last = [unescape(step) for step in pointer.split("/")[1:]]
+    for step in way:
+        body = body[int(step)] if isinstance(body, list) else body.setdefault(step, {})
+    body[last] = value
 
 
 def convert_stream(

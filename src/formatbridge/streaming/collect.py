@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +18,10 @@ GROWS = {
     ir.Hosted: "arguments",
 }
 """Kind of part to the field that its deltas add to."""
+
+
+_CHOICES: Mapping[ir.Format, str] = {"chat_completions": "choices", "generate_content": "candidates"}
+"""Where formats with several choices have them; the others are one choice."""
 
 
 @dataclass(slots=True)
@@ -105,11 +110,16 @@ class Collector:
             id=start.id,
             model=start.model,
             created=start.created,
-            choices=[_whole(index, choice) for index, choice in sorted(self._choices.items())],
+            choices=[_whole(index, choice, self._place(at)) for at, (index, choice) in enumerate(sorted(self._choices.items()))],
             usage=self._usage,
             error=self._error,
             extra={**(start.extra or {}), **self._extra} or None,
         )
+
+    def _place(self, at: int) -> str:
+        """Return the pointer of a choice in the body that the stream adds up to."""
+        choices = _CHOICES.get(self._format)
+        return f"/{choices}/{at}" if choices else ""
 
     def _choice(self, index: int) -> _Choice:
         return self._choices.setdefault(index, _Choice())
@@ -132,13 +142,13 @@ class Collector:
             part.part = replace(part.part, extra={**(part.part.extra or {}), **event.extra})
 
 
-def _whole(index: int, choice: _Choice) -> ir.Choice:
+def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
     return ir.Choice(
         parts=[part.whole() for _, part in sorted(choice.parts.items())],
         finish=choice.finish,
         index=index,
         logprobs=choice.logprobs or None,
-        src=f"/choices/{index}",
+        src=src,
         extra=choice.extra,
     )
 
