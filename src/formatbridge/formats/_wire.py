@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 JsonObject = dict[str, Any]
@@ -81,13 +81,12 @@ def _discriminator(key: str, choices: Mapping[str, object], absent: str | None) 
     return tag
 
 
-def checker(model: type[BaseModel]) -> SchemaValidator:
-    """Compile a model to a validator that returns plain dicts in the vendor's spelling and builds no model objects.
+def checker(shape: Any) -> SchemaValidator:
+    """Compile a model, or a union of some, to a validator that returns plain dicts in the vendor's spelling and builds no model objects.
 
     It refuses what the model refuses and costs half as much. Unknown keys are kept; absent fields stay absent.
     """
-    model.model_rebuild()
-    return SchemaValidator(_as_dicts(model.__pydantic_core_schema__))
+    return SchemaValidator(_as_dicts(TypeAdapter(shape).core_schema))
 
 
 def _as_dicts(schema: Any) -> Any:

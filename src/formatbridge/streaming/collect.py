@@ -33,6 +33,7 @@ class _Part:
     citations: list[ir.Citation] = field(default_factory=list)
     signature: ir.Signature | None = None
     transcript: list[str] = field(default_factory=list)
+    is_open: bool = True
 
     def whole(self) -> ir.Part:
         """Return the part with all that it was told."""
@@ -116,6 +117,15 @@ class Collector:
             extra={**(start.extra or {}), **self._extra} or None,
         )
 
+    def unfinished(self) -> list[events.Event]:
+        """Return what would close the answer, as one that ran out of tokens: the open parts, then the choices without an end."""
+        made: list[events.Event] = []
+        for index, choice in self._choices.items() if self._choices else ((0, _Choice()),):
+            made += [events.PartEnd(index, number) for number, part in choice.parts.items() if part.is_open]
+            if choice.finish is None:
+                made.append(events.Finished(index, ir.Finish("length"), choice.extra))
+        return made
+
     def _place(self, at: int) -> str:
         """Return the pointer of a choice in the body that the stream adds up to."""
         choices = _CHOICES.get(self._format)
@@ -135,6 +145,7 @@ class Collector:
 
     @staticmethod
     def _close(part: _Part, event: events.PartEnd) -> None:
+        part.is_open = False
         if event.part is not None:
             part.part = event.part
             part.pieces, part.citations, part.transcript, part.signature = [], [], [], None

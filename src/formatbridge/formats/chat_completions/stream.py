@@ -51,6 +51,8 @@ class _Choice:
 class StreamDecoder:
     """Reads the chunks of one stream. ``is_complete``: the stream said that it is over."""
 
+    END = "finish_reason or [DONE]"
+
     def __init__(self) -> None:
         self.is_complete = False
         self._choices: dict[int, _Choice] = {}

@@ -57,6 +57,8 @@ class _Choice:
 class StreamDecoder:
     """Reads the events of one stream. ``is_complete``: every candidate has said why it ended, or the prompt was blocked."""
 
+    END = "finishReason"
+
     def __init__(self) -> None:
         self.is_complete = False
         self._choices: dict[int, _Choice] = {}

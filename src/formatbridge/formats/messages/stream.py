@@ -27,6 +27,8 @@ _EVENT = frozenset({"type", "delta", "usage", "index"})
 class StreamDecoder:
     """Reads the events of one stream. ``is_complete``: the stream said that it is over, for better or worse."""
 
+    END = "message_stop"
+
     def __init__(self) -> None:
         self.is_complete = False
         self._has_begun = False

@@ -40,6 +40,8 @@ _FAULTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 class StreamDecoder:
     """Reads the events of one stream. ``is_complete``: its last event was there, or an error."""
 
+    END = "response.completed, response.incomplete or response.failed"
+
     def __init__(self) -> None:
         self.is_complete = False
         self._has_started = False
