@@ -226,7 +226,7 @@ def _check_event(event: ServerSentEvent, format: ir.Format) -> JsonObject:
         checked: JsonObject = _event_checker(format).validate_python(raw)
     except ValidationError as error:
         if raw.get("error"):
-            return check_error(raw, format)[0]
+            return check_error({"error": raw["error"]}, format)[0]
         raise _refusal(event, format, problems_of(error, raw)) from None
     return checked
 
@@ -307,7 +307,12 @@ def convert_stream(
 
 @overload
 def convert_stream(
-    chunks: AsyncIterable[bytes], *, source: str, target: str, request: ConvertedRequest | None = None, options: Options | None = None
+    chunks: AsyncIterable[bytes],
+    *,
+    source: str,
+    target: str,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
 ) -> AsyncIterator[bytes]: ...
 
 

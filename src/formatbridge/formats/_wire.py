@@ -67,15 +67,17 @@ def _literals(member: type[BaseModel], key: str) -> list[str]:
     return [value for arm in arms if typing.get_origin(arm) is Literal for value in typing.get_args(arm)]
 
 
-def _discriminator(key: str, choices: Mapping[str, object], absent: str | None) -> Callable[[Any], str]:
-    """Name the member that reads a value; one that is no known string goes to ``Unknown``, where there is one."""
+def _discriminator(key: str, choices: Mapping[str, object], absent: str | None) -> Callable[[Any], str | None]:
+    """Name the member that reads a value; an unknown name goes to ``Unknown``, where there is one, and what is no name nowhere."""
     is_open = "?" in choices
 
-    def tag(value: Any) -> str:
+    def tag(value: Any) -> str | None:
         found = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
         if found is None:
-            found = absent
-        return found if isinstance(found, str) and (found in choices or not is_open) else "?"
+            found = absent or "?"
+        if not isinstance(found, str):
+            return None
+        return found if found in choices or not is_open else "?"
 
     tag.__name__ = key  # the validator's errors name the function: this makes them name the key
     return tag

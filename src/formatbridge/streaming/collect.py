@@ -54,6 +54,7 @@ class _Part:
 class _Choice:
     parts: dict[int, _Part] = field(default_factory=dict)
     logprobs: list[ir.TokenLogprob] = field(default_factory=list)
+    refusal_logprobs: list[ir.TokenLogprob] = field(default_factory=list)
     finish: ir.Finish | None = None
     extra: ir.JsonObject | None = None
 
@@ -74,9 +75,10 @@ class Collector:
         match event:
             case events.Delta():
                 choice = self._choices[event.choice]
-                choice.parts[event.index].pieces.append(event.text)
+                part = choice.parts[event.index]
+                part.pieces.append(event.text)
                 if event.logprobs:
-                    choice.logprobs += event.logprobs
+                    (choice.refusal_logprobs if isinstance(part.part, ir.Refusal) else choice.logprobs).extend(event.logprobs)
             case events.PartStart():
                 self._choice(event.choice).parts[event.index] = _Part(event.part)
             case events.PartMeta():
@@ -159,6 +161,7 @@ def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
         finish=choice.finish,
         index=index,
         logprobs=choice.logprobs or None,
+        refusal_logprobs=choice.refusal_logprobs or None,
         src=src,
         extra=choice.extra,
     )

@@ -152,9 +152,9 @@ class StreamEncoder:
             if type(choice.parts[event.index]) is ir.Reasoning and choice.thought != event.index:
                 made = self._part_thoughts(choice, event) + made
         if event.logprobs:
-            made += self._chunk(
-                event.choice, {}, logprobs={"content": encode_logprobs(event.logprobs, _nowhere()), "refusal": None}
-            )
+            is_refusal = isinstance(choice.parts[event.index], ir.Refusal)
+            content, refusal = (None, event.logprobs) if is_refusal else (event.logprobs, None)
+            made += self._chunk(event.choice, {}, logprobs=encode_logprobs(content, refusal, _nowhere()))
         return made
 
     def _part_thoughts(self, choice: _Choice, event: events.Delta) -> bytes:
