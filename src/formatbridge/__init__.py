@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from formatbridge.ir import Format
     from formatbridge.losses import Addition, Loss
     from formatbridge.options import Options
-    from formatbridge.streams import StreamConverter, collect_stream, convert_stream, iter_events, replay_response
+    from formatbridge.stream_source import iter_events
+    from formatbridge.streams import StreamConverter, collect_stream, convert_stream, replay_response
 
 __version__ = "0.1.0"
 
@@ -99,7 +100,7 @@ _HOMES = {
     "convert_response": "convert",
     "convert_stream": "streams",
     "detect_format": "detect",
-    "iter_events": "streams",
+    "iter_events": "stream_source",
     "replay_response": "streams",
 }
 

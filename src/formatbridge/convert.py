@@ -8,13 +8,13 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator
 
-from formatbridge import formats, ir
+from formatbridge import _codec, formats, ir
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
-from formatbridge.formats import _codec
+from formatbridge.formats._home import bring_home
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, JsonObject, Kind
-from formatbridge.formats._tools import adapt_tools, bring_home
+from formatbridge.formats._tools import adapt_tools
 from formatbridge.losses import REASONS, Addition, Ledger, Loss
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from formatbridge.formats._codec import describe
+from formatbridge._codec import describe
 from formatbridge.losses import escape
 
 _EXPECTED = {

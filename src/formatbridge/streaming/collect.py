@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._codec import dumps
 from formatbridge.ir import events
 
 GROWS = {
@@ -172,7 +173,7 @@ def replay(response: ir.Response) -> list[events.Event]:
     made: list[events.Event] = [events.Start(response.id, response.model, response.created, response.usage, response.extra)]
     for choice in response.choices:
         for index, part in enumerate(choice.parts):
-            made += _replay_part(choice, index, part)
+            made += unfold(choice.index, index, part, _tokens_of(choice, index))
         made.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop"), choice.extra))
     if response.usage:
         made.append(events.UsageTold(response.usage))
@@ -180,28 +181,29 @@ def replay(response: ir.Response) -> list[events.Event]:
     return made
 
 
-def _replay_part(choice: ir.Choice, index: int, part: ir.Part) -> list[events.Event]:
-    """Open a part without what grows or rides on it, then bring that."""
+def unfold(choice: int, index: int, part: ir.Part, logprobs: list[ir.TokenLogprob] | None = None) -> list[events.Event]:
+    """Return the events of a part that is known as a whole: it opens without what grows or comes behind it, and that is told next.
+
+    A token signs what was thought before it; any other part has its token from the start, for others must write it first.
+    """
     grows = GROWS.get(type(part))
+    value = getattr(part, grows) if grows else None
+    text = dumps(value).decode() if isinstance(value, dict) else value
     late = ("signature", "citations", "transcript") if isinstance(part, ir.Reasoning) else ("citations", "transcript")
-    bare: dict[str, Any] = {name: None for name in late if getattr(part, name, None)}
-    text = getattr(part, grows) if grows else None
-    if not isinstance(text, str) or not text:
-        text = None
-    elif grows:
-        bare[grows] = ""
-    made: list[events.Event] = [events.PartStart(choice.index, index, replace(part, **bare) if bare else part)]
-    if text is not None:
-        logprobs = choice.logprobs if isinstance(part, ir.Text) and _is_first_text(choice, index) else None
-        made.append(events.Delta(choice.index, index, text, logprobs))
-    for citation in getattr(part, "citations", None) or ():
-        made.append(events.PartMeta(choice.index, index, citation=citation))
-    if isinstance(part, ir.Reasoning) and part.signature:  # it signs what was thought; any other part has its token from the start
-        made.append(events.PartMeta(choice.index, index, signature=part.signature))
-    if getattr(part, "transcript", None):
-        made.append(events.PartMeta(choice.index, index, transcript=part.transcript))  # type: ignore[union-attr]
-    return [*made, events.PartEnd(choice.index, index)]
+    told = {name: value for name in late if (value := getattr(part, name, None))}
+    bare: dict[str, Any] = dict.fromkeys(told) | ({grows: ""} if grows and text else {})
+    made: list[events.Event] = [events.PartStart(choice, index, replace(part, **bare) if bare else part)]
+    if text:
+        made.append(events.Delta(choice, index, text, logprobs))
+    made += [events.PartMeta(choice, index, citation=citation) for citation in told.pop("citations", ())]
+    if told:
+        made.append(events.PartMeta(choice, index, **told))
+    return [*made, events.PartEnd(choice, index)]
 
 
-def _is_first_text(choice: ir.Choice, index: int) -> bool:
-    return not any(isinstance(part, ir.Text) for part in choice.parts[:index])
+def _tokens_of(choice: ir.Choice, index: int) -> list[ir.TokenLogprob] | None:
+    """Return the log probabilities that go with a part: all of them with the first text, or the first refusal."""
+    kind = type(choice.parts[index])
+    if kind not in (ir.Text, ir.Refusal) or any(type(part) is kind for part in choice.parts[:index]):
+        return None
+    return choice.logprobs if kind is ir.Text else choice.refusal_logprobs

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._codec import dumps
+from formatbridge._codec import dumps
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats._signatures import decode_token

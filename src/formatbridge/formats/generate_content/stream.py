@@ -19,10 +19,11 @@ from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.finish import decode_block, decode_finish
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
-from formatbridge.formats.generate_content.stream_pieces import PartialCall, Sources, unfolded
+from formatbridge.formats.generate_content.stream_pieces import PartialCall, Sources
 from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
+from formatbridge.streaming.collect import unfold
 
 JsonObject = dict[str, Any]
 
@@ -237,7 +238,7 @@ class StreamDecoder:
         self._close_text(choice, made)
         if isinstance(part, ir.Text):
             choice.texts[choice.parts] = [part.text]
-        made += unfolded(choice.index, choice.parts, part)
+        made += unfold(choice.index, choice.parts, part)
         choice.parts += 1
 
     # Calls.

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._codec import dumps
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._arguments import parse_object
-from formatbridge.formats._codec import dumps
 from formatbridge.formats._signatures import decode_token
 from formatbridge.formats.messages.citations import decode_citation
 from formatbridge.formats.messages.content import decode_block

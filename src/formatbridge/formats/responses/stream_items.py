@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._codec import dumps
+from formatbridge._codec import dumps
 from formatbridge.formats._logprobs import encode_tokens
 from formatbridge.formats.responses.answer import encode_answer_call, take_tokens
 from formatbridge.formats.responses.citations import encode_annotations
 from formatbridge.formats.responses.hosted_items import encode_hosted
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_item
-from formatbridge.losses import Ledger, Spelling
+from formatbridge.losses import nowhere
 from formatbridge.streaming.sse import encode_event
 
 JsonObject = dict[str, Any]
@@ -49,7 +49,7 @@ class Writer:
     """Writes events, numbers them, and keeps the items that are done: the last event repeats them all."""
 
     def __init__(self) -> None:
-        self.losses = Ledger({}, Spelling())
+        self.losses = nowhere()
         self.ids = ItemIds("/output", "", self.losses)
         self.length = 0
         self.tokens: list[ir.TokenLogprob] = []
