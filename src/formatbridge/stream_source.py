@@ -19,6 +19,7 @@ from formatbridge.formats._wire import checker
 from formatbridge.ir import events
 from formatbridge.streaming.collect import Collector
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader
+from formatbridge.streaming.template import Refrain
 
 JsonObject = dict[str, Any]
 
@@ -36,23 +37,40 @@ class StreamSource:
         self._collector = Collector(near.NAME)
         self._head = b""
         self._has_begun = False
-        self._kept: list[JsonObject] | None = [] if keeps_events else None
+        self._kept: list[bytes] | None = [] if keeps_events else None
+        self._refrain = Refrain()
         self.is_over = False
         self.error: ir.Error | None = None
 
-    def read(self, chunk: bytes) -> Iterator[tuple[ServerSentEvent, list[events.Event]]]:
-        """Yield each event that a chunk completes, and what happened by it."""
+    def read(self, chunk: bytes) -> list[ServerSentEvent]:
+        """Return the events that a chunk completes."""
         if not self._has_begun:
             self._head = (self._head + chunk)[:_SNIPPET]
-        for event in self._reader.feed(chunk):
-            yield event, self._decode(event)
+        return self._reader.feed(chunk)
 
-    def end(self) -> Iterator[tuple[ServerSentEvent | None, list[events.Event]]]:
-        """Take the end of the bytes. An event that they cut in two is none; the last pair stands for the end itself."""
-        for event in self._reader.finish():
-            if _is_json(event.data):
-                yield event, self._decode(event)
-        yield None, self.collect(self._decoder.finish())
+    def read_rest(self) -> list[ServerSentEvent]:
+        """Take the end of the bytes and return the event that lacked only its end. One that they cut in two is none."""
+        return [event for event in self._reader.finish() if _is_json(event.data)]
+
+    def decode(self, event: ServerSentEvent) -> list[events.Event]:
+        """Return what happened by an event."""
+        data = event.data
+        delta = self._refrain.delta_of(data)
+        if delta is not None:
+            self._decoder.grow(delta.text)
+            self._collector.grow(delta)
+            if self._kept is not None:
+                self._kept.append(data)
+            return [delta]
+        if self.is_over or not data.strip():
+            return []
+        if data == DONE:
+            return self.collect(self._decoder.done())
+        return self._decode(event)
+
+    def end(self) -> list[events.Event]:
+        """Return what happens by the end of the bytes."""
+        return self.collect(self._decoder.finish())
 
     @property
     def is_complete(self) -> bool:
@@ -74,7 +92,10 @@ class StreamSource:
 
     def body(self) -> JsonObject | None:
         """Return the whole answer in its own format, as the vendor's client would add it up; None where nobody can say."""
-        return self.near.fold_stream(self._kept) if self._kept is not None and self.is_complete and not self.error else None
+        if self._kept is None or self.error or not self.is_complete:
+            return None
+        validate = _event_checker(self.near.NAME).validate_python
+        return self.near.fold_stream(validate(_codec.loads(data)) for data in self._kept)
 
     def truncated(self, partial: Converted, tail: bytes = b"") -> TruncatedStreamError:
         """Return the error for a stream that was cut."""
@@ -95,19 +116,17 @@ class StreamSource:
         return happened
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
-        if self.is_over or not event.data.strip():
-            return []
-        if event.data == DONE:
-            return self.collect(self._decoder.done())
         raw = _check_event(event, self.near.NAME)
         if self._kept is not None:
-            self._kept.append(raw)
+            self._kept.append(event.data)
         self._has_begun = True
         try:
-            return self.collect(self._decoder.feed(raw))
+            happened = self._decoder.feed(raw)
         except StreamDecodeError as error:
             error.offset = event.offset
             raise
+        self._refrain.learn(event.data, happened)
+        return self.collect(happened)
 
 
 def _is_json(data: bytes) -> bool:

@@ -87,6 +87,9 @@ class StreamDecoder:
             made.append(events.Failed(decode_error(raw, status=None)))
         return made
 
+    def grow(self, text: str) -> None:
+        """Take another piece of the last event's text: nothing here depends on how much came."""
+
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``: whatever is open is over."""
         self.is_complete = True

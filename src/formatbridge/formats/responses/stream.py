@@ -64,6 +64,10 @@ class StreamDecoder:
             handle(self, raw)
         return made
 
+    def grow(self, text: str) -> None:
+        """Take another piece of the last event's text."""
+        self._tell.go_on(text)
+
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``, which some servers send after the last event and which says nothing by itself."""
         return []
