@@ -37,7 +37,7 @@ QUIRKS: Mapping[Quirk, str] = {
     "error_in_200": "a failure has status 200 and its error body",
     "float_created_at": "a responses body counts fractions of seconds in created_at",
     "html_502": "a failure is a page of HTML with status 502",
-    "nil_error_type": "the type of a messages error is the text <nil>",
+    "nil_error_type": "the type of a messages error is `<nil>`",
     "no_message_delta": "a messages stream has no message_delta, hence no stop reason and no final usage",
     "no_models_prefix": "names in the list of models lack their prefix, everything else in it is null",
     "openai_errors_on_gemini": "a failure of generate_content has the body of chat_completions",
