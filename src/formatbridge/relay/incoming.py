@@ -1,0 +1,208 @@
+"""A stream as it comes in: bytes of the wire to typed events of the caller, without I/O."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+from pydantic import BaseModel
+
+from formatbridge import ir
+from formatbridge.bridge import Exchange
+from formatbridge.convert import Converted
+from formatbridge.errors import APIConnectionError, APIError, APITimeoutError, InvalidPayloadError, StreamError, StreamFailedError
+from formatbridge.losses import Loss
+from formatbridge.relay import faults
+from formatbridge.relay.calls import Call, Head, is_markup, read_json
+from formatbridge.relay.events import EventReader, is_last, is_ping, text_of
+from formatbridge.relay.flow import Flow, Patience, Rules, drain, read_body
+from formatbridge.relay.inflate import BodyTooLargeError, Opener
+from formatbridge.streaming.sse import StreamReader
+from formatbridge.streams import replay_response
+
+Failure = APIError | StreamError
+
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+
+
+class Incoming:
+    """One stream on its way in; a new one for each attempt.
+
+    ``open`` reads up to the first event, ``step`` reads on. Events wait until they are taken; what failed is raised once they are.
+    """
+
+    def __init__(self, exchange: Exchange, call: Call, rules: Rules, patience: Patience) -> None:
+        request = exchange.request
+        self._call, self._rules, self._patience = call, rules, patience
+        self._format: ir.Format = request.source
+        self._wire: ir.Format = request.target
+        self._converter = exchange.stream()
+        self._typed = EventReader(request.source)
+        self._pulse = StreamReader()  # what the wire sends, to tell life from pings and to see the last event
+        self._waiting: deque[BaseModel] = deque()
+        self._seen = 0
+        self._first_data = b""
+        self._failure: Failure | None = None
+        self._is_over = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more events will come; some may be waiting."""
+        return self._is_over
+
+    def take(self) -> BaseModel | None:
+        """Return the next event that waits; None where none does. Raise what ended the stream, once none waits."""
+        if self._waiting:
+            return self._waiting.popleft()
+        if self._failure is not None:
+            raise self._failure
+        return None
+
+    def text(self, event: BaseModel) -> str:
+        """Return the visible text of an event."""
+        return text_of(event, self._format)
+
+    def response(self) -> Converted:
+        """Return the answer so far, in the caller's format."""
+        return self._converter.response()
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the caller's format cannot hold of the answer so far."""
+        return self._converter.losses
+
+    def open(self, head: Head) -> Flow[Incoming]:
+        """Read up to the first event. Raise here what went wrong before it: all of that can be tried again."""
+        try:
+            self._opener = Opener(head.headers.get("content-encoding", ""), self._rules.limits.max_response_bytes)
+            begun = yield from self._begin()
+        except BodyTooLargeError as error:
+            raise self._unexpected(head, error.reason, b"") from None
+        if "text/html" in head.headers.get("content-type", "") or is_markup(begun):
+            raise self._unexpected(head, "is HTML or XML", begun)
+        if begun.lstrip(_BLANK)[:1] == b"{":
+            yield from self._open_plain(head, begun)
+        elif begun:
+            self._feed(begun)
+        while not self._waiting and not self._is_over:
+            yield from self.step()
+        self._refuse_at_once(head)
+        return self
+
+    def _begin(self) -> Flow[bytes]:
+        """Read until something is there that shows what comes."""
+        begun = b""
+        while not begun.strip(_BLANK) and not self._is_over:
+            chunk = yield self._patience.read()
+            if chunk is None:
+                self._end()
+            else:
+                begun += self._opener.feed(chunk)
+                self._patience.check()
+        return begun
+
+    def _unexpected(self, head: Head, found: str, body: bytes) -> APIError:
+        id = faults.request_id(head.headers, self._rules.request_id_headers)
+        kept = body[: self._rules.limits.max_error_body]
+        return faults.unexpected(found, status=head.status, body=kept, id=id, mask=self._call.mask)
+
+    def _open_plain(self, head: Head, begun: bytes) -> Flow[None]:
+        """Take a whole answer, or an error, where a stream was expected."""
+        body = yield from read_body(head, self._rules, self._patience, self._call, self._opener, begun)
+        answer = read_json(head, body, self._call, self._rules.request_id_headers)
+        try:
+            pieces = list(replay_response(answer, source=self._wire))
+        except InvalidPayloadError as error:
+            raise self._unexpected(head, f"is no answer: {error}", body) from None
+        for piece in pieces:
+            self._feed(piece)
+        self._end()
+
+    def _refuse_at_once(self, head: Head) -> None:
+        """Raise what came in the place of the first event."""
+        if self._converter.error is not None and self._seen <= 1:
+            id = faults.request_id(head.headers, self._rules.request_id_headers)
+            body = self._first_data[: self._rules.limits.max_error_body]
+            raise faults.status_error(head.status, body, head.headers, id=id, mask=self._call.mask, now=0)
+        if not self._waiting and self._failure is not None:
+            raise self._failure
+
+    def step(self) -> Flow[None]:
+        """Read some bytes and turn them into events; a break of the connection is the end of the bytes."""
+        try:
+            chunk = yield self._patience.read()
+        except APITimeoutError as error:
+            self._fail(error)
+        except APIConnectionError:
+            self._end()
+        else:
+            if chunk is None:
+                self._end()
+            else:
+                self._feed(self._opened(chunk))
+                self._check_time()
+
+    def _opened(self, chunk: bytes) -> bytes:
+        try:
+            return self._opener.feed(chunk)
+        except BodyTooLargeError as error:
+            self._fail(StreamError(f"the stream {error.reason}"))
+            return b""
+
+    def finish(self) -> Flow[None]:
+        """Let the connection go: after the last event what is left is read, so that it can be used again."""
+        if self._is_over and self._failure is None:
+            yield from drain()
+
+    def _check_time(self) -> None:
+        try:
+            self._patience.check()
+        except APITimeoutError as error:
+            if not self._is_over:
+                self._fail(error)
+
+    def _feed(self, chunk: bytes) -> None:
+        if self._is_over:
+            return
+        try:
+            events = [event for event in self._pulse.feed(chunk) if event.data.strip()]
+            self._wait(self._converter.feed(chunk))
+        except StreamError as error:
+            self._fail(error)
+            return
+        for event in events:
+            if not is_ping(event):
+                self._seen += 1
+                self._first_data = self._first_data or event.data
+                self._patience.renew()
+        if self._converter.error is not None:
+            self._fail(self._failed(self._converter.error))
+        elif any(is_last(event, self._wire) for event in events):
+            self._end()
+
+    def _wait(self, made: bytes) -> None:
+        self._waiting.extend(self._typed.feed(made))
+
+    def _end(self) -> None:
+        """Take the end of the bytes: of a complete answer, or of one that was cut."""
+        if self._is_over:
+            return
+        try:
+            self._wait(self._converter.finish())
+            self._waiting.extend(self._typed.finish())
+        except StreamError as error:
+            self._fail(error)
+        else:
+            if self._converter.error is not None:
+                self._fail(self._failed(self._converter.error))
+        self._is_over = True
+
+    def _failed(self, error: ir.Error) -> StreamFailedError:
+        return StreamFailedError(replace(error, message=self._call.mask.text(error.message)))
+
+    def _fail(self, failure: Failure) -> None:
+        """Note what ended the stream, with what had come until then."""
+        self._is_over = True
+        if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._seen:
+            failure.partial = self._converter.response()
+        self._failure = failure
