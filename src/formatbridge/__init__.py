@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from formatbridge.relay.profile import PROFILES, RelayProfile
     from formatbridge.relay.reply import Reply
     from formatbridge.relay.settings import Limits, Retry, Timeout
+    from formatbridge.relay.transport import transport
     from formatbridge.streams import StreamConverter, collect_stream, convert_stream, iter_events, replay_response
 
 __version__ = "0.1.0"
@@ -120,6 +121,7 @@ __all__ = [
     "detect_format",
     "iter_events",
     "replay_response",
+    "transport",
 ]
 
 _HOMES = {
@@ -181,6 +183,7 @@ _HOMES = {
     "detect_format": "detect",
     "iter_events": "streams",
     "replay_response": "streams",
+    "transport": "relay.transport",
 }
 
 
