@@ -36,3 +36,11 @@ def test_the_page_lists_every_quirk() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", (DOCS / "testing.md").read_text(encoding="utf-8"), re.MULTILINE)
 
     assert dict(rows) == dict(QUIRKS)
+
+
+def test_the_page_about_the_official_sdks_runs() -> None:
+    """Somebody copies a block."""
+    for sdk in ("openai", "anthropic", "google.genai"):
+        pytest.importorskip(sdk)
+
+    run("official-sdks.md")
