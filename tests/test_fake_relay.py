@@ -108,6 +108,15 @@ def test_an_official_sdk_lists_the_models(format: str) -> None:
     assert official.model_ids(client) == ["a", "b-2"]
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_relay_may_have_no_models(format: str) -> None:
+    """A key of a group that has none."""
+    relay = FakeRelay(models=[])
+    client = official.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
+
+    assert official.model_ids(client) == []
+
+
 @pytest.mark.parametrize("chunks", [1, 7, [3, 50, 2], None])
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_reads_of_a_stream_are_as_asked(format: str, chunks: int | list[int] | None) -> None:

@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("streams",),
     ("bridge", "matrix"),
     ("relay",),
-    ("cli", "testing"),
+    ("cli", "demo", "testing"),
     ("__init__", "__main__"),
 )
 """From the ground up; a module may import its own package and the layers below it."""

@@ -213,7 +213,7 @@ class FakeRelay:
     def _list(self, endpoint: Endpoint, number: int) -> _Reply:
         """Return the list of models, or one of them."""
         ids = [id_ for id_ in self.models if endpoint.model in ("", id_)]
-        if not ids:
+        if endpoint.model and not ids:
             raise RefusedError(Failure(404, f"no model {endpoint.model!r}", code="model_not_found"))
         listed = {"models": [_model(id_) for id_ in ids]}
         body = fb.convert_models(listed, source="generate_content", target=endpoint.format).body
