@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.testing import QUIRKS, Answer, Failure, FakeRelay, ToolCall, Usage
+from formatbridge.testing import QUIRKS, Answer, Cut, Fail, Failure, FakeRelay, Stall, Step, ToolCall, Usage, VirtualClock
 
 ANSWER = Answer(
     reasoning="The user wants the weather.",
@@ -116,6 +116,41 @@ def test_a_token_comes_back_to_whoever_minted_it(format: str, via: str) -> None:
 
     assert "c2lnbmVk" in sent
     assert "fb1|" not in sent
+
+
+def test_the_client_waits_as_long_as_it_is_told_on_a_clock_of_the_test() -> None:
+    """Minutes of retries pass at once, and by the second."""
+    clock = VirtualClock()
+    script: list[Step] = [Failure(429, retry_after=40), Fail("connect"), (Cut(30), ANSWER), ANSWER]
+    relay = FakeRelay(script, clock=clock)
+    request = request_of("messages", is_streaming=True)
+
+    with (
+        fb.Client(relay.base_url, relay.api_key, retry=3, http_client=relay.http_client(), clock=clock) as client,
+        client.stream(request, "messages", "responses") as stream,
+    ):
+        answer = stream.response()
+
+    assert heard(answer.body, "messages") == HEARD
+    assert stream.attempts == 4
+    assert clock.naps == [40, 1, 2]
+
+
+@pytest.mark.parametrize("at", [None, 0, 300])
+def test_a_stall_on_a_clock_of_the_test_times_out_after_the_client_s_own_limit(at: int | None) -> None:
+    """Before the head, before the body and in the middle of a stream."""
+    clock = VirtualClock()
+    relay = FakeRelay((Stall(1000, at=at), ANSWER), clock=clock)
+    settings: dict[str, Any] = {"retry": 0, "timeout": fb.Timeout(read=50), "clock": clock}
+
+    with (
+        fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(), **settings) as client,
+        pytest.raises(fb.APITimeoutError) as raised,
+    ):
+        _streamed(client, "messages", "chat_completions")
+
+    assert raised.value.kind == "read"
+    assert clock.naps == [50]
 
 
 def _second_turn(format: str, answer: Any) -> dict[str, Any]:

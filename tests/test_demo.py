@@ -50,7 +50,7 @@ def test_a_model_that_answers_at_once_is_no_trouble() -> None:
         converse_everywhere(client, None, out)
 
     assert out.getvalue().count("  model  I would rather not say.\n") == 4
-    assert {request.model for request in relay.requests if request.format} == {"m-shy"}
+    assert {request.model for request in relay.requests if request.method == "POST"} == {"m-shy"}
 
 
 def test_a_relay_without_models_says_what_to_do() -> None:

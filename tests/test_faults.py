@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 import formatbridge as fb
-from formatbridge.testing import Cut, Fail, FakeRelay, FaultTransport, Stall
+from formatbridge.testing import Cut, Fail, FakeRelay, FaultTransport, Stall, VirtualClock
 
 LIBRARIES = {"httpx": httpx, "httpx2": httpx2}
 BODY = {"model": "m", "input": "hi"}
@@ -97,26 +97,26 @@ def test_a_fault_strikes_at_its_calls(calls: Any, struck: list[int]) -> None:
 @pytest.mark.parametrize("at", [None, 0, 9])
 def test_a_stall_waits_and_goes_on(at: int | None, library: str, is_async: bool) -> None:
     """A slow server is no broken one."""
-    naps: list[float] = []
-    transport = FaultTransport(FakeRelay("Hello"), Stall(30, at=at), sleep=naps.append)
+    clock = VirtualClock()
+    transport = FaultTransport(FakeRelay("Hello"), Stall(30, at=at), clock=clock)
 
     body = get(transport, library, is_async=is_async, timeout=60)
 
     assert body == WHOLE
-    assert naps == [30]
+    assert clock.naps == [30]
 
 
 @sync_and_async
 @both_libraries
 def test_a_stall_longer_than_the_read_timeout_ends_there(library: str, is_async: bool) -> None:
     """The clock of the HTTP library would have rung."""
-    naps: list[float] = []
-    transport = FaultTransport(FakeRelay("Hello"), Stall(30, at=9), sleep=naps.append)
+    clock = VirtualClock()
+    transport = FaultTransport(FakeRelay("Hello"), Stall(30, at=9), clock=clock)
 
     with pytest.raises(LIBRARIES[library].ReadTimeout, match="nothing came for 5 seconds"):
         get(transport, library, is_async=is_async, timeout=5)
 
-    assert naps == [5]
+    assert clock.naps == [5]
 
 
 @sync_and_async

@@ -5,10 +5,11 @@ Load it on its own, ``from formatbridge.testing import FakeRelay``: ``import for
 
 from __future__ import annotations
 
+from formatbridge.testing.clock import VirtualClock
 from formatbridge.testing.fake_relay import FakeRelay
 from formatbridge.testing.faults import Cut, Fail, FaultTransport, Stall
 from formatbridge.testing.quirks import QUIRKS, Quirk
-from formatbridge.testing.script import Answer, Body, Failure, Recorded, ScriptError, ToolCall, Usage
+from formatbridge.testing.script import Answer, Body, Failure, Recorded, ScriptError, Step, ToolCall, Usage
 
 __all__ = [
     "QUIRKS",
@@ -23,6 +24,8 @@ __all__ = [
     "Recorded",
     "ScriptError",
     "Stall",
+    "Step",
     "ToolCall",
     "Usage",
+    "VirtualClock",
 ]

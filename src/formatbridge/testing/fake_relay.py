@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Literal
@@ -12,6 +13,8 @@ from urllib.parse import urlsplit
 import formatbridge as fb
 from formatbridge.errors import ConfigurationError
 from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.relay.clock import Clock
+from formatbridge.relay.profile import checked_url, origin_of
 from formatbridge.testing.endpoints import (
     Endpoint,
     RefusedError,
@@ -22,14 +25,13 @@ from formatbridge.testing.endpoints import (
     find_endpoint,
 )
 from formatbridge.testing.events import compact, cut, write_array, write_event
-from formatbridge.testing.faults import Fault, Sleep, faulty, faulty_async, suffer, suffer_async
+from formatbridge.testing.faults import Fault, faulty, faulty_async, suffer, suffer_async
 from formatbridge.testing.quirks import QUIRKS, Quirk, bend_error, bend_models
 from formatbridge.testing.script import Answer, Body, Failure, Prompter, Recorded, Script, Turn
 from formatbridge.testing.speech import speech_for
 
 _JSON = "application/json"
 _STREAM_HEADERS = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}
-_KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,8 @@ class FakeRelay:
     ``api_key``: the key that it wants; None: none. ``base_url``: where it lives, with a path prefix or without; a request that
     goes anywhere else gets no connection and stands in ``strays``. ``models``: the ids that it lists; it answers for any model.
     ``quirks``: what it does differently, see ``QUIRKS``. ``longest_delta``: characters in one delta of a stream. ``chunks``:
-    bytes in one read of the body, a number or a list of numbers; None: an event each. ``sleep``: waits in the place of real time
-    where a script stalls.
+    bytes in one read of the body, a number or a list of numbers; None: an event each. ``clock``: whose time
+    passes where a script stalls; None: the machine's.
 
     >>> relay = FakeRelay("Hello")
     >>> client = relay.http_client()
@@ -69,12 +71,12 @@ class FakeRelay:
         quirks: Iterable[Quirk] = (),
         longest_delta: int = 16,
         chunks: int | Sequence[int] | None = None,
-        sleep: Sleep | None = None,
+        clock: Clock | None = None,
     ) -> None:
         #: The key that it wants.
         self.api_key = api_key
         #: Where it lives; hand it to the client.
-        self.base_url = base_url.rstrip("/")
+        self.base_url = checked_url(base_url)
         #: Every request that reached it, in order, also those that it refused.
         self.requests: list[Recorded] = []
         #: Every request that was sent to another origin than its own, in order.
@@ -90,10 +92,9 @@ class FakeRelay:
             raise ConfigurationError(f"longest_delta is {longest_delta!r}, expected 1 or more")
         self._longest_delta = longest_delta
         self._chunks = chunks
-        self._sleep = sleep
+        self._clock = clock
         self._prompter = Prompter(answer)
         self._lock = threading.Lock()
-        self._origin, self._prefix = _origin(self.base_url), urlsplit(self.base_url).path
 
     def play(self, *steps: Any) -> None:
         """Take a new script: one step for everybody (or a callable), or several in turn."""
@@ -118,8 +119,8 @@ class FakeRelay:
 
     def leaks(self, secret: str) -> list[str]:
         """Return where a secret stands in any request, but for the one header that holds the key at the relay itself."""
-        found = [place for request in self.requests for place in _places(request, secret, allowed=True)]
-        return found + [place for request in self.strays for place in _places(request, secret, allowed=False)]
+        found = [place for request in self.requests for place in request.places_of(secret, is_home=True)]
+        return found + [place for request in self.strays for place in request.places_of(secret, is_home=False)]
 
     def __enter__(self) -> FakeRelay:
         return self
@@ -141,13 +142,13 @@ class FakeRelay:
 
     def handle_request(self, request: Any) -> Any:
         """Answer a request of a sync client."""
-        library, fault = library_of(request), None
+        library = library_of(request)
         reply = self._reply(library, request, request.read())
         fault = reply.fault
         if fault is not None and fault.at is None:
-            suffer(fault, request, self._sleep)
+            suffer(fault, request, self._clock)
             fault = None
-        pieces = reply.pieces if fault is None else faulty(reply.pieces, fault, request, self._sleep)
+        pieces = reply.pieces if fault is None else faulty(reply.pieces, fault, request, self._clock)
         return answer_of(library, reply.status, reply.headers, stream_of(library, pieces))
 
     async def handle_async_request(self, request: Any) -> Any:
@@ -156,21 +157,24 @@ class FakeRelay:
         reply = self._reply(library, request, await request.aread())
         fault = reply.fault
         if fault is not None and fault.at is None:
-            await suffer_async(fault, request, self._sleep)
+            await suffer_async(fault, request, self._clock)
             fault = None
         pieces = _each(reply.pieces)
         if fault is not None:
-            pieces = faulty_async(pieces, fault, request, self._sleep)
+            pieces = faulty_async(pieces, fault, request, self._clock)
         return answer_of(library, reply.status, reply.headers, async_stream_of(library, pieces))
 
     def _reply(self, library: Any, request: Any, content: bytes) -> _Reply:
         """Record a request and return what it gets."""
-        recorded = Recorded(request.method, str(request.url), dict(request.headers), content)
-        if _origin(recorded.url) != self._origin:
+        recorded = Recorded(request.method, str(request.url), dict(request.headers), content, body=_parsed(content))
+        if origin_of(recorded.url) != origin_of(self.base_url):
             with self._lock:
                 self.strays.append(recorded)
-            raise library.ConnectError(f"nobody at {_origin(recorded.url)}, the relay is at {self.base_url}", request=request)
-        endpoint = find_endpoint(recorded.method, recorded.url, self._prefix, recorded.headers)
+            raise library.ConnectError(f"nobody at {recorded.url}, the relay is at {self.base_url}", request=request)
+        prefix = urlsplit(self.base_url).path
+        endpoint = find_endpoint(recorded.method, recorded.url, prefix, recorded.headers)
+        if endpoint is not None:
+            recorded = replace(recorded, format=endpoint.format, model=endpoint.model, stream=bool(endpoint.stream))
         with self._lock:
             self.requests.append(recorded)
             number = len(self.requests)
@@ -192,7 +196,7 @@ class FakeRelay:
             turn = self._prompter.next(recorded, wants_answer=False)
             return self._list(endpoint, number) if turn is None else self._trouble(turn, endpoint, number)
         asked = check_body(endpoint, recorded.content, endpoint.format)
-        known = replace(recorded, format=endpoint.format, model=asked.model, stream=asked.stream, body=asked.body)
+        known = replace(recorded, model=asked.model, stream=asked.stream)
         with self._lock:
             self.requests[number - 1] = known
         turn = self._prompter.next(known, wants_answer=True)
@@ -276,27 +280,14 @@ def _model(id_: str) -> dict[str, Any]:
     }
 
 
-def _origin(url: str) -> str:
-    split = urlsplit(url)
-    port = {("https", 443): "", ("http", 80): ""}.get((split.scheme, split.port or 0), f":{split.port}" if split.port else "")
-    return f"{split.scheme}://{split.hostname}{port}"
+def _parsed(content: bytes) -> Any:
+    """Return a body as JSON; None where it is none."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
 
 
 async def _each(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:
     for piece in pieces:
         yield piece
-
-
-def _places(request: Recorded, secret: str, *, allowed: bool) -> list[str]:
-    """Return where a secret stands in a request; ``allowed``: its first key header may hold it."""
-    headers: Collection[tuple[str, str]] = request.headers.items()
-    holders = [name for name, value in headers if secret in value]
-    keys = [name for name in holders if name in _KEY_HEADERS]
-    if allowed and keys:
-        holders.remove(keys[0])
-    places = [f"{request.method} {urlsplit(request.url).path}: header {name}" for name in holders]
-    if secret in request.url:
-        places.append(f"{request.method} {urlsplit(request.url).path}: url")
-    if secret.encode() in request.content:
-        places.append(f"{request.method} {urlsplit(request.url).path}: body")
-    return places

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Container, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from formatbridge.errors import ConfigurationError
 from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.relay.clock import Clock
 
 Phase = Literal["pool", "connect", "tls", "write", "read", "protocol"]
-Sleep = Callable[[float], object]
 
 _ERRORS: dict[str, str] = {
     "pool": "PoolTimeout", "connect": "ConnectError", "tls": "ConnectError", "write": "WriteError", "read": "ReadError",
@@ -100,22 +99,24 @@ class Cut:
 
 Fault = Fail | Stall | Cut
 
+_REAL = Clock()
+
 
 class FaultTransport:
     """A transport around another one, in which calls go wrong as told.
 
     ``inner``: any transport of httpx or httpx2, sync or async, or a ``FakeRelay``. Of the faults the first whose ``calls`` (a
-    number from 1, a container of numbers, None for every call) has the call's number strikes. ``sleep`` waits in the place of
-    real time.
+    number from 1, a container of numbers, None for every call) has the call's number strikes. ``clock``: whose time passes
+    where a call stalls; None: the machine's.
 
     >>> from formatbridge.testing import FakeRelay, FaultTransport, Fail
     >>> broken = FaultTransport(FakeRelay("Hello"), Fail("connect", calls=1))
     """
 
-    def __init__(self, inner: Any, *faults: Fault, sleep: Sleep | None = None) -> None:
+    def __init__(self, inner: Any, *faults: Fault, clock: Clock | None = None) -> None:
         self._inner = inner
         self._faults = faults
-        self._sleep = sleep
+        self._clock = clock
         self._lock = threading.Lock()
         #: How many calls there were.
         self.calls = 0
@@ -146,17 +147,17 @@ class FaultTransport:
         if fault is None:
             return self._inner.handle_request(request)
         if fault.at is None and fault.phase in _BEFORE_SENDING:
-            suffer(fault, request, self._sleep)
+            suffer(fault, request, self._clock)
         response = self._inner.handle_request(request)
         if fault.at is None:
             try:
-                suffer(fault, request, self._sleep)
+                suffer(fault, request, self._clock)
             except BaseException:
                 response.close()
                 raise
             return response
         library = library_of(request)
-        stream = stream_of(library, faulty(response.stream, fault, request, self._sleep), response.close)
+        stream = stream_of(library, faulty(response.stream, fault, request, self._clock), response.close)
         return answer_of(library, response.status_code, response.headers, stream, response.extensions)
 
     async def handle_async_request(self, request: Any) -> Any:
@@ -165,17 +166,17 @@ class FaultTransport:
         if fault is None:
             return await self._inner.handle_async_request(request)
         if fault.at is None and fault.phase in _BEFORE_SENDING:
-            await suffer_async(fault, request, self._sleep)
+            await suffer_async(fault, request, self._clock)
         response = await self._inner.handle_async_request(request)
         if fault.at is None:
             try:
-                await suffer_async(fault, request, self._sleep)
+                await suffer_async(fault, request, self._clock)
             except BaseException:
                 await response.aclose()
                 raise
             return response
         library = library_of(request)
-        stream = async_stream_of(library, faulty_async(response.stream, fault, request, self._sleep), response.aclose)
+        stream = async_stream_of(library, faulty_async(response.stream, fault, request, self._clock), response.aclose)
         return answer_of(library, response.status_code, response.headers, stream, response.extensions)
 
     def _next_fault(self) -> Fault | None:
@@ -190,36 +191,32 @@ def _strikes(fault: Fault, call: int) -> bool:
     return fault.calls == call if isinstance(fault.calls, int) else call in fault.calls
 
 
-def suffer(fault: Fault, request: Any, sleep: Sleep | None = None) -> bool:
+def suffer(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
     """Wait or raise as a fault says; return whether the body ends here."""
     trouble = fault.strike(library_of(request), request)
     if trouble.seconds:
-        (sleep or time.sleep)(trouble.seconds)
+        (clock or _REAL).sleep(trouble.seconds)
     if trouble.error is not None:
         raise trouble.error
     return trouble.is_end
 
 
-async def suffer_async(fault: Fault, request: Any, sleep: Sleep | None = None) -> bool:
+async def suffer_async(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
     """Do the same without holding up the event loop, be it of asyncio or of trio."""
     trouble = fault.strike(library_of(request), request)
-    if trouble.seconds and sleep is not None:
-        sleep(trouble.seconds)
-    elif trouble.seconds:
-        import anyio  # both HTTP libraries stand on it
-
-        await anyio.sleep(trouble.seconds)
+    if trouble.seconds:
+        await (clock or _REAL).sleep_async(trouble.seconds)
     if trouble.error is not None:
         raise trouble.error
     return trouble.is_end
 
 
-def faulty(chunks: Iterable[bytes], fault: Fault, request: Any, sleep: Sleep | None = None) -> Iterator[bytes]:
+def faulty(chunks: Iterable[bytes], fault: Fault, request: Any, clock: Clock | None = None) -> Iterator[bytes]:
     """Yield a body in which a fault strikes at its byte."""
     left: int | None = fault.at
     if left == 0:
         left = None
-        if suffer(fault, request, sleep):
+        if suffer(fault, request, clock):
             return
     for chunk in chunks:
         before, after, left = _split(chunk, left)
@@ -227,20 +224,20 @@ def faulty(chunks: Iterable[bytes], fault: Fault, request: Any, sleep: Sleep | N
             yield before
         if after is None:
             continue
-        if suffer(fault, request, sleep):
+        if suffer(fault, request, clock):
             return
         if after:
             yield after
 
 
 async def faulty_async(
-    chunks: AsyncIterable[bytes], fault: Fault, request: Any, sleep: Sleep | None = None
+    chunks: AsyncIterable[bytes], fault: Fault, request: Any, clock: Clock | None = None
 ) -> AsyncIterator[bytes]:
     """Yield a body in which a fault strikes at its byte."""
     left: int | None = fault.at
     if left == 0:
         left = None
-        if await suffer_async(fault, request, sleep):
+        if await suffer_async(fault, request, clock):
             return
     async for chunk in chunks:
         before, after, left = _split(chunk, left)
@@ -248,7 +245,7 @@ async def faulty_async(
             yield before
         if after is None:
             continue
-        if await suffer_async(fault, request, sleep):
+        if await suffer_async(fault, request, clock):
             return
         if after:
             yield after

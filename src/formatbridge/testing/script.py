@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
@@ -15,6 +16,8 @@ from formatbridge.testing.faults import Fault, Stall
 
 JsonObject = dict[str, Any]
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
+
+KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
 
 _STOP_REASONS: Mapping[str, str] = {
     "stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal",
@@ -152,6 +155,15 @@ class Recorded:
     stream: bool = False
     body: Any = None
     """The parsed body; None where it is empty or no JSON."""
+
+    def places_of(self, secret: str, *, is_home: bool) -> list[str]:
+        """Return where a secret stands in the request; ``is_home``: one header may hold it."""
+        holders = [f"header {name}" for name, value in self.headers.items() if secret in value]
+        allowed = [f"header {name}" for name in KEY_HEADERS if f"header {name}" in holders] if is_home else []
+        found = [holder for holder in holders if holder not in allowed[:1]]
+        found += ["url"] if secret in self.url else []
+        found += ["body"] if secret.encode() in self.content else []
+        return [f"{self.method} {urlsplit(self.url).path}: {place}" for place in found]
 
 
 Spoken = str | Answer | Body | BaseModel
