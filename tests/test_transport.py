@@ -396,6 +396,27 @@ def test_what_is_no_answer_is_an_error(content: bytes, told: str) -> None:
         official.ask("responses", joined("responses", "messages", inner), is_streaming=False)
 
 
+def _endless(piece: bytes) -> httpx2.MockTransport:
+    class Endless(httpx2.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            while True:
+                yield piece
+
+    return httpx2.MockTransport(lambda request: httpx2.Response(500 if b"fail" in request.content else 200, stream=Endless()))
+
+
+def test_an_answer_without_end_is_not_read_to_it() -> None:
+    """Of an error the beginning will do; a success beyond the limit is none."""
+    client = joined("responses", "messages", _endless(b"x" * 2**20))
+
+    with pytest.raises(official.openai.InternalServerError) as failed:
+        client.responses.create(model="m", input="fail")
+    with pytest.raises(official.openai.InternalServerError, match="longer than 268435456 bytes"):
+        client.responses.create(model="m", input="x")
+
+    assert len(str(failed.value)) < 10_000
+
+
 def test_an_endpoint_that_cannot_stream_is_replayed() -> None:
     """The profile knows, and the SDK gets its stream all the same."""
     relay = relay_of()

@@ -26,6 +26,8 @@ _ENDINGS: Mapping[str, fb.Format] = {
 _JSON, _EVENTS = "application/json", "text/event-stream"
 _MOST_REDIRECTS = 2
 _LONGEST_TEXT = 2000
+_MOST_OF_AN_ERROR = 64 * 1024
+_MOST = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,11 @@ class Head:
     headers: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
 class Body:
-    """The wish to read the whole body of the answer."""
+    """The wish to read the body of the answer: all of it, or a little more than ``most`` bytes, decoded, of one that is longer."""
+
+    most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,7 @@ class Crossing:
             lenient = replace(self.options, raise_on=None)
             converter = fb.StreamConverter(source=self.via, target=made.source, request=made, options=lenient)
             return Home(head.status, home_headers(head.headers, made.source, self.profile, _EVENTS), converter=converter)
-        body = yield Body()
+        body = yield from _read(head)
         if head.status >= 300:
             return self._failed(head, body, made.source)
         return self._whole(head, _json(body), Exchange(made, self.options))
@@ -189,7 +194,7 @@ class Crossing:
         headers = {name: value for name, value in headers.items() if name != "content-type"}
         url = self.base_url + self.profile.path("models")
         head = yield from self._send(Outgoing("GET", url, {**headers, **self.headers, **key_header(key, "models", self.profile)}))
-        body = yield Body()
+        body = yield from _read(head)
         listed = body if head.status >= 300 else _json(body)
         if head.status >= 300 or is_fault(listed):
             return self._failed(head, listed, target)
@@ -223,6 +228,17 @@ def _redirected(outgoing: Outgoing, head: Head) -> Outgoing:
     if head.status not in (307, 308) or not location or origin_of(url) != origin_of(outgoing.url):
         raise RefusedError(502, f"found a redirect {head.status} that is not to be followed, expected an answer")
     return replace(outgoing, url=url.partition("#")[0])
+
+
+def _read(head: Head) -> Generator[Body, bytes, bytes]:
+    """Read the body of an answer; of an error no more than is of use, and no endless one of a success."""
+    if head.status >= 300:
+        body = yield Body(_MOST_OF_AN_ERROR)
+        return body[:_MOST_OF_AN_ERROR]
+    body = yield Body(_MOST)
+    if len(body) > _MOST:
+        raise RefusedError(502, f"the answer is longer than {_MOST} bytes, the limit")
+    return body
 
 
 def _json(body: bytes) -> Any:

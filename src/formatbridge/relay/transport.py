@@ -117,7 +117,7 @@ class RelayTransport:
                 except StopIteration as end:
                     return self._home(library, end.value, response)
                 if isinstance(step, Body):
-                    given = response.read()
+                    given = _read(response, step.most)
                     continue
                 if response is not None:
                     response.close()
@@ -142,7 +142,7 @@ class RelayTransport:
                 except StopIteration as end:
                     return await self._home_async(library, end.value, response)
                 if isinstance(step, Body):
-                    given = await response.aread()
+                    given = await _read_async(response, step.most)
                     continue
                 if response is not None:
                     await response.aclose()
@@ -242,6 +242,26 @@ class _Stream:
         report, self._report = self._report, None
         if report is not None:
             report(self._converter.response())
+
+
+def _read(response: Any, most: int) -> bytes:
+    pieces, left = [], most
+    for piece in response.iter_bytes():
+        pieces.append(piece)
+        left -= len(piece)
+        if left < 0:
+            break
+    return b"".join(pieces)
+
+
+async def _read_async(response: Any, most: int) -> bytes:
+    pieces, left = [], most
+    async for piece in response.aiter_bytes():
+        pieces.append(piece)
+        left -= len(piece)
+        if left < 0:
+            break
+    return b"".join(pieces)
 
 
 def _asked(request: Any, content: bytes) -> Asked:
