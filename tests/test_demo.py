@@ -9,6 +9,7 @@ import pytest
 import formatbridge as fb
 from formatbridge.demo import WAYS, converse_everywhere, demo, fake_relay
 from formatbridge.testing import FakeRelay
+from tests.relay_server import served
 
 
 def test_the_demonstration_talks_in_every_format_over_another() -> None:
@@ -26,6 +27,18 @@ def test_the_demonstration_talks_in_every_format_over_another() -> None:
         "  lost   /truncation",
         "  lost   /generationConfig/topK",
     ]
+
+
+def test_the_demonstration_runs_on_a_relay_behind_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same over the network; the key is in the environment, and the relay's first model is taken."""
+    with served("I would rather not say.", models=["m-far"]) as relay:
+        monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
+        out = io.StringIO()
+
+        demo(out, base_url=relay.base_url)
+
+    assert out.getvalue().count("  model  I would rather not say.\n") == 4
+    assert {request.model for request in relay.requests if request.method == "POST"} == {"m-far"}
 
 
 def test_every_format_is_a_caller_s_and_an_endpoint_s() -> None:

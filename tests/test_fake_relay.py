@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -22,6 +23,7 @@ from formatbridge.testing import (
     Stall,
     ToolCall,
     Usage,
+    VirtualClock,
 )
 from tests import official
 
@@ -374,3 +376,83 @@ def test_a_relay_can_be_told_anew() -> None:
     relay.play("First.", "Second.")
 
     assert [post(relay, "messages").json()["content"][0]["text"] for _ in range(2)] == ["First.", "Second."]
+
+
+def test_one_model_is_there_or_not() -> None:
+    """Some clients ask for one before they use it."""
+    relay = FakeRelay(models=["a"])
+    client = official.sdk("messages", relay.base_url, "sk-fake", relay.http_client("httpx2"))
+    other = official.sdk("generate_content", relay.base_url, "sk-fake", relay.http_client("httpx2"))
+
+    assert client.models.retrieve("a").id == "a"
+    assert other.models.get(model="a").name == "models/a"
+    with pytest.raises(official.anthropic.NotFoundError, match="no model 'b'"):
+        client.models.retrieve("b")
+
+
+def test_a_relay_may_want_no_key() -> None:
+    """Local relays do not."""
+    assert post(FakeRelay("Hello", api_key=None), "responses", headers={}).status_code == 200
+
+
+def test_an_answer_that_failed_is_an_error_elsewhere() -> None:
+    """One format has a word for it, the others a status."""
+    made = post(FakeRelay("Hello"), "responses").json()
+    failed = made | {"status": "failed", "output": [], "error": {"code": "server_error", "message": "out of luck"}}
+    relay = FakeRelay(Body(failed, "responses"))
+
+    at_home, elsewhere = post(relay, "responses"), post(relay, "messages")
+
+    assert (at_home.status_code, at_home.json()["status"]) == (200, "failed")
+    assert (elsewhere.status_code, elsewhere.json()["error"]["message"]) == (500, "out of luck")
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_slow_answer_comes_at_last(is_async: bool) -> None:
+    """The first byte takes its time."""
+    clock = VirtualClock()
+    relay = FakeRelay((Stall(3), "Hello"), clock=clock)
+    request = httpx.Request("POST", f"{relay.base_url}/v1/responses", headers=KEY, json=BODIES["responses"])
+
+    async def read() -> bytes:
+        return b"".join([piece async for piece in (await relay.handle_async_request(request)).stream])
+
+    content = asyncio.run(read()) if is_async else relay.handle_request(request).read()
+
+    assert b"Hello" in content
+    assert clock.naps == [3]
+
+
+def test_a_request_without_a_model_is_refused_where_the_script_s_format_needs_one() -> None:
+    """The body of the script keeps its model in the URL, and there is none."""
+    relay = FakeRelay(Body({"candidates": [{"content": {"parts": [{"text": "Hi."}]}, "finishReason": "STOP"}]}, "generate_content"))
+
+    assert post(relay, "chat_completions", body={"model": ""}).status_code == 400
+    assert post(relay, "chat_completions").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: FakeRelay(longest_delta=0),
+        lambda: FakeRelay(base_url="relay.test"),
+        lambda: FakeRelay(Answer(finish="bored")),  # type: ignore[arg-type]  # the mistake is the test
+        lambda: FakeRelay(Failure(200)),
+        lambda: FakeRelay(Body({}, "telepathy")),  # type: ignore[arg-type]  # the mistake is the test
+        lambda: FakeRelay().handle_request("a request"),
+    ],
+)
+def test_a_mistake_of_the_test_is_named(make: Callable[[], object]) -> None:
+    """A double that swallows nonsense makes the wrong test pass."""
+    with pytest.raises((fb.ConfigurationError, fb.UnknownFormatError), match="expected"):
+        make()
+
+
+def test_a_relay_is_a_transport_and_gives_itself_as_one() -> None:
+    """Both spellings stand in users' code."""
+    relay = FakeRelay("Hello")
+
+    with relay.transport() as transport, httpx.Client(transport=transport) as client:
+        answer = client.post(f"{relay.base_url}/v1/responses", headers=KEY, json=BODIES["responses"])
+
+    assert answer.status_code == 200

@@ -82,11 +82,12 @@ def test_a_body_is_cut_at_each_byte(library: str, is_async: bool) -> None:
 
 
 @pytest.mark.parametrize(("calls", "struck"), [(2, [2]), (range(2, 4), [2, 3]), ({1, 4}, [1, 4]), (None, [1, 2, 3, 4])], ids=str)
-def test_a_fault_strikes_at_its_calls(calls: Any, struck: list[int]) -> None:
+@sync_and_async
+def test_a_fault_strikes_at_its_calls(calls: Any, struck: list[int], is_async: bool) -> None:
     """The second attempt goes well, or the third."""
     transport = FaultTransport(FakeRelay("Hello"), Cut(0, calls=calls))
 
-    bodies = [get(transport, "httpx", is_async=False) for _ in range(4)]
+    bodies = [get(transport, "httpx", is_async=is_async) for _ in range(4)]
 
     assert [number for number, body in enumerate(bodies, 1) if not body] == struck
     assert transport.calls == 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from itertools import product
 from typing import Any
 
@@ -394,6 +394,145 @@ def test_what_is_no_answer_is_an_error(content: bytes, told: str) -> None:
 
     with pytest.raises(official.openai.InternalServerError, match=told):
         official.ask("responses", joined("responses", "messages", inner), is_streaming=False)
+
+
+class Pieces(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+    """A body of pieces for clients of both kinds; ``is_closed`` tells whether it was let go."""
+
+    def __init__(self, *pieces: bytes | Exception) -> None:
+        self.pieces = pieces
+        self.is_closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self.pieces:
+            if isinstance(piece, Exception):
+                raise piece
+            yield piece
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self:
+            yield piece
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+def exchange(inner: Any, *, is_async: bool, is_streaming: bool = False) -> Any:
+    """Ask in the responses format over a wire that speaks messages."""
+    transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=inner)
+
+    async def ask() -> Any:
+        async with httpx2.AsyncClient(transport=transport) as http_client:
+            client = official.sdk("responses", VENDOR, VENDOR_KEY, http_client)
+            return await official.ask_async("responses", client, is_streaming=is_streaming)
+
+    if is_async:
+        return asyncio.run(ask())
+    client = official.sdk("responses", VENDOR, VENDOR_KEY, httpx2.Client(transport=transport))
+    return official.ask("responses", client, is_streaming=is_streaming)
+
+
+sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+
+
+@sync_and_async
+@pytest.mark.parametrize(
+    "pieces",
+    [[b"data: {nonsense}\n\n"], [b"data: 5\n\n"], [b"data: {}\n\n", b"data: 5"]],
+    ids=["garbage", "a number", "at the end"],
+)
+def test_garbage_in_a_stream_is_an_error_of_the_sdk(pieces: list[bytes], is_async: bool) -> None:
+    """The SDKs themselves let a parser's error through."""
+    body = Pieces(*pieces)
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))
+
+    with pytest.raises((official.openai.APIConnectionError, httpx2.RemoteProtocolError), match=r"Connection error|event at byte"):
+        exchange(inner, is_async=is_async, is_streaming=True)
+
+    assert body.is_closed
+
+
+@sync_and_async
+def test_a_body_that_breaks_lets_its_connection_go(is_async: bool) -> None:
+    """A pool with a leak is empty sooner or later."""
+    body = Pieces(b"{", httpx2.ReadError("gone"))
+
+    with pytest.raises(official.openai.APIConnectionError):
+        exchange(httpx2.MockTransport(lambda _: httpx2.Response(200, stream=body)), is_async=is_async)
+
+    assert body.is_closed
+
+
+@sync_and_async
+def test_a_redirect_lets_its_connection_go_and_is_followed_by_both(is_async: bool) -> None:
+    """The answer behind it is the one that counts."""
+    body, relay = Pieces(b"moved"), relay_of(quirks=["trailing_slash_307"])
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if request.url.path == "/v1/messages":
+            return httpx2.Response(307, headers={"location": "/v1/messages/"}, stream=body)
+        made = relay.handle_request(request)
+        return httpx2.Response(made.status_code, headers=made.headers, content=made.read())
+
+    assert exchange(httpx2.MockTransport(answer), is_async=is_async) == HEARD
+    assert body.is_closed
+
+
+@sync_and_async
+def test_a_body_without_end_is_left_by_both(is_async: bool) -> None:
+    """Of an error the beginning will do."""
+    body = Pieces(*[b"x" * 2**15] * 10)
+
+    with pytest.raises(official.openai.InternalServerError) as failed:
+        exchange(httpx2.MockTransport(lambda _: httpx2.Response(500, stream=body)), is_async=is_async)
+
+    assert len(str(failed.value)) < 10_000
+
+
+def test_an_answer_that_failed_is_an_error_of_the_sdk() -> None:
+    """One format says so within a 200."""
+    failed = BODY | {"status": "failed", "output": [], "error": {"code": "server_error", "message": "out of luck"}}
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, json=failed))
+
+    with pytest.raises(official.anthropic.APIStatusError, match="out of luck") as raised:
+        official.ask("messages", joined("messages", "responses", inner), is_streaming=False)
+
+    assert raised.value.status_code == 500
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"success": False, "message": "get user group failed"}, "get user group failed"),
+        ({"models": 5}, "the list of models is none"),
+    ],
+)
+def test_a_list_of_models_that_is_none_is_an_error(body: dict[str, Any], told: str) -> None:
+    """A status of 200 proves nothing here, either."""
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, json=body))
+
+    with pytest.raises(official.openai.InternalServerError, match=told):
+        joined("responses", "messages", inner).models.list()
+
+
+def test_a_list_in_the_other_shape_is_read() -> None:
+    """Some relays serve the list of chat_completions at the path of generate_content."""
+    listed = {"object": "list", "data": [{"id": "a", "object": "model", "created": 0, "owned_by": "x"}]}
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, json=listed))
+
+    assert official.model_ids(joined("generate_content", "messages", inner)) == ["a"]
+
+
+def test_no_key_is_no_header() -> None:
+    """Local relays want none."""
+    relay = FakeRelay("Hello", api_key=None)
+    with httpx.Client(transport=fb.transport("https://relay.test", via="messages", inner=relay)) as client:
+        client.post(f"{VENDOR}/v1/responses", json=BODIES["responses"])
+
+    assert "authorization" not in relay.requests[0].headers
 
 
 def _endless(piece: bytes) -> httpx2.MockTransport:

@@ -77,8 +77,6 @@ def _split(event: Event, format: fb.Format, longest: int) -> Iterator[Event]:
 def _says_once(value: Any) -> bool:
     """Whether an event says something beside its delta that must not be said twice; null and empty lists say nothing."""
     if isinstance(value, dict):
-        if value.get("type") == "function" and "id" in value:
-            return True
         return any((key in _ONCE and bool(inner) and inner != "model") or _says_once(inner) for key, inner in value.items())
     return isinstance(value, list) and (len(value) > 1 or any(_says_once(item) for item in value))
 
