@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -196,14 +195,10 @@ def relay(peer: Peer, request: Received) -> bool:
     return True
 
 
-def timed(act: Callable[[], object]) -> float:
-    """Return how many seconds something takes, which may raise an error of this library."""
-    begun = time.monotonic()
-    try:
-        act()
-    except fb.FormatBridgeError:
-        pass
-    return time.monotonic() - begun
+def read(client: fb.Client, format: str = "messages", via: str | None = None) -> list[Any]:
+    """Return the events of a stream, all of them."""
+    with client.stream(body_of("requests", format), format, via) as stream:
+        return list(stream)
 
 
 def events_of(data: bytes) -> Iterator[bytes]:

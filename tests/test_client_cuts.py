@@ -43,7 +43,7 @@ class _Cutter:
     def __init__(self, data: bytes, framing: Framing) -> None:
         self.data, self.framing, self.upto = data, framing, 0
 
-    def __call__(self, peer: Peer, request: Received) -> bool:
+    def __call__(self, peer: Peer, _request: Received) -> bool:
         peer.send(framed(self.data, self.framing, self.upto))
         return False
 
@@ -126,16 +126,16 @@ def test_a_cut_before_the_first_event_is_tried_again() -> None:
     data = stream_of("messages")
     sent = iter((0, 10, None))
 
-    def answer(peer: Peer, request: Received) -> bool:
+    def answer(peer: Peer, _request: Received) -> bool:
         peer.send(framed(data, "close", next(sent)))
         return False
 
-    with Server(answer) as server, fb.Client(server.url, KEY, retry=fb.Retry(base=0)) as client:
+    with Server(answer) as server:
+        client = fb.Client(server.url, KEY, retry=fb.Retry(base=0))
         with client.stream(body_of("requests", "messages"), "messages") as stream:
             text = "".join(stream.text())
-            attempts = stream.attempts
 
-    assert attempts == 3
+    assert stream.attempts == 3
     assert text
 
 

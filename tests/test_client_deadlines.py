@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 import formatbridge as fb
-from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, events_of, head, relay, stream_of, whole
+from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, events_of, head, read, relay, stream_of, whole
 
 LIMIT = 0.5
 SLACK = 0.2
@@ -22,7 +22,7 @@ REQUEST = body_of("requests", "messages")
 STREAM = list(events_of(stream_of("messages")))
 
 
-def _drip_headers(peer: Peer, request: Received) -> bool:
+def _drip_headers(peer: Peer, _request: Received) -> bool:
     peer.send(b"HTTP/1.1 200 OK\r\n")
     peer.drip(itertools.cycle(b"X-A: b\r\n"), 0.05)
     return False
@@ -34,20 +34,20 @@ def _drip_body(peer: Peer, request: Received) -> bool:
     return False
 
 
-def _drip_chunk_sizes(peer: Peer, request: Received) -> bool:
+def _drip_chunk_sizes(peer: Peer, _request: Received) -> bool:
     """Bytes come and no byte of the body does."""
     peer.send(head(200, "text/event-stream", Transfer_Encoding="chunked") + b"5;")
     peer.drip(itertools.cycle(b"a=b;"), 0.05)
     return False
 
 
-def _drip_after_an_event(peer: Peer, request: Received) -> bool:
+def _drip_after_an_event(peer: Peer, _request: Received) -> bool:
     peer.send(head(200, "text/event-stream") + STREAM[0])
     peer.drip(itertools.cycle(b": ping\n\n"), 0.02)
     return False
 
 
-def _ping_after_an_event(peer: Peer, request: Received) -> bool:
+def _ping_after_an_event(peer: Peer, _request: Received) -> bool:
     peer.send(head(200, "text/event-stream") + STREAM[0])
     for _ in range(200):
         peer.send(b'event: ping\ndata: {"type": "ping"}\n\n: PING\n\n')
@@ -55,12 +55,12 @@ def _ping_after_an_event(peer: Peer, request: Received) -> bool:
     return False
 
 
-def _silence(peer: Peer, request: Received) -> bool:
+def _silence(peer: Peer, _request: Received) -> bool:
     peer.wait(10)
     return False
 
 
-def _silence_after_an_event(peer: Peer, request: Received) -> bool:
+def _silence_after_an_event(peer: Peer, _request: Received) -> bool:
     peer.send(head(200, "text/event-stream") + STREAM[0])
     peer.wait(10)
     return False
@@ -80,17 +80,11 @@ def _late(act: Callable[[], object]) -> tuple[fb.APITimeoutError, float]:
     return caught.value, time.monotonic() - begun
 
 
-def _read(client: fb.Client) -> None:
-    with client.stream(REQUEST, "messages") as stream:
-        for _ in stream:
+async def _read_async(url: str, timeout: fb.Timeout) -> None:
+    client = fb.AsyncClient(url, KEY, retry=0, timeout=timeout)
+    async with client, client.stream(REQUEST, "messages") as stream:
+        async for _ in stream:
             pass
-
-
-async def _read_async(url: str, timeout: fb.Timeout, http_client: Any = None) -> None:
-    async with fb.AsyncClient(url, KEY, retry=0, timeout=timeout, http_client=http_client) as client:
-        async with client.stream(REQUEST, "messages") as stream:
-            async for _ in stream:
-                pass
 
 
 @pytest.mark.parametrize("answer", DRIPS)
@@ -108,7 +102,7 @@ def test_a_whole_answer_ends_in_time(answer: Answering) -> None:
 def test_a_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) -> None:
     """Neither single bytes nor pings are events."""
     with Server(answer) as server, fb.Client(server.url, KEY, retry=0, timeout=timeout) as client:
-        error, seconds = _late(lambda: _read(client))
+        error, seconds = _late(lambda: read(client))
 
     assert error.kind == ("total" if timeout is TOTAL else "idle")
     assert LIMIT - 0.02 <= seconds <= LIMIT + SLACK
@@ -131,7 +125,7 @@ def test_a_client_that_was_handed_in_ends_in_time(answer: Answering, library: An
     """Its own timeouts count from byte to byte; ours hold for it as well."""
     with Server(answer) as server, library.Client(timeout=30) as own:
         client = fb.Client(server.url, KEY, retry=0, timeout=TOTAL, http_client=own)
-        error, seconds = _late(lambda: _read(client))
+        error, seconds = _late(lambda: read(client))
 
     assert error.kind == "total"
     assert seconds <= LIMIT + SLACK
@@ -156,7 +150,7 @@ def test_silence_is_told_from_slowness() -> None:
     """The read timeout counts from byte to byte, and says so."""
     with Server(_silence_after_an_event) as server:
         client = fb.Client(server.url, KEY, retry=0, timeout=fb.Timeout(read=LIMIT))
-        error, seconds = _late(lambda: _read(client))
+        error, seconds = _late(lambda: read(client))
 
     assert error.kind == "read"
     assert seconds <= LIMIT + SLACK
@@ -165,7 +159,7 @@ def test_silence_is_told_from_slowness() -> None:
 def test_events_keep_a_stream_alive() -> None:
     """A long answer is no idle one."""
 
-    def answer(peer: Peer, request: Received) -> bool:
+    def answer(peer: Peer, _request: Received) -> bool:
         peer.send(head(200, "text/event-stream"))
         for event in STREAM:
             peer.wait(LIMIT / 3)
@@ -173,8 +167,7 @@ def test_events_keep_a_stream_alive() -> None:
         return False
 
     with Server(answer) as server, fb.Client(server.url, KEY, retry=0, timeout=IDLE) as client:
-        with client.stream(REQUEST, "messages") as stream:
-            seen = list(stream)
+        seen = read(client)
 
     assert len(seen) == len(STREAM) > 3
 
@@ -182,7 +175,7 @@ def test_events_keep_a_stream_alive() -> None:
 def test_what_came_before_a_deadline_is_kept() -> None:
     """The first half of an answer may be all that somebody needs."""
     with Server(_silence_after_an_event) as server, fb.Client(server.url, KEY, retry=0, timeout=IDLE) as client:
-        error, _ = _late(lambda: _read(client))
+        error, _ = _late(lambda: read(client))
 
     assert error.partial is not None
     assert error.partial.body["role"] == "assistant"
@@ -191,7 +184,7 @@ def test_what_came_before_a_deadline_is_kept() -> None:
 def test_retries_count_towards_the_total() -> None:
     """Three attempts of 0.4 s are no call of 0.5 s."""
 
-    def answer(peer: Peer, request: Received) -> bool:
+    def answer(peer: Peer, _request: Received) -> bool:
         peer.wait(0.2)
         peer.send(whole(b'{"error": {"message": "no"}}', 503))
         return True
@@ -208,7 +201,7 @@ def test_retries_count_towards_the_total() -> None:
 def test_no_timeout_waits() -> None:
     """Who sets None means it."""
 
-    def answer(peer: Peer, request: Received) -> bool:
+    def answer(peer: Peer, _request: Received) -> bool:
         peer.wait(0.3)
         peer.send(whole(json.dumps(answer_of("messages")).encode()))
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import replace
 
@@ -23,13 +24,16 @@ from formatbridge.losses import Loss
 from formatbridge.relay import faults
 from formatbridge.relay.calls import Call, Head, is_markup, read_json
 from formatbridge.relay.events import EventReader, is_content, is_json, is_last, is_ping, text_of
-from formatbridge.relay.flow import Flow, Patience, Rules, drain, read_body
+from formatbridge.relay.flow import Flow, drain, read_body
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
+from formatbridge.relay.steps import Patience, Rules
 from formatbridge.streaming.sse import StreamReader
 from formatbridge.streams import replay_response
 
 Failure = APIError | StreamError
 
+_GAP = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+"""What stands between two events."""
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -176,11 +180,20 @@ class Incoming:
                 self._fail(error)
 
     def _feed(self, chunk: bytes) -> None:
+        """Take bytes event by event, so that one that fails takes none with it that came before."""
+        at = 0
+        for gap in _GAP.finditer(chunk):
+            self._feed_piece(chunk[at : gap.end()])
+            at = gap.end()
+        if at < len(chunk):
+            self._feed_piece(chunk[at:])
+
+    def _feed_piece(self, piece: bytes) -> None:
         if self._is_over:
             return
         try:
-            events = [event for event in self._pulse.feed(chunk) if event.data.strip()]
-            self._wait(self._converter.feed(chunk))
+            events = [event for event in self._pulse.feed(piece) if event.data.strip()]
+            self._wait(self._converter.feed(piece))
         except StreamError as error:
             self._fail(error)
             return
