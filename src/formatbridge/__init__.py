@@ -53,10 +53,10 @@ if TYPE_CHECKING:
     from formatbridge.relay.calls import Prepared
     from formatbridge.relay.client import AsyncClient, AsyncStream, Client, Stream
     from formatbridge.relay.clock import Clock
-    from formatbridge.relay.flow import Attempt
     from formatbridge.relay.profile import PROFILES, RelayProfile
     from formatbridge.relay.reply import Reply
     from formatbridge.relay.settings import Limits, Retry, Timeout
+    from formatbridge.relay.steps import Attempt
     from formatbridge.relay.transport import transport
     from formatbridge.streams import StreamConverter, collect_stream, convert_stream, iter_events, replay_response
 
@@ -134,7 +134,7 @@ _HOMES = {
     "Addition": "losses",
     "AsyncClient": "relay.client",
     "AsyncStream": "relay.client",
-    "Attempt": "relay.flow",
+    "Attempt": "relay.steps",
     "AuthenticationError": "errors",
     "BadRequestError": "errors",
     "Bridge": "bridge",

@@ -27,13 +27,14 @@ from formatbridge.relay.calls import (
     read_models,
 )
 from formatbridge.relay.clock import Clock
-from formatbridge.relay.flow import Attempt, Close, Flow, Outcome, Patience, Rules, attempts, read_body
+from formatbridge.relay.flow import Flow, Outcome, attempts, read_body
 from formatbridge.relay.http import Pool, checked_client
 from formatbridge.relay.incoming import Incoming
 from formatbridge.relay.profile import RelayProfile, checked_url, profile_of
 from formatbridge.relay.reply import Reply
 from formatbridge.relay.secret import Secret, checked_headers, checked_key
 from formatbridge.relay.settings import Limits, Retry, Timeout, retry_of, timeout_of
+from formatbridge.relay.steps import Attempt, Close, Patience, Rules
 
 JsonObject = dict[str, Any]
 T = TypeVar("T")

@@ -151,11 +151,11 @@ def prepared(call: Call, exchange: Exchange) -> Prepared:
 def redirected(call: Call, head: Head) -> Call:
     """Follow a redirect within the same origin; raise ``APIConnectionError`` on any other, to which nothing may go."""
     given = head.headers.get("location", "")
-    url = urljoin(call.url, given)
     try:
+        url = urljoin(call.url, given)
         is_same = origin_of(url) == origin_of(call.url)
     except ValueError:
-        is_same = False
+        url, is_same = "", False
     if head.status not in (307, 308) or not given or not is_same:
         where = "to another origin" if given and not is_same else "that would not repeat the call"
         message = f"{head.status}: the relay redirects {where}, expected an answer"

@@ -9,12 +9,13 @@ from pydantic import BaseModel
 
 from formatbridge import ir
 from formatbridge.convert import Converted
-from formatbridge.errors import APIError
+from formatbridge.errors import APIError, FormatBridgeError
 from formatbridge.relay.caller import Caller
 from formatbridge.relay.clock import Clock
-from formatbridge.relay.flow import Close, Flow, Read, Send, Sleep, Step
+from formatbridge.relay.flow import Flow
 from formatbridge.relay.http import AsyncLine, Line
 from formatbridge.relay.reply import Reply
+from formatbridge.relay.steps import Close, Read, Send, Sleep, Step
 from formatbridge.relay.stream import Opening
 
 T = TypeVar("T")
@@ -239,9 +240,14 @@ def drive(flow: Flow[T], line: Line, clock: Clock) -> T:
     except StopIteration as end:
         made: T = end.value
         return made
+    except FormatBridgeError as error:
+        refused = error
     except BaseException:
         line.close()
         raise
+    line.close()
+    told = None  # this frame shows in tracebacks, where what the relay sent has no place
+    raise refused.with_traceback(None)
 
 
 def _do(step: Step, line: Line, clock: Clock) -> object:
@@ -274,9 +280,14 @@ async def drive_async(flow: Flow[T], line: AsyncLine, clock: Clock) -> T:
     except StopIteration as end:
         made: T = end.value
         return made
+    except FormatBridgeError as error:
+        refused = error
     except BaseException:
         await line.close()
         raise
+    await line.close()
+    told = None  # this frame shows in tracebacks, where what the relay sent has no place
+    raise refused.with_traceback(None)
 
 
 async def _do_async(step: Step, line: AsyncLine, clock: Clock) -> object:

@@ -51,6 +51,15 @@ def is_content(event: ServerSentEvent) -> bool:
     return event.data != DONE and bool(event.data.strip())
 
 
+def is_json(data: bytes) -> bool:
+    """Say whether an event's data is whole."""
+    try:
+        _codec.loads(data)
+    except _codec.NotJsonError:
+        return False
+    return True
+
+
 _PINGS = (b'"type":"ping"', b'"type": "ping"', b'"type":"keepalive"', b'"type": "keepalive"')
 
 

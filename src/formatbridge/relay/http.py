@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 import sys
-import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, Phase
+from formatbridge.errors import ConfigurationError
+from formatbridge.relay.broken import explained
 from formatbridge.relay.calls import Call, Head
-from formatbridge.relay.flow import Read, Send, late
+from formatbridge.relay.due import DUE, DueError, deadline_in, hold, timed
+from formatbridge.relay.steps import Read, Send
 
 _LIBRARIES = ("httpx", "httpx2")
 _CONNECTIONS = {"max_connections": 1000, "max_keepalive_connections": 100}
@@ -134,97 +133,6 @@ def _head(response: Any) -> Head:
     return Head(response.status_code, headers, sum(len(name) + len(value) for name, value in raw))
 
 
-def _explained(error: Exception, module: Any, step: Send | Read, deadline: float | None, phase: Phase) -> APIError:
-    """Turn what an HTTP library or a socket raised into an error of ours; raise what is none of theirs."""
-    if isinstance(error, APIError):
-        return error
-    if isinstance(error, _DueError) or (isinstance(error, module.TimeoutException) and _is_due(deadline)):
-        return late(step.kind, phase)
-    if isinstance(error, module.TimeoutException):
-        name = type(error).__name__
-        kind = {"ConnectTimeout": "connect", "PoolTimeout": "connect", "WriteTimeout": "write"}.get(name, "read")
-        found: Phase = {"ConnectTimeout": "connect", "PoolTimeout": "pool", "WriteTimeout": "write"}.get(name, phase)  # type: ignore[assignment]  # phases all
-        return late(kind, found)
-    if isinstance(error, module.InvalidURL | module.UnsupportedProtocol):
-        return APIConnectionError("the URL cannot be called", phase="connect", can_retry=False)
-    if isinstance(error, module.TransportError | module.StreamError | OSError):
-        return _broken(error, module, phase)
-    if isinstance(error, RuntimeError) and ("closed" in str(error) or "event loop" in str(error)):
-        return APIConnectionError(f"the HTTP client cannot be used: {error}", phase="connect", can_retry=False)
-    raise error
-
-
-def _broken(error: Exception, module: Any, phase: Phase) -> APIConnectionError:
-    causes = _causes(error)
-    is_tls = any(isinstance(cause, ssl.SSLError) for cause in causes)
-    is_certificate = any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes)
-    is_flood = any(getattr(cause, "error_status_hint", None) == 431 for cause in causes)
-    is_ours = isinstance(error, module.LocalProtocolError)
-    if isinstance(error, module.ConnectError | module.ProxyError):
-        phase = "tls" if is_tls else "connect"
-    elif isinstance(error, module.WriteError | module.LocalProtocolError):
-        phase = "write"
-    text = "the request breaks the protocol" if is_ours else f"{type(error).__name__}: {error}"[:500]
-    return APIConnectionError(text, phase=phase, can_retry=not (is_certificate or is_flood or is_ours))
-
-
-def _causes(error: BaseException | None) -> list[BaseException]:
-    found: list[BaseException] = []
-    while error is not None and error not in found:
-        found.append(error)
-        error = error.__cause__ or error.__context__
-    return found
-
-
-def _deadline(seconds: float | None) -> float | None:
-    return None if seconds is None else time.monotonic() + seconds
-
-
-def _is_due(deadline: float | None) -> bool:
-    return deadline is not None and time.monotonic() >= deadline - 0.01
-
-
-class _DueError(Exception):
-    """A deadline passed between two reads of a socket. It passes through the HTTP library, which closes the connection on its way."""
-
-
-class _Due(threading.local):
-    """Until when what this thread reads from a socket must have come. A call stays in its thread from its first byte to its last."""
-
-    at: float | None = None
-
-
-_DUE = _Due()
-
-
-def _timed(name: str, info: dict[str, Any]) -> None:
-    """Learn of a connection when it is made (the ``trace`` extension of both libraries), to hold its reads to the deadline.
-
-    Their timeouts count from byte to byte and are fixed when a request is sent: a server that drips would never be late.
-    """
-    if name.endswith((".connect_tcp.complete", ".connect_unix_socket.complete", ".start_tls.complete")):
-        _hold(info.get("return_value"))
-
-
-def _hold(stream: Any) -> None:
-    """Let a network stream wait no longer than the thread that reads from it may."""
-    plain = getattr(stream, "read", None)
-    if plain is None or hasattr(plain, "is_held"):
-        return
-
-    def read(max_bytes: int, timeout: float | None = None) -> bytes:
-        if _DUE.at is not None:
-            left = _DUE.at - time.monotonic()
-            if left <= 0:
-                raise _DueError
-            timeout = left if timeout is None else min(timeout, left)
-        made: bytes = plain(max_bytes, timeout=timeout)
-        return made
-
-    read.is_held = True  # type: ignore[attr-defined]  # seen above, so that nothing is held twice
-    stream.read = read
-
-
 class Line:
     """One call at a time through a sync client: sends it, reads what comes, closes it."""
 
@@ -243,29 +151,29 @@ class Line:
         """Send a call and return the head of the answer."""
         self.close()
         client, self._module = self._pool.client()
-        deadline = _DUE.at = _deadline(step.seconds)
+        deadline = DUE.at = deadline_in(step.seconds)
         try:
-            request, options = _arguments(client, step, {"trace": _timed})
+            request, options = _arguments(client, step, {"trace": timed})
             self._response = response = client.send(request, **options)
-            _hold(response.extensions.get("network_stream"))
+            hold(response.extensions.get("network_stream"))
             head = _head(response)
             self._chunks = iter((response.content,)) if response.is_stream_consumed else response.iter_raw()
             return head
         except Exception as error:
-            failure = _explained(error, self._module, step, deadline, "headers")
+            failure = explained(error, self._module, step, deadline, "headers")
         finally:
-            _DUE.at = None
+            DUE.at = None
         raise failure
 
     def read(self, step: Read) -> bytes | None:
         """Return the next bytes of the body as they come; None at its end."""
-        deadline = _DUE.at = _deadline(step.seconds)
+        deadline = DUE.at = deadline_in(step.seconds)
         try:
             return next(self._chunks, None)
         except Exception as error:
-            failure = _explained(error, self._module, step, deadline, "body")
+            failure = explained(error, self._module, step, deadline, "body")
         finally:
-            _DUE.at = None
+            DUE.at = None
         raise failure
 
     def close(self) -> None:
@@ -303,7 +211,7 @@ class AsyncLine:
         await self.close()
         self._loop = _running_loop()
         client, self._module = self._pool.client()
-        deadline = _deadline(step.seconds)
+        deadline = deadline_in(step.seconds)
         try:
             request, options = _arguments(client, step, {})
             self._response = response = await _within(step.seconds, client.send(request, **options))
@@ -311,17 +219,17 @@ class AsyncLine:
             self._chunks = _once(response.content) if response.is_stream_consumed else response.aiter_raw()
             return head
         except Exception as error:
-            failure = _explained(error, self._module, step, deadline, "headers")
+            failure = explained(error, self._module, step, deadline, "headers")
         raise failure
 
     async def read(self, step: Read) -> bytes | None:
         """Return the next bytes of the body as they come; None at its end."""
-        deadline = _deadline(step.seconds)
+        deadline = deadline_in(step.seconds)
         try:
             chunk: bytes | None = await _within(step.seconds, anext(self._chunks, None))
             return chunk
         except Exception as error:
-            failure = _explained(error, self._module, step, deadline, "body")
+            failure = explained(error, self._module, step, deadline, "body")
         raise failure
 
     async def close(self) -> None:
@@ -350,7 +258,7 @@ async def _once(body: bytes) -> AsyncIterator[bytes]:
 
 
 async def _within(seconds: float | None, wanted: Any) -> Any:
-    """Await something for so long; raise ``_DueError`` then."""
+    """Await something for so long; raise ``DueError`` then."""
     if seconds is None:
         return await wanted
     import anyio
@@ -358,7 +266,7 @@ async def _within(seconds: float | None, wanted: Any) -> Any:
     with anyio.move_on_after(seconds) as scope:
         return await wanted
     if scope.cancelled_caught:
-        raise _DueError
+        raise DueError
     raise AssertionError("a scope ends by its value or by its deadline")
 
 

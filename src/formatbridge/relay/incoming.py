@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import replace
 
@@ -10,18 +11,29 @@ from pydantic import BaseModel
 from formatbridge import ir
 from formatbridge.bridge import Exchange
 from formatbridge.convert import Converted
-from formatbridge.errors import APIConnectionError, APIError, APITimeoutError, InvalidPayloadError, StreamError, StreamFailedError
+from formatbridge.errors import (
+    APIConnectionError,
+    APIError,
+    APITimeoutError,
+    InvalidPayloadError,
+    StreamError,
+    StreamFailedError,
+    TruncatedStreamError,
+)
 from formatbridge.losses import Loss
 from formatbridge.relay import faults
 from formatbridge.relay.calls import Call, Head, is_markup, read_json
-from formatbridge.relay.events import EventReader, is_last, is_ping, text_of
-from formatbridge.relay.flow import Flow, Patience, Rules, drain, read_body
+from formatbridge.relay.events import EventReader, is_content, is_json, is_last, is_ping, text_of
+from formatbridge.relay.flow import Flow, drain, read_body
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
+from formatbridge.relay.steps import Patience, Rules
 from formatbridge.streaming.sse import StreamReader
 from formatbridge.streams import replay_response
 
 Failure = APIError | StreamError
 
+_GAP = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+"""What stands between two events."""
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -93,7 +105,13 @@ class Incoming:
         """Read until something is there that shows what comes."""
         begun = b""
         while not begun.strip(_BLANK) and not self._is_over:
-            chunk = yield self._patience.read()
+            try:
+                chunk = yield self._patience.read()
+            except APITimeoutError:
+                raise
+            except APIConnectionError:
+                self._break()
+                continue
             if chunk is None:
                 self._end()
             else:
@@ -128,13 +146,13 @@ class Incoming:
             raise self._failure
 
     def step(self) -> Flow[None]:
-        """Read some bytes and turn them into events; a break of the connection is the end of the bytes."""
+        """Read some bytes and turn them into events."""
         try:
             chunk = yield self._patience.read()
         except APITimeoutError as error:
             self._fail(error)
         except APIConnectionError:
-            self._end()
+            self._break()
         else:
             if chunk is None:
                 self._end()
@@ -162,11 +180,20 @@ class Incoming:
                 self._fail(error)
 
     def _feed(self, chunk: bytes) -> None:
+        """Take bytes event by event, so that one that fails takes none with it that came before."""
+        at = 0
+        for gap in _GAP.finditer(chunk):
+            self._feed_piece(chunk[at : gap.end()])
+            at = gap.end()
+        if at < len(chunk):
+            self._feed_piece(chunk[at:])
+
+    def _feed_piece(self, piece: bytes) -> None:
         if self._is_over:
             return
         try:
-            events = [event for event in self._pulse.feed(chunk) if event.data.strip()]
-            self._wait(self._converter.feed(chunk))
+            events = [event for event in self._pulse.feed(piece) if event.data.strip()]
+            self._wait(self._converter.feed(piece))
         except StreamError as error:
             self._fail(error)
             return
@@ -184,8 +211,11 @@ class Incoming:
         self._waiting.extend(self._typed.feed(made))
 
     def _end(self) -> None:
-        """Take the end of the bytes: of a complete answer, or of one that was cut."""
+        """Take the end of the bytes: of a complete answer, or of one that was cut. Whatever came before, an event cut in two is a cut."""
         if self._is_over:
+            return
+        if any(is_content(event) and not is_json(event.data) for event in self._pulse.finish()):
+            self._break()
             return
         try:
             self._wait(self._converter.finish())
@@ -196,6 +226,15 @@ class Incoming:
             if self._converter.error is not None:
                 self._fail(self._failed(self._converter.error))
         self._is_over = True
+
+    def _break(self) -> None:
+        """Take a break of the connection. Even an answer that looks complete was to go on, for its last event has not been seen."""
+        try:
+            self._converter.finish()
+        except StreamError as error:
+            self._fail(error)
+        else:
+            self._fail(TruncatedStreamError(self._wire, partial=self._converter.response()))
 
     def _failed(self, error: ir.Error) -> StreamFailedError:
         return StreamFailedError(replace(error, message=self._call.mask.text(error.message)))

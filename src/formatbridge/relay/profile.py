@@ -14,7 +14,7 @@ from formatbridge.relay.secret import checked_headers
 Endpoint = str
 """A format's name, or ``models`` for the list of models."""
 
-_CONTROL = re.compile(r"[\x00-\x20\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _HOMES = ("models/", "tunedModels/")
 
 PATHS: Mapping[Endpoint, str] = {
@@ -89,7 +89,7 @@ def _home_and_name(model: str) -> tuple[str, str]:
 def checked_url(url: object) -> str:
     """Read a base URL and return it without a slash at its end; raise ``ConfigurationError`` on what is none."""
     expected = "expected http:// or https://, a host and perhaps a path"
-    if not isinstance(url, str) or _CONTROL.search(url) or "\\" in url:
+    if not isinstance(url, str) or _CONTROL.search(url) or " " in url or "\\" in url:
         raise ConfigurationError(f"base_url is no URL, {expected}")
     try:
         split = urlsplit(url)

@@ -13,8 +13,9 @@ from formatbridge.errors import ConfigurationError, StreamError
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
 from formatbridge.relay.caller import Caller, Plan
-from formatbridge.relay.flow import Close, Flow, Outcome
+from formatbridge.relay.flow import Flow, Outcome
 from formatbridge.relay.incoming import Incoming
+from formatbridge.relay.steps import Close
 
 
 class Opening:
