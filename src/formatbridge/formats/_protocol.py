@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from formatbridge import ir
 from formatbridge.ir import events
@@ -50,8 +50,12 @@ class Context:
 
 
 class StreamDecoder(Protocol):
-    """Reads the parsed events of one stream. ``is_complete``: the stream said that it is over."""
+    """Reads the parsed events of one stream, which the format's own wire model has accepted.
 
+    ``END``: what ends a stream of the format, in its own words. ``is_complete``: the stream said that it is over.
+    """
+
+    END: ClassVar[str]
     is_complete: bool
 
     def feed(self, raw: JsonObject) -> list[events.Event]:

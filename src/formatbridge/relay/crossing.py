@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 import formatbridge as fb
+from formatbridge import _codec
 from formatbridge.bridge import Exchange
-from formatbridge.formats import _codec
 from formatbridge.relay.faults import is_fault
 from formatbridge.relay.legs import home_headers, key_header, key_of, outgoing_headers
 from formatbridge.relay.profile import RelayProfile, origin_of

@@ -15,14 +15,15 @@ from formatbridge.formats._models import time_of
 from formatbridge.formats.generate_content.calls import decode_call
 from formatbridge.formats.generate_content.citations import decode_citations
 from formatbridge.formats.generate_content.content import CONTENT, decode_rarer_part, decode_result
+from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.finish import decode_block, decode_finish
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
-from formatbridge.formats.generate_content.stream_checks import checked_event, decode_event_error
-from formatbridge.formats.generate_content.stream_pieces import PartialCall, Sources, unfolded
+from formatbridge.formats.generate_content.stream_pieces import PartialCall, Sources
 from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
+from formatbridge.streaming.collect import unfold
 
 JsonObject = dict[str, Any]
 
@@ -57,6 +58,8 @@ class _Choice:
 class StreamDecoder:
     """Reads the events of one stream. ``is_complete``: every candidate has said why it ended, or the prompt was blocked."""
 
+    END = "finishReason"
+
     def __init__(self) -> None:
         self.is_complete = False
         self._choices: dict[int, _Choice] = {}
@@ -74,23 +77,22 @@ class StreamDecoder:
             return []
         made: list[events.Event] = []
         is_error = raw.get("error") or (_EVENT.isdisjoint(raw) and ("message" in raw or "detail" in raw))
-        event = {} if is_error else checked_event(raw)
         if not self._has_begun:
-            self._begin(event, made)
+            self._begin({} if is_error else raw, made)
         if is_error:
             self._is_over = self.is_complete = True
-            made.append(events.Failed(decode_event_error(raw)))
+            made.append(events.Failed(decode_error(raw, status=None)))
             return made
-        for candidate in event.get("candidates") or ():
+        for candidate in raw.get("candidates") or ():
             self._feed_candidate(candidate, made)
-        usage = event.get("usageMetadata")
+        usage = raw.get("usageMetadata")
         if usage and usage != self._usage:
             self._usage = usage
             made.append(events.UsageTold(decode_usage(usage, "/usageMetadata")))
-        if event.get("promptFeedback"):
-            self._feedback |= {key: value for key, value in event["promptFeedback"].items() if value is not None}
-        if not _EVENT.issuperset(event):
-            self._extra |= rest(event, _EVENT) or {}
+        if raw.get("promptFeedback"):
+            self._feedback |= {key: value for key, value in raw["promptFeedback"].items() if value is not None}
+        if not _EVENT.issuperset(raw):
+            self._extra |= rest(raw, _EVENT) or {}
         self.is_complete = bool(self._feedback.get("blockReason")) or bool(self._choices and not self._running)
         return made
 
@@ -236,7 +238,7 @@ class StreamDecoder:
         self._close_text(choice, made)
         if isinstance(part, ir.Text):
             choice.texts[choice.parts] = [part.text]
-        made += unfolded(choice.index, choice.parts, part)
+        made += unfold(choice.index, choice.parts, part)
         choice.parts += 1
 
     # Calls.
