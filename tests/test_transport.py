@@ -224,25 +224,46 @@ def test_a_stream_that_was_cut_is_never_an_answer(format: str, via: str) -> None
         official.ask(format, joined(format, via, relay), is_streaming=True)
 
 
-def test_no_cut_at_any_byte_is_silent() -> None:
-    """A connection that closes early has no other way to say so."""
+ENDS = {
+    "chat_completions": b'"finish_reason":"tool_calls"',
+    "messages": b'"stop_reason":"tool_use"',
+    "responses": b"event: response.completed",
+    "generate_content": b'"finishReason":"STOP"',
+}
+"""By what a stream of each format says that its answer is whole."""
+
+
+@pytest.mark.parametrize("framing", ["close", "chunked"])
+@every_way
+def test_no_cut_is_silent_and_each_is_an_error_of_the_sdk(format: str, via: str, framing: Any) -> None:
+    """Some SDKs take what a closed connection left for an answer, and let the HTTP library's error through where it knows better."""
     answer = Answer(text="Rome is sunny.", tool_calls=[ToolCall("now")])
-    whole = relay_of(answer).handle_request(_streaming_request("chat_completions")).read()
-    errors = official.anthropic.APIError, httpx2.HTTPError
+    whole = relay_of(answer).handle_request(_streaming_request(via)).read()
+    cuts = range(0, whole.index(ENDS[via]), 7)
+    faults = [Cut(at, framing=framing, calls=call) for call, at in enumerate(cuts, 1)]
+    client = joined(format, via, FaultTransport(relay_of(answer), *faults))
     silent: list[int] = []
 
-    for at in range(whole.index(b'"finish_reason":"tool_calls"')):
-        client = joined("messages", "chat_completions", FaultTransport(relay_of(answer), Cut(at)))
-        with contextlib.suppress(*errors):
-            official.ask("messages", client, is_streaming=True)
+    for at in cuts:
+        with contextlib.suppress(*OWN_ERRORS):
+            official.ask(format, client, is_streaming=True)
             silent.append(at)
 
     assert silent == []
 
 
+OWN_ERRORS = (official.anthropic.APIError, official.openai.APIError, official.genai.errors.APIError, RuntimeError)
+"""What the SDKs raise; one has no other word than ``RuntimeError`` for a stream that failed."""
+
+
 def _streaming_request(format: str) -> httpx2.Request:
-    body = BODIES[format] | {"stream": True, "stream_options": {"include_usage": True}}
-    return httpx2.Request("POST", "https://relay.test" + PATHS[format], json=body, headers={"authorization": f"Bearer {RELAY_KEY}"})
+    body, path = dict(BODIES[format]), PATHS[format]
+    if format == "generate_content":
+        path = path.replace(":g", ":streamG") + "?alt=sse"
+    else:
+        body["stream"] = True
+    headers = {"authorization": f"Bearer {RELAY_KEY}", "vendor-version": "2023-06-01"}
+    return httpx2.Request("POST", "https://relay.test" + path, json=body, headers=headers)
 
 
 def test_the_way_breaks_as_ever() -> None:

@@ -199,32 +199,41 @@ class RelayTransport:
 
 
 class _Stream:
-    """A stream on its way home. Trouble of the conversion becomes an error of the HTTP library, which the SDKs know."""
+    """A stream on its way home. One that breaks ends in an error event; nonsense is an error of the HTTP library, which the SDKs know."""
 
     def __init__(self, library: Any, converter: StreamConverter, report: Callable[[Converted], object] | None) -> None:
         self._library = library
         self._converter = converter
         self._report = report
+        self._breaks: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
 
     def convert(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the SDK's bytes as soon as the wire's make them possible."""
-        for chunk in chunks:
-            if made := self._feed(chunk):
-                yield made
+        try:
+            for chunk in chunks:
+                if made := self._converter.feed(chunk):
+                    yield made
+        except self._breaks:
+            pass  # the converter knows what is missing, if anything is
+        except StreamError as error:
+            raise self._nonsense(error) from None
         yield self._finish()
 
     async def convert_async(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Do the same for an async client."""
-        async for chunk in chunks:
-            if made := self._feed(chunk):
-                yield made
+        try:
+            async for chunk in chunks:
+                if made := self._converter.feed(chunk):
+                    yield made
+        except self._breaks:
+            pass
+        except StreamError as error:
+            raise self._nonsense(error) from None
         yield self._finish()
 
-    def _feed(self, chunk: bytes) -> bytes:
-        try:
-            return self._converter.feed(chunk)
-        except StreamError as error:
-            raise self._library.RemoteProtocolError(str(error)) from None
+    def _nonsense(self, error: StreamError) -> Exception:
+        made: Exception = self._library.RemoteProtocolError(str(error))
+        return made
 
     def _finish(self) -> bytes:
         """Take the end; one that came too early is told to the SDK as an error event."""
@@ -233,7 +242,7 @@ class _Stream:
         except TruncatedStreamError as error:
             made = error.tail
         except StreamError as error:
-            raise self._library.RemoteProtocolError(str(error)) from None
+            raise self._nonsense(error) from None
         self.tell()
         return made
 
