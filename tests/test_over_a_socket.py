@@ -80,3 +80,13 @@ def test_an_async_official_sdk_hears_the_same_over_a_socket(format: str, via: st
             return [await official.ask_async(format, client, is_streaming=is_streaming) for is_streaming in (False, True)]
 
     assert asyncio.run(exchange()) == [official.Heard(*HEARD[:1], tuple(HEARD[1]), *HEARD[2:])] * 2
+
+
+def test_an_async_sdk_lives_through_several_event_loops(relay: FakeRelay) -> None:
+    """A notebook, or a worker that runs one task after the other; the connections of the first loop are of no use to the second."""
+    http_client = httpx2.AsyncClient(transport=fb.transport(relay.base_url, relay.api_key, via="messages"))
+    client = official.sdk("responses", "https://vendor.test", "sk-vendor", http_client)
+
+    found = [asyncio.run(official.ask_async("responses", client, is_streaming=True)) for _ in range(3)]
+
+    assert found == [official.Heard(*HEARD[:1], tuple(HEARD[1]), *HEARD[2:])] * 3

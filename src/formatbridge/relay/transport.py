@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from formatbridge import formats
 from formatbridge.convert import Converted, options_of
-from formatbridge.errors import ConfigurationError, StreamError, TruncatedStreamError
+from formatbridge.errors import ConfigurationError
 from formatbridge.options import Options
 from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
 from formatbridge.relay.crossing import Asked, Body, Crossing, Head, Home, Outgoing
+from formatbridge.relay.homecoming import Homecoming
 from formatbridge.relay.profile import RelayProfile, checked_url, profile_of
 from formatbridge.relay.secret import checked_headers, checked_key
-from formatbridge.streams import StreamConverter
 
 _DEFAULT = Options(raise_on="impossible")
 
@@ -75,7 +77,7 @@ class RelayTransport:
     def __init__(self, crossing: Crossing, inner: Any) -> None:
         self._crossing = crossing
         self._given = inner
-        self._own: dict[tuple[str, bool], Any] = {}
+        self._own: WeakKeyDictionary[object, dict[str, Any]] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -94,12 +96,12 @@ class RelayTransport:
         await self.aclose()
 
     def close(self) -> None:
-        """Close the inner transport, and with it every connection."""
+        """Close the inner transport, and with it its connections."""
         for inner in self._inners(is_async=False):
             inner.close()
 
     async def aclose(self) -> None:
-        """Close the inner transport of async clients."""
+        """Close the inner transport of this event loop."""
         for inner in self._inners(is_async=True):
             await inner.aclose()
 
@@ -159,7 +161,7 @@ class RelayTransport:
             if response is not None:
                 response.close()
             return library.Response(home.status, headers=home.headers, content=home.content)
-        stream = _Stream(library, home.converter, self._crossing.report)
+        stream = Homecoming(library, home.converter, self._crossing.report)
 
         def close() -> None:
             response.close()
@@ -172,7 +174,7 @@ class RelayTransport:
             if response is not None:
                 await response.aclose()
             return library.Response(home.status, headers=home.headers, content=home.content)
-        stream = _Stream(library, home.converter, self._crossing.report)
+        stream = Homecoming(library, home.converter, self._crossing.report)
 
         async def close() -> None:
             await response.aclose()
@@ -182,75 +184,39 @@ class RelayTransport:
         return answer_of(library, home.status, home.headers, async_stream_of(library, chunks, close))
 
     def _inner(self, library: Any, *, is_async: bool) -> Any:
-        """Return the transport to go through: the given one, or the library's own, which is made once."""
+        """Return the transport to go through: the given one, or the library's own, made once for all threads or for each event loop."""
         if self._given is not None:
             return self._given
         with self._lock:
-            slot = library.__name__, is_async
-            if slot not in self._own:
-                self._own[slot] = library.AsyncHTTPTransport() if is_async else library.HTTPTransport()
-            return self._own[slot]
+            own = self._own.setdefault(_place(is_async=is_async), {})
+            name = library.__name__
+            if name not in own:
+                own[name] = library.AsyncHTTPTransport() if is_async else library.HTTPTransport()
+            return own[name]
 
     def _inners(self, *, is_async: bool) -> list[Any]:
+        """Return what is to be closed here and now, and forget it."""
         if self._given is not None:
             return [self._given]
         with self._lock:
-            return [self._own.pop(slot) for slot in list(self._own) if slot[1] is is_async]
+            return list(self._own.pop(_place(is_async=is_async), {}).values())
 
 
-class _Stream:
-    """A stream on its way home. One that breaks ends in an error event; nonsense is an error of the HTTP library, which the SDKs know."""
+class _Place:
+    """Stands for the threads of the process, or for the one event loop of a library other than asyncio."""
 
-    def __init__(self, library: Any, converter: StreamConverter, report: Callable[[Converted], object] | None) -> None:
-        self._library = library
-        self._converter = converter
-        self._report = report
-        self._breaks: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
 
-    def convert(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the SDK's bytes as soon as the wire's make them possible."""
-        try:
-            for chunk in chunks:
-                if made := self._converter.feed(chunk):
-                    yield made
-        except self._breaks:
-            pass  # the converter knows what is missing, if anything is
-        except StreamError as error:
-            raise self._nonsense(error) from None
-        yield self._finish()
+_THREADS, _OTHER_LOOP = _Place(), _Place()
 
-    async def convert_async(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """Do the same for an async client."""
-        try:
-            async for chunk in chunks:
-                if made := self._converter.feed(chunk):
-                    yield made
-        except self._breaks:
-            pass
-        except StreamError as error:
-            raise self._nonsense(error) from None
-        yield self._finish()
 
-    def _nonsense(self, error: StreamError) -> Exception:
-        made: Exception = self._library.RemoteProtocolError(str(error))
-        return made
-
-    def _finish(self) -> bytes:
-        """Take the end; one that came too early is told to the SDK as an error event."""
-        try:
-            made = self._converter.finish()
-        except TruncatedStreamError as error:
-            made = error.tail
-        except StreamError as error:
-            raise self._nonsense(error) from None
-        self.tell()
-        return made
-
-    def tell(self) -> None:
-        """Report the answer as far as it came, once: some SDKs stop reading before the last byte."""
-        report, self._report = self._report, None
-        if report is not None:
-            report(self._converter.response())
+def _place(*, is_async: bool) -> object:
+    """Return where connections may be used: an event loop cannot wake those of another."""
+    if not is_async:
+        return _THREADS
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return _OTHER_LOOP
 
 
 def _read(response: Any, most: int) -> bytes:
