@@ -35,6 +35,7 @@ Failure = APIError | StreamError
 
 _GAP = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 """What stands between two events."""
+_MOST_BLANK = 64 * 1024
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -105,7 +106,7 @@ class Incoming:
     def _begin(self) -> Flow[bytes]:
         """Read until something is there that shows what comes."""
         begun = b""
-        while not begun.strip(_BLANK) and not self._is_over:
+        while not begun.strip(_BLANK) and len(begun) < _MOST_BLANK and not self._is_over:
             try:
                 chunk = yield self._patience.read()
             except APITimeoutError:
@@ -181,6 +182,9 @@ class Incoming:
 
     def _feed(self, chunk: bytes) -> None:
         """Take bytes event by event, so that one that fails takes none with it that came before."""
+        if b"\r" not in chunk and chunk.find(b"\n\n") in (-1, len(chunk) - 2):
+            self._feed_piece(chunk)  # a part of one event, or one: what nearly every read is
+            return
         at = 0
         for gap in _GAP.finditer(chunk):
             self._feed_piece(chunk[at : gap.end()])
