@@ -205,6 +205,40 @@ def test_an_error_as_first_event_is_tried_again() -> None:
     assert stream.attempts == 3
 
 
+FIRST_ERRORS = {
+    "chat_completions": b'data: {"error":{"message":"busy","type":"server_error","code":"overloaded_error"}}\n\n',
+    "messages": b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"busy"}}\n\n',
+    "responses": b'data: {"type":"error","code":"rate_limit_exceeded","message":"busy","param":null}\n\n',
+    "generate_content": b'data: {"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}\n\n',
+}
+
+
+@pytest.mark.parametrize("via", FIRST_ERRORS)
+def test_an_error_as_first_event_says_what_it_is(via: str) -> None:
+    """In any format, and it can be handed on in any other."""
+    client = client_of(always(200, FIRST_ERRORS[via]), retry=0)
+
+    with pytest.raises(fb.UnexpectedResponseError, match="busy") as caught:
+        read(client, "messages", via)
+
+    status, body = caught.value.as_format("messages")
+    assert caught.value.kind in ("overloaded", "rate_limit")
+    assert status in (429, 503, 529)
+    assert body["error"]["message"] == "busy"
+
+
+def test_a_cut_is_closed_where_the_caller_says_so() -> None:
+    """``on_truncated="close"`` ends the answer as one that ran out of tokens."""
+    data = stream_of("chat_completions")
+    cut = data[: data.index(b'"finish_reason":"stop"')]
+    options = fb.Options(on_truncated="close")
+
+    events = read(client_of(always(200, cut), options=options), "messages", "chat_completions")
+
+    assert events[-1].type == "message_stop"
+    assert events[-2].delta.stop_reason == "max_tokens"
+
+
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_error_in_mid_stream_ends_it(format: str) -> None:
     """What came stays true; what failed is told, after the last good event and with the answer so far."""

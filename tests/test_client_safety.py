@@ -15,6 +15,7 @@ import time
 import traceback
 import warnings
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -69,7 +70,9 @@ def test_a_redirect_within_the_origin_is_followed_twice(status: int) -> None:
     assert {request.body for request in server.requests} == {server.requests[0].body}
 
 
-@pytest.mark.parametrize("to", ["/v1/messages", "", "//other.test/", "https://127.0.0.1/", "http://[", "\\\\other.test\\"])
+@pytest.mark.parametrize(
+    "to", ["/v1/messages", "", "//u:p@127.0.0.1/", "//other.test/", "https://127.0.0.1/", "http://[", "\\\\other.test\\"]
+)
 def test_a_redirect_without_end_or_sense_is_refused(to: str) -> None:
     """In a circle, to another host by half a URL, to another scheme, to nowhere."""
     with Server(_redirect(307, to)) as server:
@@ -180,7 +183,9 @@ def test_the_clients_key_wins_over_that_of_a_client_handed_in(library: Any) -> N
 
 
 def _memory() -> int:
-    """Return the most memory that this process has held, in bytes."""
+    """Return the most memory that this process has held, in bytes; what the library itself needs is loaded before."""
+    with Server(relay) as server, fb.Client(server.url, KEY) as client:
+        read(client)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -511,3 +516,71 @@ def test_a_cancelled_stream_gives_its_connection_back() -> None:
 
     assert len(texts) == 4
     assert all(texts)
+
+
+def test_threads_may_share_a_client() -> None:
+    """Sixteen threads, one client, no answer in the wrong hands."""
+
+    def answer(peer: Peer, request: Received) -> bool:
+        body = answer_of("messages")
+        body["content"][0]["text"] = json.loads(request.body)["messages"][0]["content"]
+        peer.send(whole(json.dumps(body).encode()))
+        return True
+
+    def ask(number: int) -> bool:
+        text = f"question {number}"
+        return client.messages(model="m", max_tokens=9, messages=[{"role": "user", "content": text}]).text() == text
+
+    with Server(answer) as server, fb.Client(server.url, KEY) as client, ThreadPoolExecutor(16) as threads:
+        outcomes = list(threads.map(ask, range(400)))
+
+    assert all(outcomes)
+    assert server.connections <= 16
+
+
+def test_a_connection_that_died_while_idle_costs_an_attempt_and_no_error() -> None:
+    """Servers close idle connections at the worst of times: between the look and the request."""
+    answers = iter((True, False, True))
+
+    def answer(peer: Peer, request: Received) -> bool:
+        return relay(peer, request) if next(answers) else False
+
+    with Server(answer) as server, fb.Client(server.url, KEY, retry=fb.Retry(base=0)) as client:
+        client.send(REQUEST, "messages")
+        reply = client.send(REQUEST, "messages")
+
+    assert reply.attempts == 2
+
+
+def test_what_is_sent_is_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
+    """At DEBUG one sees headers and sizes, to compare with what a relay says it got."""
+    caplog.set_level(logging.DEBUG, logger="formatbridge")
+    with Server(relay) as server:
+        fb.Client(server.url, KEY, headers={"X-Token": KEY}).send(REQUEST, "messages")
+
+    told = caplog.records[0].getMessage()
+    assert "POST" in told
+    assert "'authorization': '***'" in told
+    assert "'x-token': '***'" in told
+    assert KEY not in caplog.text
+
+
+def test_streams_left_early_leave_nothing() -> None:
+    """Sockets and memory of streams that were left early come back."""
+    own = httpx.Client(limits=httpx.Limits(max_connections=2))
+    with Server(relay) as server, own:
+        client = fb.Client(server.url, KEY, http_client=own, timeout=fb.Timeout(pool=1))
+        for _ in range(300):
+            with client.stream(REQUEST, "messages") as stream:
+                next(iter(stream))
+
+        assert client.send(REQUEST, "messages").status == 200
+
+
+def test_header_names_of_a_user_keep_the_key_to_one_header() -> None:
+    """Who writes the key's header out replaces the key, and there is one."""
+    with Server(relay) as server:
+        fb.Client(server.url, KEY, headers={"Authorization": "Bearer sk-written-out"}).send(REQUEST, "messages")
+
+    assert server.requests[0].headers["authorization"] == "Bearer sk-written-out"
+    assert KEY.encode() not in server.requests[0].raw

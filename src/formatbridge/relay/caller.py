@@ -32,7 +32,7 @@ from formatbridge.relay.http import Pool, checked_client
 from formatbridge.relay.incoming import Incoming
 from formatbridge.relay.profile import RelayProfile, checked_url, profile_of
 from formatbridge.relay.reply import Reply
-from formatbridge.relay.secret import Secret, checked_headers, checked_key
+from formatbridge.relay.secret import HIDDEN, Secret, checked_headers, checked_key
 from formatbridge.relay.settings import Limits, Retry, Timeout, retry_of, timeout_of
 from formatbridge.relay.steps import Attempt, Close, Patience, Rules
 
@@ -177,6 +177,7 @@ class Caller:
 
     def _fetched(self, call: Call, read: Callable[[Head, JsonObject], T]) -> Flow[Outcome[T]]:
         """Bring a whole body and what is read in it."""
+        _announce(call)
         rules = self._rules(is_stream=False)
         patience = Patience(rules, is_stream=False)
 
@@ -190,6 +191,7 @@ class Caller:
 
     def _opened(self, plan: Plan) -> Flow[Outcome[Incoming]]:
         """Open a stream, up to its first event."""
+        _announce(plan.call)
         rules = self._rules(is_stream=True)
         patience = Patience(rules, is_stream=True)
 
@@ -208,6 +210,13 @@ class Caller:
             _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s, again in %.1f s", *what, attempt.pause)
         if self._on_attempt is not None:
             self._on_attempt(attempt)
+
+
+def _announce(call: Call) -> None:
+    """Log what is about to be sent, without body and secrets."""
+    if _LOG.isEnabledFor(logging.DEBUG):
+        secrets = dict.fromkeys(call.secrets, HIDDEN)
+        _LOG.debug("%s %s with %d bytes, headers %s", call.method, call.url, len(call.body), {**call.headers, **secrets})
 
 
 def _key_of(given: Key) -> Secret | Callable[[], str] | None:

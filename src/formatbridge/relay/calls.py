@@ -6,7 +6,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from formatbridge import _codec, formats, ir
 from formatbridge.bridge import Exchange
@@ -152,7 +152,7 @@ def redirected(call: Call, head: Head) -> Call:
     given = head.headers.get("location", "")
     try:
         url = urljoin(call.url, given)
-        is_same = origin_of(url) == origin_of(call.url)
+        is_same = origin_of(url) == origin_of(call.url) and "@" not in urlsplit(url).netloc
     except ValueError:
         url, is_same = "", False
     if head.status not in (307, 308) or not given or not is_same:

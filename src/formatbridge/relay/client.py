@@ -13,7 +13,7 @@ from formatbridge.errors import APIError, FormatBridgeError
 from formatbridge.relay.caller import Caller
 from formatbridge.relay.clock import Clock
 from formatbridge.relay.flow import Flow
-from formatbridge.relay.http import AsyncLine, Line
+from formatbridge.relay.line import AsyncLine, Line
 from formatbridge.relay.reply import Reply
 from formatbridge.relay.steps import Close, Read, Send, Sleep, Step
 from formatbridge.relay.stream import Opening
@@ -90,6 +90,7 @@ class Stream(Opening):
     _line: Line | None = None
 
     def __enter__(self) -> Self:
+        self._check_new()
         self._line = line = Line(self._client._pool)
         self._note(drive(self._client._opened(self._plan), line, self._client._clock))
         return self
@@ -187,6 +188,7 @@ class AsyncStream(Opening):
     _line: AsyncLine | None = None
 
     async def __aenter__(self) -> Self:
+        self._check_new()
         self._line = line = AsyncLine(self._client._pool)
         self._note(await drive_async(self._client._opened(self._plan), line, self._client._clock))
         return self

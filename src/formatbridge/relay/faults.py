@@ -165,6 +165,25 @@ def status_error(status: int, body: bytes, headers: Mapping[str, str], *, id: st
     )
 
 
+def event_error(error: ir.Error, *, status: int, id: str | None, mask: Mask) -> UnexpectedResponseError:
+    """Return the error for one that a stream brought in the place of its first event."""
+    detail = {"message": error.message, "type": error.type, "param": error.param, "code": error.code}
+    id = id or error.request_id
+    word = error.code or error.type or error.kind
+    return UnexpectedResponseError(
+        mask.text(f"{status} {word}: {error.message}" + (f" (request id: {id})" if id else "")),
+        status=status,
+        code=mask.value(error.code),
+        type=mask.value(error.type),
+        param=mask.value(error.param),
+        request_id=id,
+        retry_after=error.retry_after,
+        body=mask.body(_codec.dumps({"error": detail})),
+        kind=error.kind,
+        rewrite=_rewritten,
+    )
+
+
 def unexpected(found: str, *, status: int, body: bytes, id: str | None, mask: Mask) -> UnexpectedResponseError:
     """Return the error for a success whose body is no answer; ``found`` says what it is instead."""
     text = f"{status}: the body {found}, expected an answer" + (f" (request id: {id})" if id else "")

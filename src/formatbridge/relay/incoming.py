@@ -16,6 +16,7 @@ from formatbridge.errors import (
     APIError,
     APITimeoutError,
     InvalidPayloadError,
+    StreamDecodeError,
     StreamError,
     StreamFailedError,
     TruncatedStreamError,
@@ -34,6 +35,7 @@ Failure = APIError | StreamError
 
 _GAP = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 """What stands between two events."""
+_MOST_BLANK = 64 * 1024
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -50,10 +52,10 @@ class Incoming:
         self._wire: ir.Format = request.target
         self._converter = exchange.stream()
         self._typed = EventReader(request.source)
+        self._closes_cuts = exchange.options.on_truncated == "close"
         self._pulse = StreamReader()  # what the wire sends, to tell life from pings and to see the last event
         self._waiting: deque[BaseModel] = deque()
         self._seen = 0
-        self._first_data = b""
         self._failure: Failure | None = None
         self._is_over = False
 
@@ -104,7 +106,7 @@ class Incoming:
     def _begin(self) -> Flow[bytes]:
         """Read until something is there that shows what comes."""
         begun = b""
-        while not begun.strip(_BLANK) and not self._is_over:
+        while not begun.strip(_BLANK) and len(begun) < _MOST_BLANK and not self._is_over:
             try:
                 chunk = yield self._patience.read()
             except APITimeoutError:
@@ -140,8 +142,7 @@ class Incoming:
         """Raise what came in the place of the first event."""
         if self._converter.error is not None and self._seen <= 1:
             id = faults.request_id(head.headers, self._rules.request_id_headers)
-            body = self._first_data[: self._rules.limits.max_error_body]
-            raise faults.status_error(head.status, body, head.headers, id=id, mask=self._call.mask, now=0)
+            raise faults.event_error(self._converter.error, status=head.status, id=id, mask=self._call.mask)
         if not self._waiting and self._failure is not None:
             raise self._failure
 
@@ -181,6 +182,9 @@ class Incoming:
 
     def _feed(self, chunk: bytes) -> None:
         """Take bytes event by event, so that one that fails takes none with it that came before."""
+        if b"\r" not in chunk and chunk.find(b"\n\n") in (-1, len(chunk) - 2):
+            self._feed_piece(chunk)  # a part of one event, or one: what nearly every read is
+            return
         at = 0
         for gap in _GAP.finditer(chunk):
             self._feed_piece(chunk[at : gap.end()])
@@ -200,7 +204,6 @@ class Incoming:
         for event in events:
             if not is_ping(event):
                 self._seen += 1
-                self._first_data = self._first_data or event.data
                 self._patience.renew()
         if self._converter.error is not None:
             self._fail(self._failed(self._converter.error))
@@ -230,17 +233,21 @@ class Incoming:
     def _break(self) -> None:
         """Take a break of the connection. Even an answer that looks complete was to go on, for its last event has not been seen."""
         try:
-            self._converter.finish()
+            made = self._converter.finish()
+            if self._closes_cuts:
+                self._wait(made)
+        except StreamDecodeError as error:  # half an event of the caller's own format, passed on
+            self._fail(error if not self._closes_cuts else None)
         except StreamError as error:
             self._fail(error)
         else:
-            self._fail(TruncatedStreamError(self._wire, partial=self._converter.response()))
+            self._fail(None if self._closes_cuts else TruncatedStreamError(self._wire, partial=self._converter.response()))
 
     def _failed(self, error: ir.Error) -> StreamFailedError:
         return StreamFailedError(replace(error, message=self._call.mask.text(error.message)))
 
-    def _fail(self, failure: Failure) -> None:
-        """Note what ended the stream, with what had come until then."""
+    def _fail(self, failure: Failure | None) -> None:
+        """Note what ended the stream, with what had come until then; None: nothing went wrong that the caller minds."""
         self._is_over = True
         if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._seen:
             failure.partial = self._converter.response()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Set
 from dataclasses import dataclass, fields
 
 from formatbridge.errors import ConfigurationError
@@ -49,8 +50,8 @@ class Retry:
     cap: float = 8
     max_retry_after: float = 60
     budget: float = 120
-    statuses: frozenset[int] = RETRIED_STATUSES
-    on: frozenset[str] = CAUSES
+    statuses: Set[int] = RETRIED_STATUSES
+    on: Set[str] = CAUSES
 
     def __post_init__(self) -> None:
         if not isinstance(self.max, int) or isinstance(self.max, bool) or self.max < 0:

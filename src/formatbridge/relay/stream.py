@@ -70,6 +70,10 @@ class Opening:
     def _partial(self) -> Converted:
         return self._incoming.response()
 
+    def _check_new(self) -> None:
+        if self._line is not None:
+            raise StreamError("the stream has been opened, expected to open it once")
+
     def _note(self, outcome: Outcome[Incoming]) -> None:
         self._outcome = outcome
 
