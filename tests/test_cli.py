@@ -183,6 +183,31 @@ def test_a_stream_is_collected_to_one_answer_and_replayed(
     assert b"Eternal." in capfdbinary.readouterr().out
 
 
+def test_a_stream_that_failed_is_a_failure_of_the_command(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """A model that broke down in mid-answer is told in the target's words, and to the script by exit status 2."""
+    _give(monkeypatch, b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}\n\n')
+
+    status = main(["stream", "--from", "messages", "--to", "chat_completions"])
+
+    out, told = capfdbinary.readouterr()
+    assert status == 2
+    assert b"busy" in out
+    assert b"busy" in told
+
+
+def test_a_replay_reports_what_it_loses(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """What the target cannot hold is told on standard error, as for a conversion."""
+    answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "x_new": 5}
+    _give(monkeypatch, answer | {"choices": [{"index": 0, "message": {"content": "A"}, "finish_reason": "stop"}]})
+
+    status = main(["stream", "--from", "chat_completions", "--to", "messages", "--replay"])
+
+    assert status == 0
+    assert b"/x_new" in capfdbinary.readouterr().err
+
+
 def test_a_cut_stream_is_a_failure_of_the_command(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

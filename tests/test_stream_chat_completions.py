@@ -148,3 +148,46 @@ def _run(deltas: list[dict[str, Any] | None]) -> list[events.Event]:
         choice = {"index": 0, "delta": delta or {}, "finish_reason": None if delta else "tool_calls"}
         made += decoder.feed({"id": "x", "model": "m", "created": 1, "choices": [choice]})
     return [*made, *decoder.finish()]
+
+
+def _chunks(*deltas: dict[str, Any], logprobs: dict[str, Any] | None = None) -> bytes:
+    choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"})
+    return b"".join(b"data: " + json.dumps({"id": "c", "choices": [choice]}).encode() + b"\n\n" for choice in choices)
+
+
+def test_an_index_that_is_used_again_leads_to_the_latest_call() -> None:
+    """Servers that count nothing put every call at index 0; the pieces belong to the call that began last."""
+
+    def piece(arguments: str, call_id: str | None = None) -> dict[str, Any]:
+        function = {"name": "f" if call_id else None, "arguments": arguments}
+        return {"tool_calls": [{"index": 0, "id": call_id, "type": "function", "function": function}]}
+
+    answer = _collect(_decode(_chunks(piece("{", "a"), piece("}"), piece("[", "b"), piece("]"))))
+
+    calls = [part for part in answer.choices[0].parts if isinstance(part, ir.ToolCall)]
+    assert [(call.id, call.arguments) for call in calls] == [("a", "{}"), ("b", "[]")]
+
+
+def test_an_id_that_comes_late_is_no_second_call() -> None:
+    """Some servers name the function first and the call later."""
+    late = [
+        {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "{"}}]},
+        {"tool_calls": [{"index": 0, "id": "a", "function": {"arguments": "}"}}]},
+    ]
+
+    answer = _collect(_decode(_chunks(*late)))
+
+    assert [(part.id, part.arguments) for part in answer.choices[0].parts if isinstance(part, ir.ToolCall)] == [("a", "{}")]
+
+
+def test_the_tokens_of_a_refusal_stay_with_it() -> None:
+    """Log probabilities come apart for a text and for a refusal, and leave so."""
+    tokens = [{"token": "No", "logprob": -0.5, "bytes": [78, 111], "top_logprobs": []}]
+    stream = _chunks({"refusal": "No"}, logprobs={"content": None, "refusal": tokens})
+
+    answer = _collect(_decode(stream))
+
+    assert [token.src for token in answer.choices[0].refusal_logprobs or ()] == ["/choices/0/logprobs/refusal/0"]
+    assert _body(answer)["choices"][0]["logprobs"] == {"content": None, "refusal": tokens}
+    assert _body(_collect(_decode(_encode(answer))))["choices"][0]["logprobs"] == {"content": None, "refusal": tokens}

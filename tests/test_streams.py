@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
@@ -13,8 +14,10 @@ from pydantic import BaseModel
 
 import formatbridge as fb
 from formatbridge import formats
+from formatbridge._codec import dumps
 from formatbridge.convert import check
 from formatbridge.errors import FormatBridgeError
+from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import corpus, fixtures
 from tests.normal import normal_form
 
@@ -206,3 +209,118 @@ def test_a_stream_collected_in_its_own_format_keeps_fields_that_nobody_knows() -
     assert made.body["id"] == "c"
     assert (made.body["system_fingerprint"], made.body["x/new"], made.body["usage"]["cost"]) == ("fp", {"a": [1]}, 4)
     assert (made.body["choices"][0]["message"]["zz"], made.body["choices"][0]["native"]) == (1, "STOP")
+
+
+WRONG: tuple[Any, ...] = (None, True, 5, -1, "", [], [None], {}, {"a": 1}, [[]])
+"""Values that stand for every kind of thing that a leaf may wrongly be."""
+
+
+def _spoilt(value: Any) -> Iterator[Any]:
+    """Yield a JSON value with each of its nodes in turn replaced by each wrong value."""
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        copy = dict(value) if isinstance(value, dict) else list(value)
+        for wrong in (*WRONG, *_spoilt(value[key])):
+            copy[key] = wrong
+            yield copy
+
+
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_an_event_with_a_wrong_leaf_is_read_or_refused_by_name(source: str) -> None:
+    """Law 13: servers send null where a text belongs, a number for a kind, a list for an object; none of it raises what is not ours."""
+    reader = StreamReader()
+    read = [*reader.feed(_stream(source)), *reader.finish()]
+    for at, event in enumerate(read):
+        if event.data == DONE:
+            continue
+        for spoilt in _spoilt(json.loads(event.data)):
+            told = [encode_event(each.data, each.event or None) for each in read]
+            told[at] = encode_event(dumps(spoilt), event.event or None)
+            converter = fb.StreamConverter(source=source, target="messages" if source != "messages" else "responses")
+            with suppress(FormatBridgeError):
+                converter.feed(b"".join(told))
+                converter.finish()
+            converter.response().json()
+
+
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_what_came_before_a_broken_event_is_handed_out(source: str) -> None:
+    """Where the bytes are cut decides nothing: the events before a broken one leave, then it is told, and told again."""
+    other = "messages" if source != "messages" else "responses"
+    stream, broken = _stream(source, "text_plain"), b"data: <html>\n\n"
+    head = stream[: stream.index(b"\n", len(stream) // 2) + 1]
+    head = head[: max(head.rfind(b"\n\n") + 2, head.rfind(b"\r\n\r\n") + 4)]
+    converter = fb.StreamConverter(source=source, target=other)
+
+    made = converter.feed(head + broken)
+
+    assert made == fb.StreamConverter(source=source, target=other).feed(head)
+    for _ in range(2):
+        with pytest.raises(fb.StreamDecodeError) as caught:
+            converter.feed(b"")
+    assert caught.value.partial is not None
+    assert caught.value.snippet == b"<html>"
+
+
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_a_cut_stream_of_the_same_format_ends_in_an_error_behind_whole_events(format: str) -> None:
+    """Half an event is none: what was passed on stays readable, and the tail says that it is not all."""
+    stream = _stream(format, "text_plain")
+    converter = fb.StreamConverter(source=format, target=format)
+    made = converter.feed(stream[: len(stream) // 2])
+
+    with pytest.raises(fb.TruncatedStreamError) as caught:
+        converter.finish()
+
+    assert stream.startswith(made)
+    reader = fb.StreamConverter(source=format, target="messages" if format != "messages" else "responses")
+    reader.feed(made + caught.value.tail)
+    assert reader.error is not None
+
+
+def test_a_stream_brings_custom_tools_home() -> None:
+    """A free-form tool that crossed over as a function answers as itself, streamed as well as whole."""
+    request = fb.convert_request(
+        {
+            "model": "m",
+            "messages": [{"role": "user", "content": "hi"}],
+            "tools": [{"type": "custom", "custom": {"name": "write"}}, {"type": "function", "function": {"name": "0 bad"}}],
+        },
+        source="chat_completions",
+        target="messages",
+    )
+    renamed = request.body["tools"][1]["name"]
+    content = [
+        {"type": "tool_use", "id": "toolu_1", "name": "write", "input": {"input": 'x "y"'}},
+        {"type": "tool_use", "id": "toolu_2", "name": renamed, "input": {"a": 1}},
+    ]
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    answer = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": content,
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": usage,
+    }
+    stream = fb.replay_response(answer, source="messages")
+
+    made = fb.convert_stream(stream, source="messages", target="chat_completions", request=request)
+
+    calls = fb.collect_stream(made, source="chat_completions").body["choices"][0]["message"]["tool_calls"]
+    assert calls[0] == {"id": "toolu_1", "type": "custom", "custom": {"name": "write", "input": 'x "y"'}}
+    assert calls[1]["function"] == {"name": "0 bad", "arguments": '{"a":1}'}
+    whole = fb.convert_response(answer, source="messages", target="chat_completions", request=request)
+    assert whole.body["choices"][0]["message"]["tool_calls"] == calls
+
+
+@pytest.mark.parametrize("source", ["messages", "generate_content"])
+def test_arguments_that_are_an_object_are_replayed_whole(source: str) -> None:
+    """Two formats keep arguments as objects; a replay writes them as the text that the others stream."""
+    answer = _answer(source)
+
+    made = fb.collect_stream(fb.replay_response(answer, source=source, target="chat_completions"), source="chat_completions")
+
+    whole = fb.convert_response(answer, source=source, target="chat_completions")
+    assert made.body["choices"][0]["message"]["tool_calls"] == whole.body["choices"][0]["message"]["tool_calls"]

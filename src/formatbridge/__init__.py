@@ -57,7 +57,8 @@ if TYPE_CHECKING:
     from formatbridge.relay.reply import Reply
     from formatbridge.relay.settings import Limits, Retry, Timeout
     from formatbridge.relay.steps import Attempt
-    from formatbridge.streams import StreamConverter, collect_stream, convert_stream, iter_events, replay_response
+    from formatbridge.stream_source import iter_events
+    from formatbridge.streams import StreamConverter, collect_stream, convert_stream, replay_response
 
 __version__ = "0.1.0"
 
@@ -179,7 +180,7 @@ _HOMES = {
     "convert_response": "convert",
     "convert_stream": "streams",
     "detect_format": "detect",
-    "iter_events": "streams",
+    "iter_events": "stream_source",
     "replay_response": "streams",
 }
 

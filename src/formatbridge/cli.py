@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, cast
 from pydantic import TypeAdapter
 
 import formatbridge as fb
+from formatbridge import _codec
 from formatbridge.convert import Converted, wire_model
-from formatbridge.formats import _codec
 from formatbridge.formats._protocol import Kind
 from formatbridge.losses import Addition, Loss, is_absent, resolve
 
@@ -132,11 +132,14 @@ def _converted(body: bytes, source: str, kind: str, given: argparse.Namespace) -
 
 
 def _stream(given: argparse.Namespace) -> int:
-    """Copy a stream through a converter, unbuffered; an end that comes too early is an error event and exit status 2."""
+    """Copy a stream through a converter, unbuffered; one that fails or ends too early ends in an error event, and with exit status 2."""
     out = sys.stdout.buffer
     if given.replay:
-        for made in fb.replay_response(sys.stdin.buffer.read(), source=given.source, target=given.target):
+        body = sys.stdin.buffer.read()
+        for made in fb.replay_response(body, source=given.source, target=given.target):
             out.write(made)
+        whole = fb.convert_response(body, source=given.source, target=given.target)
+        _report(whole.losses, whole.additions, given.report)
         return 0
     converter = fb.StreamConverter(source=given.source, target=given.target)
     read: Callable[[int], bytes] = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read)
@@ -148,9 +151,11 @@ def _stream(given: argparse.Namespace) -> int:
         _write(out, error.tail, given.collect)
         raise
     whole = converter.response()
-    if given.collect:
+    if given.collect and not converter.error:
         out.write(whole.json() + b"\n")
     _report(whole.losses, whole.additions, given.report)
+    if converter.error:
+        raise fb.StreamFailedError(converter.error, partial=whole)
     return 0
 
 

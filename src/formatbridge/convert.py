@@ -8,13 +8,13 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator
 
-from formatbridge import formats, ir
+from formatbridge import _codec, formats, ir
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
-from formatbridge.formats import _codec
+from formatbridge.formats._home import bring_home
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, JsonObject, Kind
-from formatbridge.formats._tools import adapt_tools, bring_home
+from formatbridge.formats._tools import adapt_tools
 from formatbridge.losses import REASONS, Addition, Ledger, Loss
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
 
@@ -322,7 +322,7 @@ def convert_error(
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
     raw, at = _read_error_body(body, near.NAME)
-    checked, is_known = _check_error(raw, near.NAME)
+    checked, is_known = check_error(raw, near.NAME)
     losses = Ledger([raw] if at else raw, near.SPELLING)
     made_status, made = status, raw
     if near is not far or at is None or not is_known:
@@ -352,7 +352,7 @@ def _read_error_body(body: Any, source: ir.Format) -> tuple[JsonObject, str | No
     return {"message": "" if whole is None else _codec.dumps(whole).decode()}, None
 
 
-def _check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
+def check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
     """Validate an error body. One of no known shape is put in words, as few as will do, and the second value is false."""
     told = _in_words(raw, "error", "message", "detail")
     detail = raw.get("error")

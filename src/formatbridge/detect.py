@@ -12,9 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from formatbridge import ir
+from formatbridge import _codec, ir
 from formatbridge.errors import InvalidPayloadError
-from formatbridge.formats import _codec
 from formatbridge.formats._protocol import Kind
 
 _WIDEST = 50
@@ -157,7 +156,9 @@ def _detect_model(body: BaseModel) -> Detection:
 
     found = model_of(body)
     if found is None:
-        raise InvalidPayloadError("unknown", "body", [("", f"is a {type(body).__name__}, expected a model of one of the formats")])
+        raise InvalidPayloadError(
+            "unknown", "payload", [("", f"is a {type(body).__name__}, expected a model of one of the formats")]
+        )
     return Detection(*found, 1.0, (f"is a {type(body).__name__} model",))
 
 
@@ -165,11 +166,11 @@ def _read(body: Any) -> dict[str, Any]:
     try:
         value = _codec.loads(body) if isinstance(body, bytes | bytearray | str) else body
     except _codec.NotJsonError as error:
-        raise InvalidPayloadError("unknown", "body", [(error.pointer, error.message)]) from None
+        raise InvalidPayloadError("unknown", "payload", [(error.pointer, error.message)]) from None
     if isinstance(value, list) and len(value) == 1:  # an error as some streams wrap it
         value = value[0]
     if not isinstance(value, dict):
-        raise InvalidPayloadError("unknown", "body", [("", f"is {_codec.describe(value)}, expected an object")])
+        raise InvalidPayloadError("unknown", "payload", [("", f"is {_codec.describe(value)}, expected an object")])
     return value
 
 

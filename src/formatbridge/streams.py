@@ -6,27 +6,29 @@ up to, when somebody asks.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
-from typing import Any, cast
+from typing import Any, cast, overload
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
-
-from formatbridge import formats, ir
-from formatbridge.convert import Converted, ConvertedRequest, check, encode_answer, options_of, read_body, source_of
-from formatbridge.errors import ConfigurationError, StreamDecodeError, TruncatedStreamError
-from formatbridge.formats import _codec
+from formatbridge import _codec, formats, ir
+from formatbridge.convert import Converted, ConvertedRequest, check, encode_answer, finished, options_of, read_body, source_of
+from formatbridge.errors import (
+    ConfigurationError,
+    FormatBridgeError,
+    StreamError,
+    StreamFailedError,
+)
+from formatbridge.formats._home import Homecoming
+from formatbridge.formats._protocol import Format
 from formatbridge.ir import events
 from formatbridge.losses import UNSEEN, Addition, Ledger, Loss, unescape
 from formatbridge.options import Options
-from formatbridge.streaming.collect import Collector, replay
-from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, encode_crlf_event, encode_event
+from formatbridge.stream_source import StreamSource
+from formatbridge.streaming.collect import replay
+from formatbridge.streaming.sse import ServerSentEvent
 
 JsonObject = dict[str, Any]
 
-_SNIPPET = 200
 _TRUNCATED = ir.Error(
     kind="server", message="the stream ended before its answer was complete", code="stream_truncated", family="detail"
 )
@@ -38,6 +40,8 @@ class StreamConverter:
     ``feed`` takes any piece of the source's bytes and returns server-sent events of the target. ``finish`` says that no more bytes will
     come; it raises ``TruncatedStreamError`` where the source had not ended (or closes the answer with finish reason ``length``, where
     ``Options(on_truncated="close")`` says so). An error event of the source becomes the target's, ends the stream and stays in ``error``.
+    An event that is not of its format raises ``StreamDecodeError``; what the chunk had before it is returned first, and the next call
+    raises. With ``Options(raise_on=...)`` an answer that loses too much raises ``LossyConversionError`` in place of its end.
     """
 
     def __init__(
@@ -48,28 +52,33 @@ class StreamConverter:
         self._near, self._far = formats.load(source), formats.load(target)
         self._request = request
         self._options = options_of(options)
-        self._reader = StreamReader()
-        self._decoder = self._near.StreamDecoder()
-        self._encoder = self._far.StreamEncoder(self._options, request.context if request else None)
-        self._collector = Collector(self._near.NAME)
-        self._is_over = False
-        #: The error that the source's stream brought; None: none yet.
-        self.error: ir.Error | None = None
+        self._source = StreamSource(self._near, keeps_events=self._near is self._far)
+        context = request.context if request else None
+        self._home = Homecoming(context)
+        self._encoder = self._far.StreamEncoder(self._options, context)
+        self._fault: FormatBridgeError | None = None
+
+    @property
+    def error(self) -> ir.Error | None:
+        """The error that the source's stream brought; None: none yet."""
+        return self._source.error
 
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the source and return those of the target that they make possible; perhaps none."""
-        return b"".join([self._convert(event) for event in self._reader.feed(chunk)])
+        return self._write(self._source.read(chunk))
 
     def finish(self) -> bytes:
         """Take the end of the bytes."""
-        made = b"".join([self._convert(event, is_last=True) for event in self._reader.finish()])
-        made += self._encode(self._decoder.finish())
-        if self._decoder.is_complete or self._is_over:
+        made = self._write(self._source.end())
+        if self._fault:
+            raise self._fault
+        if self._source.is_complete:
             return made
-        if self._options.on_truncated == "close":
-            return made + self._close()
-        tail = self._encoder.fail(_TRUNCATED)
-        raise TruncatedStreamError(self._near.NAME, partial=self.response(), tail=made + tail)
+        if self._options.on_truncated == "close" and self._near is not self._far and self._source.can_close:
+            return made + self._encode(self._source.close())
+        if self._near is self._far:  # which has passed by the encoder
+            self._encoder.feed(replay(self._source.answer())[0])
+        raise self._source.truncated(self.response(), made + self._encoder.fail(_TRUNCATED))
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -83,82 +92,48 @@ class StreamConverter:
 
     def response(self) -> Converted:
         """Return the whole answer so far, in the target format."""
-        return _whole(self._collector.response(), self._near.NAME, self._far.NAME, self._request, self._options)
+        return _whole(self._source, self._far, self._request, replace(self._options, raise_on=None))
 
-    def _convert(self, event: ServerSentEvent, *, is_last: bool = False) -> bytes:
-        if self._is_over:
-            return b""
-        if event.data == DONE:
-            happened = self._decoder.done()
-        elif not event.data.strip():
-            return b""
-        else:
-            happened = self._decode(event, is_last)
-        if self._near is self._far:
-            self._collect(happened)
-            return _again(event, self._near.NAME)
-        return self._encode(happened)
-
-    def _decode(self, event: ServerSentEvent, is_last: bool) -> list[events.Event]:
+    def _write(self, steps: Iterable[tuple[ServerSentEvent | None, list[events.Event]]]) -> bytes:
+        """Write what happens; a fault waits for the next call where there is something to return."""
+        if self._fault:
+            raise self._fault
+        made = b""
         try:
-            return self._decoder.feed(self._parse(event, is_last))
-        except StreamDecodeError as error:
-            error.offset = event.offset
-            raise
+            for event, happened in steps:
+                made += self._encode(happened) if self._near is not self._far else self._pass_on(event)
+        except FormatBridgeError as fault:
+            if isinstance(fault, StreamError):
+                fault.partial = self.response()
+            self._fault = fault
+            if not made:
+                raise
+        return made
 
-    def _parse(self, event: ServerSentEvent, is_last: bool) -> dict[str, Any]:
-        try:
-            value = _codec.loads(event.data)
-        except _codec.NotJsonError as error:
-            if is_last:  # the bytes were cut inside an event
-                return {}
-            raise StreamDecodeError(error.message, offset=event.offset, snippet=event.data[:_SNIPPET]) from None
-        if not isinstance(value, dict):
-            message = f"is {_codec.describe(value)}, expected an object"
-            raise StreamDecodeError(message, offset=event.offset, snippet=event.data[:_SNIPPET])
-        return value
-
-    def _collect(self, happened: list[events.Event]) -> None:
-        for event in happened:
-            self._collector.feed(event)
-            if isinstance(event, events.Failed):
-                self.error = event.error
-            if isinstance(event, events.Failed | events.End):
-                self._is_over = self._near is not self._far
+    def _pass_on(self, event: ServerSentEvent | None) -> bytes:
+        """Write an event of the same format again; the end of the bytes is none."""
+        return self._near.frame_event(event.data, event.event or None) if event and event.data.strip() else b""
 
     def _encode(self, happened: list[events.Event]) -> bytes:
-        self._collect(happened)
-        if self._near is self._far:
-            return b""
-        return b"".join([self._encoder.feed(event) for event in happened])
-
-    def _close(self) -> bytes:
-        """End an answer that was cut, as one that ran out of tokens."""
-        held = self._collector.response()
-        happened: list[events.Event] = [
-            events.PartEnd(choice.index, number) for choice in held.choices for number, _ in enumerate(choice.parts)
-        ]
-        happened += [events.Finished(choice.index, ir.Finish("length")) for choice in held.choices]
-        return self._encode([*happened, events.End()])
+        if self._options.raise_on and any(isinstance(event, events.End) for event in happened):
+            _whole(self._source, self._far, self._request, self._options)
+        return b"".join([self._encoder.feed(event) for event in self._home.feed(happened)])
 
 
-def _again(event: ServerSentEvent, format: ir.Format) -> bytes:
-    """Write an event of the same format again."""
-    if format == "generate_content":
-        return encode_crlf_event(event.data)
-    return encode_event(event.data, event.event or None)
-
-
-def _whole(
-    answer: ir.Response, source: ir.Format, target: ir.Format, request: ConvertedRequest | None, options: Options
-) -> Converted:
+def _whole(source: StreamSource, far: Format, request: ConvertedRequest | None, options: Options) -> Converted:
     """Convert a collected answer as if it had come whole; the report points into the body that it would have been."""
-    losses = Ledger(UNSEEN, formats.load(source).SPELLING)
+    near, answer = source.near, source.answer()
+    if near is far and (body := source.body()) is not None:
+        return Converted(body, finished(Ledger(body, near.SPELLING), options, None), near.NAME, far.NAME, "response")
+    losses = Ledger(UNSEEN, near.SPELLING)
     context = request.context if request else None
-    if source != target:
-        return encode_answer(answer, formats.load(target), losses, options, context)
+    if answer.error and far.NAME != "responses":  # what came before it was handed out and stays true
+        far.encode_error(answer.error, losses)
+        answer = replace(answer, error=None)
+    if near is not far:
+        return encode_answer(answer, far, losses, options, context)
     bare, own = _without_own_fields(answer)
-    made = encode_answer(bare, formats.load(target), losses, options, context)
+    made = encode_answer(bare, far, losses, options, context)
     for pointer, value in own.items():
         _put(made.body, pointer, value)
     return made
@@ -191,14 +166,31 @@ def _put(body: Any, pointer: str, value: Any) -> None:
     body[last] = value
 
 
+@overload
 def convert_stream(
-    chunks: Any,
+    chunks: Iterable[bytes], *, source: str, target: str, request: ConvertedRequest | None = None, options: Options | None = None
+) -> Iterator[bytes]: ...
+
+
+@overload
+def convert_stream(
+    chunks: AsyncIterable[bytes],
     *,
     source: str,
     target: str,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
-) -> Any:
+) -> AsyncIterator[bytes]: ...
+
+
+def convert_stream(
+    chunks: Iterable[bytes] | AsyncIterable[bytes],
+    *,
+    source: str,
+    target: str,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
+) -> Iterator[bytes] | AsyncIterator[bytes]:
     """Convert a stream of bytes: an iterator for an iterable, an async iterator for an async iterable."""
     converter = StreamConverter(source=source, target=target, request=request, options=options)
     if isinstance(chunks, AsyncIterable):
@@ -208,40 +200,75 @@ def convert_stream(
 
 def _convert_sync(chunks: Iterable[bytes], converter: StreamConverter) -> Iterator[bytes]:
     for chunk in chunks:
-        made = converter.feed(chunk)
-        if made:
+        if made := converter.feed(chunk):
             yield made
-    made = converter.finish()
-    if made:
+    if made := converter.finish():
         yield made
 
 
 async def _convert_async(chunks: AsyncIterable[bytes], converter: StreamConverter) -> AsyncIterator[bytes]:
     async for chunk in chunks:
-        made = converter.feed(chunk)
-        if made:
+        if made := converter.feed(chunk):
             yield made
-    made = converter.finish()
-    if made:
+    if made := converter.finish():
         yield made
 
 
-def collect_stream(chunks: Any, *, source: str, target: str | None = None, options: Options | None = None) -> Any:
-    """Collect a stream to one answer; await it for an async iterable."""
-    converter = StreamConverter(source=source, target=target or source, options=options)
+@overload
+def collect_stream(
+    chunks: Iterable[bytes], *, source: str, target: str | None = None, options: Options | None = None
+) -> Converted: ...
+
+
+@overload
+def collect_stream(
+    chunks: AsyncIterable[bytes], *, source: str, target: str | None = None, options: Options | None = None
+) -> Awaitable[Converted]: ...
+
+
+def collect_stream(
+    chunks: Iterable[bytes] | AsyncIterable[bytes], *, source: str, target: str | None = None, options: Options | None = None
+) -> Converted | Awaitable[Converted]:
+    """Collect a stream to one answer; await it for an async iterable.
+
+    A stream that was cut raises ``TruncatedStreamError`` (or ends with finish reason ``length``, where ``on_truncated="close"`` says so),
+    one that brought an error ``StreamFailedError``; both have the answer so far in ``partial``.
+    """
+    near = formats.load(source)
+    far = formats.load(target) if target is not None else near
+    chosen = options_of(options)
+    held = StreamSource(near, keeps_events=near is far)
     if isinstance(chunks, AsyncIterable):
-        return _collect_async(chunks, converter)
+        return _collect_async(chunks, held, far, chosen)
     for chunk in chunks:
-        converter.feed(chunk)
-    converter.finish()
-    return converter.response()
+        _drain(held.read(chunk), held, far)
+    return _collected(held, far, chosen)
 
 
-async def _collect_async(chunks: AsyncIterable[bytes], converter: StreamConverter) -> Converted:
+async def _collect_async(chunks: AsyncIterable[bytes], held: StreamSource, far: Format, options: Options) -> Converted:
     async for chunk in chunks:
-        converter.feed(chunk)
-    converter.finish()
-    return converter.response()
+        _drain(held.read(chunk), held, far)
+    return _collected(held, far, options)
+
+
+def _drain(steps: Iterable[object], held: StreamSource, far: Format) -> None:
+    try:
+        for _ in steps:
+            pass
+    except StreamError as error:
+        error.partial = _whole(held, far, None, Options())
+        raise
+
+
+def _collected(held: StreamSource, far: Format, options: Options) -> Converted:
+    """Take the end of the bytes and return the answer."""
+    _drain(held.end(), held, far)
+    if not held.is_complete and options.on_truncated == "close" and held.can_close:
+        held.close()
+    if held.is_complete and not held.error:
+        return _whole(held, far, None, options)
+    partial = _whole(held, far, None, replace(options, raise_on=None))
+    raise StreamFailedError(held.error, partial=partial) if held.error else held.truncated(partial)
 
 
 def replay_response(
@@ -255,37 +282,18 @@ def replay_response(
     far = formats.load(target) if target is not None else near
     chosen = options_of(options)
     raw = read_body(body, near.NAME, "response")
-    answer = near.decode_response(check(raw, near.NAME, "response"))
+    checked = check(raw, near.NAME, "response")
+    if near is far:
+        return _write_again(near, raw)
+    answer = near.decode_response(checked)
     encode_answer(answer, far, Ledger(raw, near.SPELLING), chosen, None, body)
     encoder = cast(Any, far).StreamEncoder(chosen, None)
     return (made for event in replay(answer) if (made := encoder.feed(event)))
 
 
-def iter_events(chunks: Iterable[bytes], *, format: str) -> Iterator[BaseModel]:
-    """Yield the typed events of a stream in its own format; ``[DONE]`` and empty events are left out."""
-    adapter = _events_of(formats.load(format).NAME)
-    reader = StreamReader()
-    for chunk in chunks:
-        yield from _typed(reader.feed(chunk), adapter)
-    yield from _typed(reader.finish(), adapter)
-
-
-@cache
-def _events_of(format: ir.Format) -> TypeAdapter[BaseModel]:
-    wire = import_module(f"formatbridge.formats.{format}.wire")
-    return TypeAdapter(wire.StreamEvent)
-
-
-def _typed(read: list[ServerSentEvent], adapter: TypeAdapter[BaseModel]) -> Iterator[BaseModel]:
-    for event in read:
-        if event.data == DONE or not event.data.strip():
-            continue
-        try:
-            yield adapter.validate_python(_codec.loads(event.data))
-        except (_codec.NotJsonError, ValidationError) as error:
-            message = (
-                error.message
-                if isinstance(error, _codec.NotJsonError)
-                else f"is no event of the format: {error.errors()[0]['msg']}"
-            )
-            raise StreamDecodeError(message, offset=event.offset, snippet=event.data[:_SNIPPET]) from None
+def _write_again(format: Format, body: JsonObject) -> Iterator[bytes]:
+    """Write a body as the stream of its own format, all that it holds."""
+    for raw in format.unfold_stream(body):
+        yield format.frame_event(_codec.dumps(raw), raw.get("type"))
+    if format.END_OF_STREAM:
+        yield format.END_OF_STREAM

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from formatbridge import ir
-from formatbridge.formats._codec import NotJsonError, dumps, loads
+from formatbridge._codec import NotJsonError, dumps, loads
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -36,6 +36,19 @@ def encode_arguments_object(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     if repeated:
         losses.changed(call, "arguments", parsed, "duplicate_keys")
     return parsed
+
+
+def wrap_text(text: str) -> dict[str, str]:
+    """Write free text as the one argument of a function."""
+    return {"input": text}
+
+
+def read_wrapped_text(arguments: str | ir.JsonObject) -> str | None:
+    """Read free text back from the arguments that ``wrap_text`` made; None where they are something else."""
+    value = parse_object(arguments)[0] if isinstance(arguments, str) else arguments
+    if value is not None and set(value) == {"input"} and isinstance(value["input"], str):
+        return value["input"]
+    return None
 
 
 def parse_object(text: str) -> tuple[JsonObject | None, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from formatbridge.formats._codec import dumps
+from formatbridge._codec import dumps
 
 _PREFIXES = ("chatcmpl-", "msg_", "resp_")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from formatbridge.formats._codec import describe
+from formatbridge._codec import describe
 from formatbridge.losses import escape
 
 _EXPECTED = {
@@ -21,6 +21,7 @@ _EXPECTED = {
     "dataclass_type": "an object",
     "finite_number": "a finite number",
     "none_required": "null",
+    "union_tag_not_found": "a string",
 }
 _BOUNDS = {
     "greater_than_equal": ("ge", "or more"),
@@ -75,7 +76,7 @@ def _expected(item: Any) -> str:
         return f"one of {context['expected']}"
     if kind == "union_tag_invalid":
         return f"one of {context['expected_tags']}"
-    if kind in ("missing", "union_tag_not_found"):
+    if kind == "missing":
         return "a value"
     return str(item["msg"]).removeprefix("Input should be ")
 

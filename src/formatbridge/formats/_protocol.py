@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from formatbridge import ir
 from formatbridge.ir import events
@@ -50,8 +50,12 @@ class Context:
 
 
 class StreamDecoder(Protocol):
-    """Reads the parsed events of one stream. ``is_complete``: the stream said that it is over."""
+    """Reads the parsed events of one stream, which the format's own wire model has accepted.
 
+    ``END``: what ends a stream of the format, in its own words. ``is_complete``: the stream said that it is over.
+    """
+
+    END: ClassVar[str]
     is_complete: bool
 
     def feed(self, raw: JsonObject) -> list[events.Event]:
@@ -86,6 +90,7 @@ class Format(Protocol):
     TOOL_RULES: ToolRules
     LIST_PATH: str
     StreamDecoder: Callable[[], StreamDecoder]
+    END_OF_STREAM: bytes
     StreamEncoder: Callable[[Options, Context | None], StreamEncoder]
 
     def request_path(self, model: str, *, stream: bool) -> str:
@@ -102,6 +107,15 @@ class Format(Protocol):
 
     def encode_response(self, response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
         """Write a whole answer; ``context`` is the request that it answers, in the caller's own words."""
+
+    def frame_event(self, data: bytes, name: str | None) -> bytes:
+        """Write the data of one event as a server-sent event, with its name where the format names events."""
+
+    def fold_stream(self, told: Iterable[JsonObject]) -> JsonObject | None:
+        """Fold the events of a complete stream to the body of the whole answer; None where they bend the format's rules."""
+
+    def unfold_stream(self, body: JsonObject) -> list[JsonObject]:
+        """Return the events that fold to a body, each part of it in one piece."""
 
     def decode_error(self, body: JsonObject, *, status: int | None) -> ir.Error:
         """Read an error body."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from formatbridge import ir
-from formatbridge.formats._codec import dumps
-from formatbridge.formats._protocol import Context, Home, ToolRules
+from formatbridge.formats._arguments import encode_arguments_text, wrap_text
+from formatbridge.formats._protocol import Home, ToolRules
 from formatbridge.losses import Ledger
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
@@ -131,45 +131,6 @@ def _is_legal_id(call_id: str, rules: ToolRules) -> bool:
     return (call_id.isascii() and call_id.isidentifier()) or rules.call_id.fullmatch(call_id) is not None
 
 
-def bring_home(response: ir.Response, context: Context, losses: Ledger) -> ir.Response:
-    """Give the tool calls of an answer the names and kinds that the caller's request used."""
-    if not any(home.name != name or home.namespace or home.kind == "custom" for name, home in context.tools.items()):
-        return response
-    choices = [replace(choice, parts=[_home_part(part, context, losses) for part in choice.parts]) for choice in response.choices]
-    return replace(response, choices=choices)
-
-
-def _home_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
-    home = context.tools.get(part.name) if isinstance(part, ir.ToolCall) else None
-    if home is None or not isinstance(part, ir.ToolCall):
-        return part
-    arguments = part.arguments
-    kind = part.kind
-    if home.kind == "custom" and part.kind == "function":
-        kind = "custom"
-        text = read_wrapped_text(arguments)
-        if text is None:  # the model filled in the wrapping otherwise than it was told
-            text = arguments if isinstance(arguments, str) else dumps(arguments).decode()
-            losses.changed(part, "arguments", text, "weaker_carrier")
-        arguments = text
-    return replace(part, name=home.name, namespace=home.namespace or part.namespace, kind=kind, arguments=arguments)
-
-
-def wrap_text(text: str) -> dict[str, str]:
-    """Write free text as the one argument of a function."""
-    return {"input": text}
-
-
-def read_wrapped_text(arguments: str | ir.JsonObject) -> str | None:
-    """Read free text back from the arguments that ``wrap_text`` made; None where they are something else."""
-    from formatbridge.formats._arguments import parse_object
-
-    value = parse_object(arguments)[0] if isinstance(arguments, str) else arguments
-    if value is not None and set(value) == {"input"} and isinstance(value["input"], str):
-        return value["input"]
-    return None
-
-
 def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | None = None) -> list[ir.Tool]:
     if isinstance(tool, ir.Namespace) and not names.rules.namespaces:
         losses.changed(tool, "", [f"{tool.name}__{inner.name}" for inner in tool.tools], "renamed")
@@ -233,9 +194,7 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
         name=name,
         namespace=call.namespace if names.rules.namespaces else None,
         kind="function" if wraps else call.kind,
-        arguments=wrap_text(call.arguments if isinstance(call.arguments, str) else dumps(call.arguments).decode())
-        if wraps
-        else call.arguments,
+        arguments=wrap_text(encode_arguments_text(call)) if wraps else call.arguments,
     )
 
 

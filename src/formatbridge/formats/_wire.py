@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 JsonObject = dict[str, Any]
@@ -67,27 +67,28 @@ def _literals(member: type[BaseModel], key: str) -> list[str]:
     return [value for arm in arms if typing.get_origin(arm) is Literal for value in typing.get_args(arm)]
 
 
-def _discriminator(key: str, choices: Mapping[str, object], absent: str | None) -> Callable[[Any], str]:
-    """Name the member that reads a value; one that is no known string goes to ``Unknown``, where there is one."""
+def _discriminator(key: str, choices: Mapping[str, object], absent: str | None) -> Callable[[Any], str | None]:
+    """Name the member that reads a value; an unknown name goes to ``Unknown``, where there is one, and what is no name nowhere."""
     is_open = "?" in choices
 
-    def tag(value: Any) -> str:
+    def tag(value: Any) -> str | None:
         found = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
         if found is None:
-            found = absent
-        return found if isinstance(found, str) and (found in choices or not is_open) else "?"
+            found = absent or "?"
+        if not isinstance(found, str):
+            return None
+        return found if found in choices or not is_open else "?"
 
     tag.__name__ = key  # the validator's errors name the function: this makes them name the key
     return tag
 
 
-def checker(model: type[BaseModel]) -> SchemaValidator:
-    """Compile a model to a validator that returns plain dicts in the vendor's spelling and builds no model objects.
+def checker(shape: Any) -> SchemaValidator:
+    """Compile a model, or a union of some, to a validator that returns plain dicts in the vendor's spelling and builds no model objects.
 
     It refuses what the model refuses and costs half as much. Unknown keys are kept; absent fields stay absent.
     """
-    model.model_rebuild()
-    return SchemaValidator(_as_dicts(model.__pydantic_core_schema__))
+    return SchemaValidator(_as_dicts(TypeAdapter(shape).core_schema))
 
 
 def _as_dicts(schema: Any) -> Any:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from formatbridge import formats, ir
+from formatbridge import _codec, formats, ir
 from formatbridge.bridge import Exchange
 from formatbridge.convert import Converted, ConvertedError
 from formatbridge.errors import APIConnectionError, InvalidPayloadError, UnexpectedResponseError
-from formatbridge.formats import _codec
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
 from formatbridge.relay.profile import RelayProfile, origin_of

@@ -9,9 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from formatbridge import ir
+from formatbridge import _codec, ir
 from formatbridge.errors import StreamDecodeError
-from formatbridge.formats import _codec
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader
 
 

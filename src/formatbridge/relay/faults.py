@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from formatbridge import ir
+from formatbridge import _codec, ir
 from formatbridge.convert import convert_error
 from formatbridge.errors import (
     APIStatusError,
@@ -23,7 +23,6 @@ from formatbridge.errors import (
     RequestTooLargeError,
     UnexpectedResponseError,
 )
-from formatbridge.formats import _codec
 from formatbridge.formats._errors import WORDINGS, classify
 from formatbridge.relay.secret import Mask
 

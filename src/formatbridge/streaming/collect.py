@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._codec import dumps
 from formatbridge.ir import events
 
 GROWS = {
@@ -33,6 +34,7 @@ class _Part:
     citations: list[ir.Citation] = field(default_factory=list)
     signature: ir.Signature | None = None
     transcript: list[str] = field(default_factory=list)
+    is_open: bool = True
 
     def whole(self) -> ir.Part:
         """Return the part with all that it was told."""
@@ -53,6 +55,7 @@ class _Part:
 class _Choice:
     parts: dict[int, _Part] = field(default_factory=dict)
     logprobs: list[ir.TokenLogprob] = field(default_factory=list)
+    refusal_logprobs: list[ir.TokenLogprob] = field(default_factory=list)
     finish: ir.Finish | None = None
     extra: ir.JsonObject | None = None
 
@@ -73,9 +76,10 @@ class Collector:
         match event:
             case events.Delta():
                 choice = self._choices[event.choice]
-                choice.parts[event.index].pieces.append(event.text)
+                part = choice.parts[event.index]
+                part.pieces.append(event.text)
                 if event.logprobs:
-                    choice.logprobs += event.logprobs
+                    (choice.refusal_logprobs if isinstance(part.part, ir.Refusal) else choice.logprobs).extend(event.logprobs)
             case events.PartStart():
                 self._choice(event.choice).parts[event.index] = _Part(event.part)
             case events.PartMeta():
@@ -116,6 +120,15 @@ class Collector:
             extra={**(start.extra or {}), **self._extra} or None,
         )
 
+    def unfinished(self) -> list[events.Event]:
+        """Return what would close the answer, as one that ran out of tokens: the open parts, then the choices without an end."""
+        made: list[events.Event] = []
+        for index, choice in self._choices.items() if self._choices else ((0, _Choice()),):
+            made += [events.PartEnd(index, number) for number, part in choice.parts.items() if part.is_open]
+            if choice.finish is None:
+                made.append(events.Finished(index, ir.Finish("length"), choice.extra))
+        return made
+
     def _place(self, at: int) -> str:
         """Return the pointer of a choice in the body that the stream adds up to."""
         choices = _CHOICES.get(self._format)
@@ -135,6 +148,7 @@ class Collector:
 
     @staticmethod
     def _close(part: _Part, event: events.PartEnd) -> None:
+        part.is_open = False
         if event.part is not None:
             part.part = event.part
             part.pieces, part.citations, part.transcript, part.signature = [], [], [], None
@@ -148,6 +162,7 @@ def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
         finish=choice.finish,
         index=index,
         logprobs=choice.logprobs or None,
+        refusal_logprobs=choice.refusal_logprobs or None,
         src=src,
         extra=choice.extra,
     )
@@ -158,7 +173,7 @@ def replay(response: ir.Response) -> list[events.Event]:
     made: list[events.Event] = [events.Start(response.id, response.model, response.created, response.usage, response.extra)]
     for choice in response.choices:
         for index, part in enumerate(choice.parts):
-            made += _replay_part(choice, index, part)
+            made += unfold(choice.index, index, part, _tokens_of(choice, index))
         made.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop"), choice.extra))
     if response.usage:
         made.append(events.UsageTold(response.usage))
@@ -166,28 +181,29 @@ def replay(response: ir.Response) -> list[events.Event]:
     return made
 
 
-def _replay_part(choice: ir.Choice, index: int, part: ir.Part) -> list[events.Event]:
-    """Open a part without what grows or rides on it, then bring that."""
+def unfold(choice: int, index: int, part: ir.Part, logprobs: list[ir.TokenLogprob] | None = None) -> list[events.Event]:
+    """Return the events of a part that is known as a whole: it opens without what grows or comes behind it, and that is told next.
+
+    A token signs what was thought before it; any other part has its token from the start, for others must write it first.
+    """
     grows = GROWS.get(type(part))
+    value = getattr(part, grows) if grows else None
+    text = dumps(value).decode() if isinstance(value, dict) else value
     late = ("signature", "citations", "transcript") if isinstance(part, ir.Reasoning) else ("citations", "transcript")
-    bare: dict[str, Any] = {name: None for name in late if getattr(part, name, None)}
-    text = getattr(part, grows) if grows else None
-    if not isinstance(text, str) or not text:
-        text = None
-    elif grows:
-        bare[grows] = ""
-    made: list[events.Event] = [events.PartStart(choice.index, index, replace(part, **bare) if bare else part)]
-    if text is not None:
-        logprobs = choice.logprobs if isinstance(part, ir.Text) and _is_first_text(choice, index) else None
-        made.append(events.Delta(choice.index, index, text, logprobs))
-    for citation in getattr(part, "citations", None) or ():
-        made.append(events.PartMeta(choice.index, index, citation=citation))
-    if isinstance(part, ir.Reasoning) and part.signature:  # it signs what was thought; any other part has its token from the start
-        made.append(events.PartMeta(choice.index, index, signature=part.signature))
-    if getattr(part, "transcript", None):
-        made.append(events.PartMeta(choice.index, index, transcript=part.transcript))  # type: ignore[union-attr]
-    return [*made, events.PartEnd(choice.index, index)]
+    told = {name: value for name in late if (value := getattr(part, name, None))}
+    bare: dict[str, Any] = dict.fromkeys(told) | ({grows: ""} if grows and text else {})
+    made: list[events.Event] = [events.PartStart(choice, index, replace(part, **bare) if bare else part)]
+    if text:
+        made.append(events.Delta(choice, index, text, logprobs))
+    made += [events.PartMeta(choice, index, citation=citation) for citation in told.pop("citations", ())]
+    if told:
+        made.append(events.PartMeta(choice, index, **told))
+    return [*made, events.PartEnd(choice, index)]
 
 
-def _is_first_text(choice: ir.Choice, index: int) -> bool:
-    return not any(isinstance(part, ir.Text) for part in choice.parts[:index])
+def _tokens_of(choice: ir.Choice, index: int) -> list[ir.TokenLogprob] | None:
+    """Return the log probabilities that go with a part: all of them with the first text, or the first refusal."""
+    kind = type(choice.parts[index])
+    if kind not in (ir.Text, ir.Refusal) or any(type(part) is kind for part in choice.parts[:index]):
+        return None
+    return choice.logprobs if kind is ir.Text else choice.refusal_logprobs

@@ -8,6 +8,7 @@ from formatbridge import ir
 from formatbridge.formats._errors import decode_error_object, encode_error_object
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
+from formatbridge.formats._logprobs import decode_tokens, encode_tokens
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.chat_completions.answer import decode_message, encode_message
 from formatbridge.formats.chat_completions.finish import FINISH, decode_finish, encode_finish, refusal_of
@@ -21,7 +22,8 @@ __all__ = ["FINISH", "decode_error", "decode_response", "encode_error", "encode_
 
 _RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage"})
 _CHOICE = frozenset({"index", "message", "finish_reason", "logprobs"})
-_TOKEN = frozenset({"token", "logprob", "bytes", "top_logprobs"})
+LOGPROBS = frozenset({"content", "refusal"})
+"""The members of a choice's log probabilities."""
 
 
 def decode_response(body: JsonObject) -> ir.Response:
@@ -84,7 +86,7 @@ def _decode_choice(raw: JsonObject, position: int, answer_id: str) -> ir.Choice:
     if unread:
         choice.extra = {f"message/{pointer}": value for pointer, value in unread.items()}
     if raw.get("logprobs"):
-        decode_logprobs(raw["logprobs"], choice)
+        _decode_logprobs(raw["logprobs"], choice)
     if not _CHOICE.issuperset(raw):
         is_read = choice.finish is not None and choice.finish.stop_sequence is not None
         choice.extra = joined(choice.extra, rest(raw, _CHOICE | {"stop_reason"} if is_read else _CHOICE))
@@ -100,48 +102,28 @@ def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger
         message["refusal"] = refusal
     has_calls, has_refusal = "tool_calls" in message, message["refusal"] is not None and refusal is None
     finish = encode_finish(choice.finish, has_calls, has_refusal, f"/choices/{index}", losses)
-    logprobs = None
-    if choice.logprobs is not None or choice.refusal_logprobs is not None:
-        logprobs = {
-            "content": encode_logprobs(choice.logprobs, losses),
-            "refusal": encode_logprobs(choice.refusal_logprobs, losses),
-        }
+    logprobs = encode_logprobs(choice.logprobs, choice.refusal_logprobs, losses)
     return {"index": index, "message": message, "finish_reason": finish, "logprobs": logprobs}
 
 
-def decode_logprobs(raw: JsonObject, choice: ir.Choice) -> None:
+def _decode_logprobs(raw: JsonObject, choice: ir.Choice) -> None:
     """Read the log probabilities of a choice."""
     at = f"{choice.src}/logprobs"
-    for name in ("content", "refusal"):
-        tokens = [_decode_token(token, f"{at}/{name}/{index}") for index, token in enumerate(raw.get(name) or ())]
-        setattr(choice, "logprobs" if name == "content" else "refusal_logprobs", tokens or None)
-    choice.extra = joined(choice.extra, rest(raw, frozenset({"content", "refusal"}), "logprobs/"))
+    choice.logprobs = decode_tokens(raw.get("content") or (), f"{at}/content") or None
+    choice.refusal_logprobs = decode_tokens(raw.get("refusal") or (), f"{at}/refusal") or None
+    choice.extra = joined(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
 
 
-def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
-    return ir.TokenLogprob(
-        token=raw["token"],
-        logprob=raw["logprob"],
-        bytes=raw.get("bytes"),
-        top=[_decode_token(top, f"{src}/top_logprobs/{index}") for index, top in enumerate(raw.get("top_logprobs") or ())],
-        src=src,
-        extra=rest(raw, _TOKEN),
-    )
-
-
-def encode_logprobs(tokens: list[ir.TokenLogprob] | None, losses: Ledger) -> list[JsonObject] | None:
-    """Write log probabilities, each with its runners-up."""
-    if tokens is None:
+def encode_logprobs(
+    content: list[ir.TokenLogprob] | None, refusal: list[ir.TokenLogprob] | None, losses: Ledger
+) -> JsonObject | None:
+    """Write the log probabilities of a text and of a refusal; None where there are neither."""
+    if content is None and refusal is None:
         return None
-    return [
-        _encode_token(token, losses) | {"top_logprobs": [_encode_token(top, losses) for top in token.top or ()]} for token in tokens
-    ]
-
-
-def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:
-    if token.extra:
-        losses.extras(token)
-    return {"token": token.token, "logprob": token.logprob, "bytes": token.bytes}
+    return {
+        "content": None if content is None else encode_tokens(content, losses),
+        "refusal": None if refusal is None else encode_tokens(refusal, losses),
+    }
 
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:

@@ -10,16 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._codec import dumps
+from formatbridge._codec import dumps
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats._signatures import decode_token
-from formatbridge.formats.chat_completions.answer import decode_message
+from formatbridge.formats.chat_completions.answer import call_stem, decode_message
 from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_content
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning
-from formatbridge.formats.chat_completions.response import decode_error, decode_logprobs
+from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
+from formatbridge.streaming.collect import unfold
 
 JsonObject = dict[str, Any]
 
@@ -34,22 +36,29 @@ _WORDS = frozenset({"role", "content"})
 
 @dataclass(slots=True)
 class _Choice:
-    """One choice as far as it has come. ``open``: the kind and number of the part that text goes to."""
+    """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
+
+    ``ids``: the calls by slot; ``latest``: the slot that an index named last; ``tokens``: how many log probabilities came, by their kind.
+    """
 
     index: int
     parts: int = 0
     open: tuple[str, int] | None = None
     calls: dict[int, int] = field(default_factory=dict)
     ids: dict[int, str] = field(default_factory=dict)
+    latest: dict[int, int] = field(default_factory=dict)
     waiting: dict[int, JsonObject] = field(default_factory=dict)
     kinds: list[ir.Part] = field(default_factory=list)
     finish: JsonObject | None = None
     is_closed: bool = False
+    tokens: dict[str, int] = field(default_factory=dict)
     extra: JsonObject | None = None
 
 
 class StreamDecoder:
     """Reads the chunks of one stream. ``is_complete``: the stream said that it is over."""
+
+    END = "finish_reason or [DONE]"
 
     def __init__(self) -> None:
         self.is_complete = False
@@ -125,15 +134,15 @@ class StreamDecoder:
             if content:
                 self._feed_content(choice, content, made)
             return
-        for part in self._thoughts(choice, delta):
-            self._grow(choice, "reasoning", part, part.text, made)
+        if delta.keys() & {"reasoning_content", "reasoning", "reasoning_details"}:
+            self._feed_thoughts(choice, delta, made)
         if content:
             self._feed_content(choice, content, made)
         if delta.get("refusal"):
             self._grow(choice, "refusal", ir.Refusal(text=""), delta["refusal"], made)
         for position, call in enumerate(delta.get("tool_calls") or ()):
             self._feed_call(choice, call, position, made)
-        if delta.get("function_call"):
+        if any((delta.get("function_call") or {}).values()):  # some servers send an empty one to say that there is none
             self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, made)
         if delta.keys() & {"annotations", "audio", "images"}:
             self._feed_rest(choice, delta, made)
@@ -141,11 +150,15 @@ class StreamDecoder:
             extra = rest(delta, _DELTA, "message/")
             choice.extra = joined(choice.extra, extra)
 
-    def _thoughts(self, choice: _Choice, delta: JsonObject) -> list[ir.Reasoning]:
-        if not delta.keys() & {"reasoning_content", "reasoning", "reasoning_details"}:
-            return []
+    def _feed_thoughts(self, choice: _Choice, delta: JsonObject, made: list[events.Event]) -> None:
         parts, _ = decode_reasoning(delta, f"/choices/{choice.index}/message")
-        return [part for part in parts if isinstance(part, ir.Reasoning)]
+        for part in parts:
+            if not isinstance(part, ir.Reasoning):
+                continue
+            if part.signature and part.signature.kind != "thinking" and not part.text:  # a block of its own, which signs no text
+                self._whole(choice, part, made)
+            else:
+                self._grow(choice, "reasoning", part, part.text, made)
 
     def _feed_content(self, choice: _Choice, content: str | list[JsonObject], made: list[events.Event]) -> None:
         if isinstance(content, str):
@@ -160,19 +173,22 @@ class StreamDecoder:
                 self._whole(choice, part, made)
 
     def _grow(self, choice: _Choice, kind: str, part: ir.Part, text: str, made: list[events.Event]) -> None:
-        """Add text to the open part of a kind; another kind closes it and opens the next."""
-        signature = part.signature if isinstance(part, ir.Reasoning) else None
+        """Add text to the open part of a kind; a token says that a thought is over."""
+        number = self._open(choice, kind, part, made)
+        if text:
+            made.append(events.Delta(choice.index, number, text))
+        if isinstance(part, ir.Reasoning) and part.signature:
+            made.append(events.PartMeta(choice.index, number, signature=part.signature))
+            self._close_text(choice, made)
+
+    def _open(self, choice: _Choice, kind: str, part: ir.Part, made: list[events.Event]) -> int:
+        """Return the number of the open part of a kind; another kind closes what is open and opens the next."""
         if choice.open is None or choice.open[0] != kind:
             self._close_text(choice, made)
             if isinstance(part, ir.Reasoning):
                 part = ir.Reasoning(src=part.src, summary=part.summary, id=part.id, extra=part.extra)
             choice.open = (kind, self._start(choice, part, made))
-        number = choice.open[1]
-        if text:
-            made.append(events.Delta(choice.index, number, text))
-        if signature:
-            made.append(events.PartMeta(choice.index, number, signature=signature))
-            self._close_text(choice, made)
+        return choice.open[1]
 
     def _start(self, choice: _Choice, part: ir.Part, made: list[events.Event]) -> int:
         number, choice.parts = choice.parts, choice.parts + 1
@@ -181,8 +197,11 @@ class StreamDecoder:
         return number
 
     def _whole(self, choice: _Choice, part: ir.Part, made: list[events.Event]) -> None:
+        """Take a part that comes in one piece."""
         self._close_text(choice, made)
-        made.append(events.PartEnd(choice.index, self._start(choice, part, made)))
+        made += unfold(choice.index, choice.parts, part)
+        choice.parts += 1
+        choice.kinds.append(part)
 
     def _close_text(self, choice: _Choice, made: list[events.Event]) -> None:
         if choice.open is not None:
@@ -216,16 +235,17 @@ class StreamDecoder:
             self._open_call(choice, slot, made)
 
     def _slot(self, choice: _Choice, raw: JsonObject, position: int) -> int:
-        slot, call_id = raw.get("index"), raw.get("id")
-        known = choice.ids
+        """Find the slot of a call. Some servers leave the index out, and some use one again for a call with another id."""
+        index, call_id = raw.get("index"), raw.get("id")
+        known, slot = choice.ids, choice.latest.get(index, index) if index is not None else None
         if slot is None:
             latest = max(known, default=-1)
             slot = next((at for at, held in known.items() if held == call_id), latest + 1) if call_id else max(latest, position, 0)
-        elif call_id and slot in known and known[slot] != call_id:
+        elif call_id and known.get(slot) not in (None, "", call_id):
             slot = next((at for at, held in known.items() if held == call_id), max(known) + 1)
-        elif not call_id and slot in known:
-            slot = max((at for at in known if at == slot or choice.waiting.get(at, {}).get("index") == slot), default=slot)
-        known.setdefault(slot, call_id or "")
+        known.setdefault(slot, "")
+        if index is not None:
+            choice.latest[index] = slot
         if call_id:
             known[slot] = call_id
         return int(slot)
@@ -233,7 +253,7 @@ class StreamDecoder:
     def _open_call(self, choice: _Choice, slot: int, made: list[events.Event]) -> None:
         held = choice.waiting.pop(slot)
         self._close_text(choice, made)
-        made_id = f"call_{choice.index}_{slot}"
+        made_id = f"{call_stem(self._answer_id or '', choice.index)}_{slot}"
         message = {"role": "assistant", "tool_calls": [_call_of(held, made_id)]}
         parts, _ = decode_message(message, f"/choices/{choice.index}/message", self._answer_id or "", choice.index)
         call = parts[0]
@@ -272,14 +292,28 @@ class StreamDecoder:
             made.append(events.PartMeta(choice.index, choice.open[1], transcript=raw["transcript"]))
 
     def _feed_logprobs(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
-        held = ir.Choice(parts=[], src=f"/choices/{choice.index}")
-        decode_logprobs(raw, held)
-        if held.logprobs and choice.open is not None:
+        """Hand on the tokens of a text or a refusal, with the delta that brought them where there is one."""
+        place = f"/choices/{choice.index}"
+        for name, kind, part in (
+            ("content", "text", ir.Text("", f"{place}/message/content")),
+            ("refusal", "refusal", ir.Refusal(text="")),
+        ):
+            given = raw.get(name)
+            if not given:
+                continue
+            keeps = choice.open is not None and (
+                kind == "text" or choice.open[0] == kind
+            )  # whatever is open has tokens of its text
+            number = choice.open[1] if choice.open and keeps else self._open(choice, kind, part, made)
+            tokens = decode_tokens(given, f"{place}/logprobs/{name}", choice.tokens.get(name, 0))
+            choice.tokens[name] = choice.tokens.get(name, 0) + len(tokens)
             last = made[-1] if made else None
-            if isinstance(last, events.Delta):
-                last.logprobs = held.logprobs
+            if isinstance(last, events.Delta) and last.index == number:
+                last.logprobs = tokens
             else:
-                made.append(events.Delta(choice.index, choice.open[1], "", held.logprobs))
+                made.append(events.Delta(choice.index, number, "", tokens))
+        if not LOGPROBS.issuperset(raw):
+            choice.extra = joined(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
 
     def _close(self, choice: _Choice, made: list[events.Event]) -> None:
         """Close whatever is open, once; calls that never got a name or an id get one."""

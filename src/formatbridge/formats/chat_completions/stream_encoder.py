@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._codec import dumps
+from formatbridge._codec import dumps
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.chat_completions.answer import encode_message
 from formatbridge.formats.chat_completions.finish import encode_finish
@@ -17,7 +17,7 @@ from formatbridge.formats.chat_completions.reasoning import encode_call_token
 from formatbridge.formats.chat_completions.response import encode_error, encode_head, encode_logprobs
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.ir import events
-from formatbridge.losses import Ledger, Spelling
+from formatbridge.losses import nowhere
 from formatbridge.options import Options
 from formatbridge.streaming.sse import DONE, encode_event
 
@@ -72,7 +72,7 @@ class StreamEncoder:
 
     def fail(self, error: ir.Error) -> bytes:
         """Write an error in the stream; nothing follows, not even ``[DONE]``."""
-        _, body = encode_error(error, _nowhere())
+        _, body = encode_error(error, nowhere())
         return encode_event(dumps(body))
 
     # The answer as a whole.
@@ -80,7 +80,7 @@ class StreamEncoder:
     def _note(self, event: events.Start | events.UsageTold | events.Meta) -> bytes:
         if isinstance(event, events.Start):
             answer = ir.Response("chat_completions", event.id, event.model, [], event.created)
-            self._head = encode_head(answer, _nowhere(), self._options) | {"object": "chat.completion.chunk"}
+            self._head = encode_head(answer, nowhere(), self._options) | {"object": "chat.completion.chunk"}
             self._usage = event.usage
         elif isinstance(event, events.UsageTold):
             self._usage = event.usage
@@ -91,7 +91,7 @@ class StreamEncoder:
         if not self._choices:
             made = self._chunk(0, {"role": "assistant", "content": ""}) + self._chunk(0, {}, finish="stop")
         if self._usage is not None and self._tells_usage:
-            usage = encode_usage(self._usage, _nowhere())
+            usage = encode_usage(self._usage, nowhere())
             made += encode_event(dumps(self._head | {"choices": [], "usage": usage}))
         return made + encode_event(DONE)
 
@@ -132,7 +132,7 @@ class StreamEncoder:
         text = "input" if slot == "custom" else "arguments"
         self._prepare(choice, index, number, {"tool_calls": [{"index": place, slot: {text: ""}}]}, text)
         opening = {"index": place, "id": call.id, "type": slot, slot: {"name": call.name, text: ""}}
-        return self._chunk(index, {"tool_calls": [opening | encode_call_token(call.signature, _nowhere(), self._options)]})
+        return self._chunk(index, {"tool_calls": [opening | encode_call_token(call.signature, nowhere(), self._options)]})
 
     def _prepare(self, choice: _Choice, index: int, number: int, delta: JsonObject, field: str) -> None:
         """Write the envelope of a part's deltas once, with a gap for the text."""
@@ -152,9 +152,9 @@ class StreamEncoder:
             if type(choice.parts[event.index]) is ir.Reasoning and choice.thought != event.index:
                 made = self._part_thoughts(choice, event) + made
         if event.logprobs:
-            made += self._chunk(
-                event.choice, {}, logprobs={"content": encode_logprobs(event.logprobs, _nowhere()), "refusal": None}
-            )
+            is_refusal = isinstance(choice.parts[event.index], ir.Refusal)
+            content, refusal = (None, event.logprobs) if is_refusal else (event.logprobs, None)
+            made += self._chunk(event.choice, {}, logprobs=encode_logprobs(content, refusal, nowhere()))
         return made
 
     def _part_thoughts(self, choice: _Choice, event: events.Delta) -> bytes:
@@ -179,7 +179,7 @@ class StreamEncoder:
         if event.signature is None:
             return b""
         if isinstance(part, ir.ToolCall):
-            token = encode_call_token(event.signature, _nowhere(), self._options)
+            token = encode_call_token(event.signature, nowhere(), self._options)
             return self._chunk(event.choice, {"tool_calls": [{"index": choice.calls[event.index], **token}]}) if token else b""
         return self._whole(event.choice, ir.Reasoning("", signature=event.signature) if isinstance(part, ir.Reasoning) else part)
 
@@ -191,19 +191,14 @@ class StreamEncoder:
 
     def _whole(self, index: int, part: ir.Part) -> bytes:
         """Write a part that comes in one piece, as the whole answer would."""
-        message = encode_message([part], "", str(self._head.get("id")), _nowhere(), self._options)
+        message = encode_message([part], "", str(self._head.get("id")), nowhere(), self._options)
         delta = {key: value for key, value in message.items() if value is not None and key not in ("role", "refusal")}
         return self._chunk(index, delta) if delta else b""
 
     def _finish(self, event: events.Finished) -> bytes:
         choice, made = self._choice(event.choice)
         if choice.citations:
-            cited = encode_message([ir.Text("", citations=choice.citations)], "", "", _nowhere(), self._options)
+            cited = encode_message([ir.Text("", citations=choice.citations)], "", "", nowhere(), self._options)
             made += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
-        word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", _nowhere())
+        word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", nowhere())
         return made + self._chunk(event.choice, {}, finish=word)
-
-
-def _nowhere() -> Ledger:
-    """Return a ledger that nobody reads."""
-    return Ledger({}, Spelling())

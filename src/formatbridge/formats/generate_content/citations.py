@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._codec import dumps
+from formatbridge._codec import dumps
 from formatbridge.formats._extra import joined, rest
 from formatbridge.losses import Ledger
 

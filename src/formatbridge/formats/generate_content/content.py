@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, assert_never
 
 from formatbridge import ir
-from formatbridge.formats._codec import dumps
+from formatbridge._codec import dumps
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_plain
 from formatbridge.formats.generate_content.calls import decode_call, encode_call

@@ -15,14 +15,15 @@ from formatbridge.formats._models import time_of
 from formatbridge.formats.generate_content.calls import decode_call
 from formatbridge.formats.generate_content.citations import decode_citations
 from formatbridge.formats.generate_content.content import CONTENT, decode_rarer_part, decode_result
+from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.finish import decode_block, decode_finish
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
-from formatbridge.formats.generate_content.stream_checks import checked_event, decode_event_error
-from formatbridge.formats.generate_content.stream_pieces import PartialCall, Sources, unfolded
+from formatbridge.formats.generate_content.stream_pieces import PartialCall, Sources
 from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
+from formatbridge.streaming.collect import unfold
 
 JsonObject = dict[str, Any]
 
@@ -37,13 +38,16 @@ _SIGNING = ("thinking", "encrypted", "thought")
 
 @dataclass(slots=True)
 class _Choice:
-    """One candidate as far as it has come. ``open``: kind and number of the part that text goes to; ``texts``: all visible text."""
+    """One candidate as far as it has come. ``texts``: all visible text.
+
+    ``open``: the open part's number, and its kind where more text may go to it.
+    """
 
     index: int
     src: str
     calls: Calls
     parts: int = 0
-    open: tuple[type[ir.Part], int] | None = None
+    open: tuple[type[ir.Part] | None, int] | None = None
     texts: dict[int, list[str]] = field(default_factory=dict)
     called: list[ir.Part] = field(default_factory=list)
     partial: PartialCall | None = None
@@ -56,6 +60,8 @@ class _Choice:
 
 class StreamDecoder:
     """Reads the events of one stream. ``is_complete``: every candidate has said why it ended, or the prompt was blocked."""
+
+    END = "finishReason"
 
     def __init__(self) -> None:
         self.is_complete = False
@@ -74,23 +80,22 @@ class StreamDecoder:
             return []
         made: list[events.Event] = []
         is_error = raw.get("error") or (_EVENT.isdisjoint(raw) and ("message" in raw or "detail" in raw))
-        event = {} if is_error else checked_event(raw)
         if not self._has_begun:
-            self._begin(event, made)
+            self._begin({} if is_error else raw, made)
         if is_error:
             self._is_over = self.is_complete = True
-            made.append(events.Failed(decode_event_error(raw)))
+            made.append(events.Failed(decode_error(raw, status=None)))
             return made
-        for candidate in event.get("candidates") or ():
+        for candidate in raw.get("candidates") or ():
             self._feed_candidate(candidate, made)
-        usage = event.get("usageMetadata")
+        usage = raw.get("usageMetadata")
         if usage and usage != self._usage:
             self._usage = usage
             made.append(events.UsageTold(decode_usage(usage, "/usageMetadata")))
-        if event.get("promptFeedback"):
-            self._feedback |= {key: value for key, value in event["promptFeedback"].items() if value is not None}
-        if not _EVENT.issuperset(event):
-            self._extra |= rest(event, _EVENT) or {}
+        if raw.get("promptFeedback"):
+            self._feedback |= {key: value for key, value in raw["promptFeedback"].items() if value is not None}
+        if not _EVENT.issuperset(raw):
+            self._extra |= rest(raw, _EVENT) or {}
         self.is_complete = bool(self._feedback.get("blockReason")) or bool(self._choices and not self._running)
         return made
 
@@ -232,11 +237,14 @@ class StreamDecoder:
             choice.open = None
 
     def _whole(self, choice: _Choice, part: ir.Part, made: list[events.Event]) -> None:
-        """Take a part that comes in one piece."""
+        """Take a part that comes in one piece. A text stays open until the next part comes: its sources may be told behind it."""
         self._close_text(choice, made)
+        told = unfold(choice.index, choice.parts, part)
         if isinstance(part, ir.Text):
             choice.texts[choice.parts] = [part.text]
-        made += unfolded(choice.index, choice.parts, part)
+            choice.open = (None, choice.parts)
+            told.pop()
+        made += told
         choice.parts += 1
 
     # Calls.
@@ -275,7 +283,8 @@ class StreamDecoder:
         unread = decode_citations(choice.sources.told, texts, choice.src)
         citations = [citation for text in texts if isinstance(text, ir.Text) for citation in text.citations or ()]
         if citations or choice.tokens:  # texts that have closed take no more, so the last one takes all
-            number = self._text(choice, ir.Text, made)
+            is_open = choice.open is not None and choice.open[1] in choice.texts
+            number = choice.open[1] if choice.open and is_open else self._text(choice, ir.Text, made)
             if choice.tokens:
                 made.append(events.Delta(choice.index, number, "", choice.tokens))
             made += [events.PartMeta(choice.index, number, citation=citation) for citation in citations]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._codec import dumps
+from formatbridge._codec import dumps
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.generate_content.citations import encode_citations
 from formatbridge.formats.generate_content.content import belongs_to_next, encode_parts
@@ -22,7 +22,7 @@ from formatbridge.formats.generate_content.response import encode_response
 from formatbridge.formats.generate_content.turns import Turn
 from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.ir import events
-from formatbridge.losses import Ledger, Spelling
+from formatbridge.losses import nowhere
 from formatbridge.options import Options
 from formatbridge.streaming.collect import GROWS
 from formatbridge.streaming.sse import encode_crlf_event
@@ -92,7 +92,7 @@ class StreamEncoder:
 
     def fail(self, error: ir.Error) -> bytes:
         """Write an error in the stream; nothing follows."""
-        return encode_crlf_event(dumps(encode_error(error, _nowhere())[1]))
+        return encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
 
     def _note(self, event: events.Start | events.UsageTold | events.Meta) -> None:
         if not isinstance(event, events.Meta):
@@ -100,7 +100,7 @@ class StreamEncoder:
         if not isinstance(event, events.Start):
             return
         answer = ir.Response("generate_content", event.id, event.model, [], event.created)
-        self._head = encode_response(answer, _nowhere(), self._options, None)
+        self._head = encode_response(answer, nowhere(), self._options, None)
         del self._head["candidates"]
 
     def _choice(self, index: int) -> _Choice:
@@ -146,7 +146,7 @@ class StreamEncoder:
         if held.head is not None and event.text:
             held.has_text = True
             parts = [{"text": event.text, "thought": True} if isinstance(held.part, ir.Reasoning) else {"text": event.text}]
-        return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], _nowhere())})
+        return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], nowhere())})
 
     def _meta(self, event: events.PartMeta) -> None:
         told = self._choices[event.choice].parts[event.index].told
@@ -182,14 +182,14 @@ class StreamEncoder:
         """End a candidate; its reason leaves with the usage."""
         choice = self._choice(event.choice)
         made = self._event(event.choice, _encoded(choice.waiting, choice))["candidates"][0]
-        made |= encode_finish(event.finish, choice.has_calls, "", _nowhere())
+        made |= encode_finish(event.finish, choice.has_calls, "", nowhere())
         texts = [part for part in choice.visible if isinstance(part, ir.Text)]
         if any(text.citations for text in texts):
             visible = [_with_text(part, choice.pieces.get(place)) for place, part in enumerate(choice.visible)]
-            made["groundingMetadata"] = encode_citations(visible, _nowhere())
+            made["groundingMetadata"] = encode_citations(visible, nowhere())
         tokens = [token for text in texts for token in text.logprobs or () if isinstance(token, ir.TokenLogprob)]
         if tokens and not choice.has_logprobs:
-            made["logprobsResult"] = encode_logprobs(tokens, _nowhere())
+            made["logprobsResult"] = encode_logprobs(tokens, nowhere())
         choice.end = made
 
     # Events.
@@ -197,8 +197,8 @@ class StreamEncoder:
     def _close(self) -> bytes:
         ends = [choice.end for _, choice in sorted(self._choices.items()) if choice.end is not None]
         if not ends:
-            ends = [self._event(0, [], encode_finish(None, False, "", _nowhere()))["candidates"][0]]
-        usage = {"usageMetadata": encode_usage(self._usage, _nowhere())} if self._usage else {}
+            ends = [self._event(0, [], encode_finish(None, False, "", nowhere()))["candidates"][0]]
+        usage = {"usageMetadata": encode_usage(self._usage, nowhere())} if self._usage else {}
         return encode_crlf_event(dumps({"candidates": ends, **usage, **self._head}))
 
     def _event(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> JsonObject:
@@ -231,14 +231,9 @@ def _tokens(part: ir.Part, choice: _Choice) -> list[JsonObject]:
 def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
     made: list[JsonObject] = []
     if parts:
-        encode_parts(parts, made, "", choice.turn, _nowhere())
+        encode_parts(parts, made, "", choice.turn, nowhere())
     return made
 
 
 def _with_text(part: ir.Part, pieces: list[str] | None) -> ir.Part:
     return replace(part, text="".join(pieces)) if pieces and isinstance(part, ir.Text | ir.Refusal) else part
-
-
-def _nowhere() -> Ledger:
-    """Return a ledger that nobody reads."""
-    return Ledger({}, Spelling())

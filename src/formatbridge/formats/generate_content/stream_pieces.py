@@ -6,14 +6,10 @@ The former are calls cut by argument, and sources; the latter is any part but te
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
-from formatbridge import ir
+from formatbridge._codec import MAX_DEPTH, dumps
 from formatbridge.errors import StreamDecodeError
-from formatbridge.formats._codec import MAX_DEPTH, dumps
-from formatbridge.ir import events
-from formatbridge.streaming.collect import GROWS
 
 JsonObject = dict[str, Any]
 
@@ -155,21 +151,3 @@ def _extend(held: JsonObject, name: str, items: list[JsonObject]) -> int:
 
 def _moved(support: JsonObject, by: int) -> JsonObject:
     return support | {"groundingChunkIndices": [number + by for number in support.get("groundingChunkIndices") or ()]}
-
-
-def unfolded(choice: int, number: int, part: ir.Part) -> list[events.Event]:
-    """Return the events of a part that comes in one piece."""
-    grows = GROWS.get(type(part))
-    value = getattr(part, grows) if grows else None
-    text = dumps(value).decode() if isinstance(value, dict) else value
-    # A token signs what was thought before it; any other part has its token from the start, as others must write it first.
-    signature = part.signature if isinstance(part, ir.Reasoning) else None
-    transcript = getattr(part, "transcript", None)
-    bare: dict[str, Any] = {name: None for name, told in (("signature", signature), ("transcript", transcript)) if told}
-    made: list[events.Event] = []
-    if grows and text:
-        bare[grows] = ""
-        made.append(events.Delta(choice, number, text))
-    if signature or transcript:
-        made.append(events.PartMeta(choice, number, signature=signature, transcript=transcript or None))
-    return [events.PartStart(choice, number, replace(part, **bare) if bare else part), *made, events.PartEnd(choice, number)]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._arguments import encode_arguments_object
+from formatbridge.formats._arguments import encode_arguments_object, wrap_text
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
-from formatbridge.formats._tools import wrap_text
 from formatbridge.formats.messages.citations import encode_cited_text, place_citations
 from formatbridge.formats.messages.content import decode_blocks
 from formatbridge.formats.messages.hosted_content import encode_hosted

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from formatbridge import ir
+from formatbridge._codec import dumps
 from formatbridge.formats._arguments import parse_object
-from formatbridge.formats._codec import dumps
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats.messages.parts import decode_opaque

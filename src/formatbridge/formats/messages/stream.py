@@ -9,12 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._codec import dumps
 from formatbridge.formats._extra import rest
 from formatbridge.formats.messages.errors import decode_error
 from formatbridge.formats.messages.finish import decode_finish
 from formatbridge.formats.messages.response import RESPONSE_FIELDS
-from formatbridge.formats.messages.stream_blocks import Blocks, refused, told
+from formatbridge.formats.messages.stream_blocks import Blocks, told
 from formatbridge.formats.messages.usage import decode_usage
 from formatbridge.ir import events
 
@@ -26,6 +25,8 @@ _EVENT = frozenset({"type", "delta", "usage", "index"})
 
 class StreamDecoder:
     """Reads the events of one stream. ``is_complete``: the stream said that it is over, for better or worse."""
+
+    END = "message_stop"
 
     def __init__(self) -> None:
         self.is_complete = False
@@ -43,16 +44,13 @@ class StreamDecoder:
         if self.is_complete:
             return []
         made: list[events.Event] = []
-        try:
-            kind = raw.get("type")
-            if kind == "content_block_delta":
-                if self._start is not None or not self._has_begun:
-                    self._flush_start(made)
-                self._blocks.grow(raw, made)
-            else:
-                self._take(kind, raw, made)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise refused(f"is not of its format: {error!r}", raw) from None
+        kind = raw.get("type")
+        if kind == "content_block_delta":
+            if self._start is not None or not self._has_begun:
+                self._flush_start(made)
+            self._blocks.grow(raw, made)
+        else:
+            self._take(kind, raw, made)
         return made
 
     def done(self) -> list[events.Event]:
@@ -132,9 +130,6 @@ class StreamDecoder:
     def _fail(self, raw: JsonObject, made: list[events.Event]) -> None:
         self.is_complete = True
         self._flush_start(made)
-        detail = raw.get("error")
-        if isinstance(detail, dict) and not isinstance(detail.get("message") or "", str):
-            raw = {**raw, "error": {**detail, "message": dumps(detail["message"]).decode()}}
         made.append(events.Failed(decode_error(raw, status=None)))
 
     def _begin_block(self, raw: JsonObject, made: list[events.Event]) -> None:

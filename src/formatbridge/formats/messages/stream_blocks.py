@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._codec import dumps
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._arguments import parse_object
-from formatbridge.formats._codec import dumps
 from formatbridge.formats._signatures import decode_token
 from formatbridge.formats.messages.citations import decode_citation
 from formatbridge.formats.messages.content import decode_block
@@ -148,10 +148,7 @@ class Blocks:
             self._delta_rarely(block, delta, made)
             return
         text = delta.get(member)
-        if type(text) is str and text and block.number is not None:  # nearly always
-            block.size += len(text)
-            made.append(events.Delta(0, block.number, text))
-        elif text := _text(text, raw):
+        if text:
             self._grow(block, text, made)
 
     def _grow(self, block: _Block, text: str, made: list[events.Event]) -> None:
@@ -167,20 +164,20 @@ class Blocks:
             return next(reversed(self._open.values()))
         kind, _ = _HOT.get(delta.get("type"), ("", ""))
         if kind not in ("text", "thinking"):
-            raise refused("adds to a block that is not open", raw)
+            raise StreamDecodeError("adds to a block that is not open", offset=0, snippet=dumps(raw))
         self.begin(index, {"type": kind}, made)
         return next(reversed(self._open.values()))
 
     def _delta_rarely(self, block: _Block, delta: JsonObject, made: list[events.Event]) -> None:
         match delta.get("type"):
             case "signature_delta" if block.kind == "thinking":
-                if token := _text(delta.get("signature"), delta):
+                if token := delta.get("signature"):
                     self._sign(block, decode_token(token, "messages", "thinking", f"{block.src}/signature"), made)
             case "citations_delta" if block.kind == "text":
                 place = f"{block.src}/citations/{len(block.citations)}"
                 block.citations.append(decode_citation(delta["citation"], place))
             case "input_json_delta" if block.kind == "input":
-                block.pieces.append(_text(delta.get("partial_json"), delta))
+                block.pieces.append(delta.get("partial_json") or "")
             case "compaction_delta":
                 block.raw |= {key: value for key, value in told(delta).items() if key != "type"}
             case None:
@@ -256,17 +253,3 @@ def _with_input(block: _Block) -> ir.Part:
 def told(raw: JsonObject) -> JsonObject:
     """Return the members of an object that say something."""
     return {key: value for key, value in raw.items() if value is not None}
-
-
-def _text(value: object, raw: JsonObject) -> str:
-    """Return a piece of text, empty where there is none; anything else is no delta."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    raise refused("has a delta that is no text", raw)
-
-
-def refused(why: str, raw: JsonObject) -> StreamDecodeError:
-    """Make the error of an event; where it stands in the stream is known to whoever reads the bytes."""
-    return StreamDecodeError(why, offset=0, snippet=dumps(raw))

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from formatbridge import ir
-from formatbridge.formats._codec import dumps
+from formatbridge._codec import dumps
+from formatbridge.formats._arguments import encode_arguments_text, wrap_text
 from formatbridge.formats._protocol import Context
 from formatbridge.formats._signatures import encode_token
-from formatbridge.formats._tools import wrap_text
 from formatbridge.formats.messages.answer import encode_call, encode_message
 from formatbridge.formats.messages.citations import can_cite, encode_citation
 from formatbridge.formats.messages.errors import encode_error
@@ -22,7 +22,7 @@ from formatbridge.formats.messages.response import NO_USAGE, encode_response
 from formatbridge.formats.messages.stream_writer import EMPTY, BlockWriter, write_event
 from formatbridge.formats.messages.usage import encode_usage
 from formatbridge.ir import events
-from formatbridge.losses import Ledger, Spelling
+from formatbridge.losses import nowhere
 from formatbridge.options import Options
 
 _PartEvent = events.PartStart | events.Delta | events.PartMeta | events.PartEnd
@@ -95,7 +95,7 @@ class StreamEncoder:
         if self._is_over:
             return b""
         self._is_over = True
-        return write_event("error", encode_error(error, _nowhere())[1])
+        return write_event("error", encode_error(error, nowhere())[1])
 
     # The answer as a whole.
 
@@ -103,7 +103,7 @@ class StreamEncoder:
         self._has_started = True
         self._usage = event.usage
         answer = ir.Response("messages", event.id, event.model, [], usage=event.usage)
-        body = encode_response(answer, _nowhere(), self._options, self._context)
+        body = encode_response(answer, nowhere(), self._options, self._context)
         body |= {"stop_reason": None, "stop_sequence": None}
         return write_event("message_start", {"type": "message_start", "message": body})
 
@@ -117,8 +117,8 @@ class StreamEncoder:
         made = b"" if self._has_started else self._begin(events.Start(None, None))
         while self._open is not None:  # a source that closes no parts
             made += self._close(events.PartEnd(self._choice or 0, self._open.index)) + self._release()
-        usage = encode_usage(self._usage, _nowhere()) if self._usage else dict(NO_USAGE)
-        stop = encode_finish(self._finish, self._has_calls, self._has_refusal, _nowhere())
+        usage = encode_usage(self._usage, nowhere()) if self._usage else dict(NO_USAGE)
+        stop = encode_finish(self._finish, self._has_calls, self._has_refusal, nowhere())
         made += write_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
         return made + write_event("message_stop", {"type": "message_stop"})
 
@@ -186,15 +186,14 @@ class StreamEncoder:
                 return made
 
     def _start_call(self, held: _Open, call: ir.ToolCall) -> bytes:
-        block = encode_call(replace(call, arguments=""), _nowhere()) | {"input": {}}
+        block = encode_call(replace(call, arguments=""), nowhere()) | {"input": {}}
         made = self._blocks.start(block)
         held.head = self._blocks.head("input")
-        given = call.arguments
-        return made + self._grow(held, given if isinstance(given, str) else dumps(given).decode())
+        return made + self._grow(held, encode_arguments_text(call))
 
     def _carry(self, token: ir.Signature | None) -> bytes:
         """Write the token of a part that has no slot for it as a block before that part."""
-        block = encode_carrier(token, _nowhere(), self._options)
+        block = encode_carrier(token, nowhere(), self._options)
         return self._blocks.whole(block) if block else b""
 
     def _grow(self, held: _Open, text: str) -> bytes:
@@ -238,7 +237,7 @@ class StreamEncoder:
                     part = replace(part, arguments="".join(held.pieces))
                 if held.token and not isinstance(part, ir.Refusal):
                     part = replace(part, signature=held.token)
-                return b"".join(map(self._blocks.whole, encode_message([part], _nowhere(), self._options)))
+                return b"".join(map(self._blocks.whole, encode_message([part], nowhere(), self._options)))
         if held.token and held.kind != "thinking" and self._options.carry_reasoning:  # it came late, and so it stands late
             data = encode_token(held.token, "messages", kind="thought")
             made += self._blocks.whole({"type": "redacted_thinking", "data": data})
@@ -255,8 +254,8 @@ class StreamEncoder:
                 return made
         told = final.citations if isinstance(final, ir.Text) else None
         for citation in held.citations or told or ():
-            if can_cite(citation, _nowhere()):
-                made += self._blocks.delta({"type": "citations_delta", "citation": encode_citation(citation, "", "", _nowhere())})
+            if can_cite(citation, nowhere()):
+                made += self._blocks.delta({"type": "citations_delta", "citation": encode_citation(citation, "", "", nowhere())})
         return made + self._blocks.stop()
 
     def _close_thought(self, held: _Open, final: ir.Part | None) -> bytes:
@@ -265,21 +264,16 @@ class StreamEncoder:
         token = held.token or thought.signature
         if not held.head:
             whole = replace(thought, signature=token)
-            block = encode_reasoning(whole, _nowhere(), self._options)
+            block = encode_reasoning(whole, nowhere(), self._options)
             return self._blocks.whole(block) if block else b""
-        block = encode_reasoning(ir.Reasoning("x", signature=token), _nowhere(), self._options) or {}
+        block = encode_reasoning(ir.Reasoning("x", signature=token), nowhere(), self._options) or {}
         return self._blocks.delta({"type": "signature_delta", "signature": block["signature"]}) + self._blocks.stop()
 
     def _close_call(self, held: _Open, final: ir.Part | None) -> bytes:
         made = b""
         if not held.has_grown and isinstance(final, ir.ToolCall):
-            given = final.arguments
-            made = self._grow(held, given if isinstance(given, str) else dumps(given).decode())
+            made = self._grow(held, encode_arguments_text(final))
         is_free = isinstance(held.part, ir.ToolCall) and held.part.kind == "custom"
         rest = "" if held.has_grown else _BEFORE_FREE_TEXT if is_free else "{}"
         rest += _AFTER_FREE_TEXT if is_free else ""
         return made + (held.head + dumps(rest) + _TAIL if rest else b"") + self._blocks.stop()
-
-
-def _nowhere() -> Ledger:
-    return Ledger({}, Spelling())

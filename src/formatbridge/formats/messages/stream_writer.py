@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from formatbridge.formats._codec import dumps
+from formatbridge._codec import dumps
 from formatbridge.streaming.sse import encode_event
 
 JsonObject = dict[str, Any]

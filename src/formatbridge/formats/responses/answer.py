@@ -6,8 +6,9 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined
+from formatbridge.formats._logprobs import decode_tokens, encode_tokens
 from formatbridge.formats._parts import encode_opaque
-from formatbridge.formats.responses.citations import decode_logprobs, encode_annotations, encode_logprobs, shift
+from formatbridge.formats.responses.citations import encode_annotations, shift
 from formatbridge.formats.responses.content import decode_answer, encode_call, kind_of, settle
 from formatbridge.formats.responses.hosted_items import encode_hosted, encode_image
 from formatbridge.formats.responses.ids import ItemIds
@@ -49,7 +50,7 @@ def take_message(parts: list[ir.Part], content: str | list[JsonObject], tokens: 
                 shift(part.citations, start)
             start += len(part.text)
             if part.extra and part.extra.get("logprobs"):
-                tokens += decode_logprobs(part.extra.pop("logprobs"), f"{part.src}/logprobs")
+                tokens += decode_tokens(part.extra.pop("logprobs"), f"{part.src}/logprobs")
     return start
 
 
@@ -197,7 +198,12 @@ class OutputEncoder:
                 annotations += encode_annotations(part.citations, self._length, len(text), losses)
         self._length += len(text)
         taken, self._tokens = take_tokens(self._tokens, len(text)) if self._tokens else ([], [])
-        return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": encode_logprobs(taken, losses)}
+        return {
+            "type": "output_text",
+            "text": text,
+            "annotations": annotations,
+            "logprobs": encode_tokens(taken, losses, needs_bytes=True),
+        }
 
 
 def take_tokens(tokens: list[ir.TokenLogprob], length: int) -> tuple[list[ir.TokenLogprob], list[ir.TokenLogprob]]:

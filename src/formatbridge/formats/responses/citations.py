@@ -14,7 +14,6 @@ JsonObject = dict[str, Any]
 _URL = frozenset({"type", "url", "title", "start_index", "end_index"})
 _FILE = frozenset({"type", "file_id", "filename", "index"})
 _CONTAINER_FILE = frozenset({"type", "file_id", "filename", "start_index", "end_index"})
-_TOKEN = frozenset({"token", "logprob", "bytes", "top_logprobs"})
 
 
 def decode_annotations(raw: list[JsonObject] | None, src: str) -> tuple[list[ir.Citation] | None, JsonObject | None]:
@@ -100,40 +99,3 @@ _DECODE_ANNOTATION: dict[str, Callable[[JsonObject, str], ir.Citation]] = {
     "container_file_citation": _decode_container_file,
     "file_path": _decode_file,
 }
-
-
-# Token probabilities.
-
-
-def decode_logprobs(raw: list[JsonObject], src: str, start: int = 0) -> list[ir.TokenLogprob]:
-    """Read the tokens of a text; in a stream, from its token number ``start`` on."""
-    return [_decode_token(item, f"{src}/{index}") for index, item in enumerate(raw, start)]
-
-
-def encode_logprobs(tokens: list[ir.TokenLogprob], losses: Ledger) -> list[JsonObject]:
-    """Write the tokens of a text, each with its bytes and runners-up."""
-    return [
-        _encode_token(token, losses) | {"top_logprobs": [_encode_token(top, losses) for top in token.top or ()]} for token in tokens
-    ]
-
-
-def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
-    top = raw.get("top_logprobs")
-    return ir.TokenLogprob(
-        token=raw.get("token") or "",
-        logprob=raw.get("logprob") or 0.0,
-        bytes=raw.get("bytes"),
-        top=[_decode_token(item, f"{src}/top_logprobs/{index}") for index, item in enumerate(top)] if top is not None else None,
-        src=src,
-        extra=rest(raw, _TOKEN),
-    )
-
-
-def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:
-    if token.extra:
-        losses.extras(token)
-    return {
-        "token": token.token,
-        "bytes": list(token.token.encode()) if token.bytes is None else token.bytes,
-        "logprob": token.logprob,
-    }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._codec import dumps
+from formatbridge._codec import dumps
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.losses import Ledger

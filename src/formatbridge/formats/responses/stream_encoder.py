@@ -22,7 +22,7 @@ from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response
 from formatbridge.formats.responses.stream_items import Call, Content, JsonObject, Live, Message, Run, Thought, Writer, write_image
 from formatbridge.ir import events
-from formatbridge.losses import Ledger, Spelling
+from formatbridge.losses import nowhere
 from formatbridge.options import Options
 from formatbridge.streaming.collect import GROWS
 
@@ -89,7 +89,7 @@ class StreamEncoder:
     def _body(self, choice: ir.Choice, usage: ir.Usage | None, error: ir.Error | None = None) -> JsonObject:
         start = self._start or events.Start(None, None)
         told = ir.Response("responses", start.id, start.model, [choice], start.created, usage, error=error)
-        return encode_response(told, Ledger({}, Spelling()), self._options, self._context)
+        return encode_response(told, nowhere(), self._options, self._context)
 
     def _finish_choice(self, event: events.Finished) -> None:
         if self._choice not in (None, event.choice) or self._finish is not None:

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._codec import dumps
+from formatbridge._codec import dumps
+from formatbridge.formats._logprobs import encode_tokens
 from formatbridge.formats.responses.answer import encode_answer_call, take_tokens
-from formatbridge.formats.responses.citations import encode_annotations, encode_logprobs
+from formatbridge.formats.responses.citations import encode_annotations
 from formatbridge.formats.responses.hosted_items import encode_hosted
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_item
-from formatbridge.losses import Ledger, Spelling
+from formatbridge.losses import nowhere
 from formatbridge.streaming.sse import encode_event
 
 JsonObject = dict[str, Any]
@@ -48,7 +49,7 @@ class Writer:
     """Writes events, numbers them, and keeps the items that are done: the last event repeats them all."""
 
     def __init__(self) -> None:
-        self.losses = Ledger({}, Spelling())
+        self.losses = nowhere()
         self.ids = ItemIds("/output", "", self.losses)
         self.length = 0
         self.tokens: list[ir.TokenLogprob] = []
@@ -70,7 +71,7 @@ class Writer:
     def grow_with(self, live: Live, text: str, tokens: list[ir.TokenLogprob]) -> None:
         """Write a delta with the probabilities of its tokens, where the event has a place for them."""
         live.pieces.append(text)
-        told = {"logprobs": encode_logprobs(tokens, self.losses)} if live.kind == "response.output_text" else {}
+        told = {"logprobs": encode_tokens(tokens, self.losses, needs_bytes=True)} if live.kind == "response.output_text" else {}
         self.tell(f"{live.kind}.delta", {**live.place, "delta": text, **told})
 
     def take(self) -> bytes:
@@ -154,7 +155,7 @@ class Message:
             annotations = encode_annotations(citations, writer.length, len(text), writer.losses)
             writer.length += len(text)
             taken, writer.tokens = take_tokens(writer.tokens, len(text))
-            part = _text(text, annotations, encode_logprobs(taken, writer.losses))
+            part = _text(text, annotations, encode_tokens(taken, writer.losses, needs_bytes=True))
             for index, annotation in enumerate(annotations):
                 fields = {**place, "annotation_index": index, "annotation": annotation}
                 writer.tell("response.output_text.annotation.added", fields)
