@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from typing import Any
+from urllib.parse import urlsplit
 
 from formatbridge.errors import APIConnectionError, APIError, Phase
 from formatbridge.relay.due import DueError, is_due
@@ -24,13 +25,13 @@ def explained(error: Exception, module: Any, step: Send | Read, deadline: float 
     if isinstance(error, module.InvalidURL | module.UnsupportedProtocol):
         return APIConnectionError("the URL cannot be called", phase="connect", can_retry=False)
     if isinstance(error, module.TransportError | module.StreamError | OSError):
-        return _broken(error, module, phase)
+        return _broken(error, module, phase, step)
     if isinstance(error, RuntimeError) and ("closed" in str(error) or "event loop" in str(error)):
         return APIConnectionError(f"the HTTP client cannot be used: {error}", phase="connect", can_retry=False)
     raise error
 
 
-def _broken(error: Exception, module: Any, phase: Phase) -> APIConnectionError:
+def _broken(error: Exception, module: Any, phase: Phase, step: Send | Read) -> APIConnectionError:
     causes = _causes(error)
     is_tls = any(isinstance(cause, ssl.SSLError) for cause in causes)
     is_certificate = any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes)
@@ -41,6 +42,9 @@ def _broken(error: Exception, module: Any, phase: Phase) -> APIConnectionError:
     elif isinstance(error, module.WriteError | module.LocalProtocolError):
         phase = "write"
     text = "the request breaks the protocol" if is_ours else f"{type(error).__name__}: {error}"[:500]
+    if isinstance(step, Send):
+        url = urlsplit(step.call.url)
+        text = f"{url.scheme}://{url.netloc} cannot be called: {text}"
     return APIConnectionError(text, phase=phase, can_retry=not (is_certificate or is_flood or is_ours))
 
 
