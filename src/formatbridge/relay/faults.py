@@ -150,7 +150,8 @@ def status_error(status: int, body: bytes, headers: Mapping[str, str], *, id: st
     kind = classify(status if status >= 400 else None, code=fault.code, word=fault.type)
     wait = retry_after(headers, now)
     id = id or fault.request_id
-    words = " ".join(str(word) for word in (status, fault.code or fault.type) if word not in (None, ""))
+    word = fault.type if fault.code in (None, "", status) else fault.code  # some formats say the status again as a code
+    words = f"{status} {word}" if word else str(status)
     return _class_of(status, fault)(
         mask.text(f"{words}: {fault.message}" + (f" (request id: {id})" if id else "")),
         status=status,
