@@ -18,13 +18,15 @@ from formatbridge.formats._protocol import Format
 from formatbridge.formats._wire import checker
 from formatbridge.ir import events
 from formatbridge.streaming.collect import Collector
-from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader
+from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, carries_json
 from formatbridge.streaming.template import Refrain
 
 JsonObject = dict[str, Any]
 
 _SNIPPET = 200
 _SHOWN = 3
+_PINGS = ("ping", "keepalive")
+"""Types of events that only keep the connection open."""
 
 
 class StreamSource:
@@ -39,7 +41,10 @@ class StreamSource:
         self._has_begun = False
         self._kept: list[bytes] | None = [] if keeps_events else None
         self._refrain = Refrain()
+        self._is_torn = False
         self.is_over = False
+        self.has_ended = False
+        self.heard = 0
         self.error: ir.Error | None = None
 
     def read(self, chunk: bytes) -> list[ServerSentEvent]:
@@ -49,8 +54,11 @@ class StreamSource:
         return self._reader.feed(chunk)
 
     def read_rest(self) -> list[ServerSentEvent]:
-        """Take the end of the bytes and return the event that lacked only its end. One that they cut in two is none."""
-        return [event for event in self._reader.finish() if _is_json(event.data)]
+        """Take the end of the bytes and return the event that lacked only its end. One that they cut in two is none, but a cut."""
+        read = self._reader.finish()
+        whole = [event for event in read if not carries_json(event) or _is_json(event.data)]
+        self._is_torn = len(whole) < len(read) and not self.has_ended
+        return whole
 
     def decode(self, event: ServerSentEvent) -> list[events.Event]:
         """Return what happened by an event."""
@@ -59,13 +67,16 @@ class StreamSource:
         if delta is not None:
             self._decoder.grow(delta.text)
             self._collector.grow(delta)
+            self.heard += 1
             if self._kept is not None:
                 self._kept.append(data)
             return [delta]
         if self.is_over or not data.strip():
             return []
         if data == DONE:
-            return self.collect(self._decoder.done())
+            happened = self._decoder.done()
+            self.has_ended = self.has_ended or self._decoder.is_complete
+            return self.collect(happened)
         return self._decode(event)
 
     def end(self) -> list[events.Event]:
@@ -74,8 +85,8 @@ class StreamSource:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the answer came to its end, or to an error."""
-        return self._decoder.is_complete or self.is_over
+        """Whether the answer came to its end, or to an error, and the bytes broke off in no event."""
+        return (self._decoder.is_complete or self.is_over) and not self._is_torn
 
     @property
     def can_close(self) -> bool:
@@ -112,7 +123,7 @@ class StreamSource:
             if isinstance(event, events.Failed):
                 self.error = event.error
             if isinstance(event, events.Failed | events.End):
-                self.is_over = True
+                self.is_over = self.has_ended = True
         return happened
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
@@ -120,6 +131,7 @@ class StreamSource:
         if self._kept is not None:
             self._kept.append(event.data)
         self._has_begun = True
+        self.heard += raw.get("type") not in _PINGS
         try:
             happened = self._decoder.feed(raw)
         except StreamDecodeError as error:
@@ -133,7 +145,7 @@ def _is_json(data: bytes) -> bool:
     try:
         _codec.loads(data)
     except _codec.NotJsonError:
-        return data == DONE
+        return False
     return True
 
 
@@ -176,23 +188,35 @@ def _refusal(event: ServerSentEvent, format: ir.Format, problems: list[tuple[str
 
 def iter_events(chunks: Iterable[bytes], *, format: str) -> Iterator[BaseModel]:
     """Yield the typed events of a stream in its own format; ``[DONE]`` and empty events are left out."""
-    name, reader = formats.load(format).NAME, StreamReader()
+    reader = EventReader(format)
     for chunk in chunks:
-        yield from _typed(reader.feed(chunk), name)
-    yield from _typed(reader.finish(), name)
+        yield from reader.feed(chunk)
+    yield from reader.finish()
+
+
+class EventReader:
+    """Reads the bytes of a stream in its own format, in any pieces, as typed events; ``[DONE]`` is none."""
+
+    def __init__(self, format: str) -> None:
+        self._format: ir.Format = formats.load(format).NAME
+        self._reader = StreamReader()
+
+    def feed(self, chunk: bytes) -> list[BaseModel]:
+        """Take bytes and return the events that they complete."""
+        return [self._typed(event) for event in self._reader.feed(chunk) if carries_json(event)]
+
+    def finish(self) -> list[BaseModel]:
+        """Take the end of the bytes."""
+        return [self._typed(event) for event in self._reader.finish() if carries_json(event)]
+
+    def _typed(self, event: ServerSentEvent) -> BaseModel:
+        raw = _object_of(event)
+        try:
+            return _events_of(self._format).validate_python(raw)
+        except ValidationError as error:
+            raise _refusal(event, self._format, problems_of(error, raw)) from None
 
 
 @cache
 def _events_of(format: ir.Format) -> TypeAdapter[BaseModel]:
     return TypeAdapter(_event_of(format))
-
-
-def _typed(read: list[ServerSentEvent], format: ir.Format) -> Iterator[BaseModel]:
-    for event in read:
-        if event.data == DONE or not event.data.strip():
-            continue
-        raw = _object_of(event)
-        try:
-            yield _events_of(format).validate_python(raw)
-        except ValidationError as error:
-            raise _refusal(event, format, problems_of(error, raw)) from None

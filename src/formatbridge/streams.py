@@ -65,6 +65,16 @@ class StreamConverter:
         """The error that the source's stream brought; None: none yet."""
         return self._source.error
 
+    @property
+    def heard(self) -> int:
+        """How many events came that say something; comments, pings and empty events do not."""
+        return self._source.heard
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the event came that ends the stream, so that no byte behind it matters. In generate_content there is none."""
+        return self._source.has_ended
+
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the source and return those of the target that they make possible; perhaps none."""
         return self._write(lambda: self._source.read(chunk))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from dataclasses import replace
 
@@ -24,17 +23,15 @@ from formatbridge.errors import (
 from formatbridge.losses import Loss
 from formatbridge.relay import faults
 from formatbridge.relay.calls import Call, Head, is_markup, read_json
-from formatbridge.relay.events import EventReader, is_content, is_json, is_last, is_ping, text_of
+from formatbridge.relay.events import text_of
 from formatbridge.relay.flow import Flow, drain, read_body
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
 from formatbridge.relay.steps import Patience, Rules
-from formatbridge.streaming.sse import StreamReader
+from formatbridge.stream_source import EventReader
 from formatbridge.streams import replay_response
 
 Failure = APIError | StreamError
 
-_GAP = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-"""What stands between two events."""
 _MOST_BLANK = 64 * 1024
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
@@ -53,9 +50,7 @@ class Incoming:
         self._converter = exchange.stream()
         self._typed = EventReader(request.source)
         self._closes_cuts = exchange.options.on_truncated == "close"
-        self._pulse = StreamReader()  # what the wire sends, to tell life from pings and to see the last event
         self._waiting: deque[BaseModel] = deque()
-        self._seen = 0
         self._failure: Failure | None = None
         self._is_over = False
 
@@ -140,7 +135,7 @@ class Incoming:
 
     def _refuse_at_once(self, head: Head) -> None:
         """Raise what came in the place of the first event."""
-        if self._converter.error is not None and self._seen <= 1:
+        if self._converter.error is not None and self._converter.heard <= 1:
             id = faults.request_id(head.headers, self._rules.request_id_headers)
             raise faults.event_error(self._converter.error, status=head.status, id=id, mask=self._call.mask)
         if not self._waiting and self._failure is not None:
@@ -181,44 +176,27 @@ class Incoming:
                 self._fail(error)
 
     def _feed(self, chunk: bytes) -> None:
-        """Take bytes event by event, so that one that fails takes none with it that came before."""
-        if b"\r" not in chunk and chunk.find(b"\n\n") in (-1, len(chunk) - 2):
-            self._feed_piece(chunk)  # a part of one event, or one: what nearly every read is
-            return
-        at = 0
-        for gap in _GAP.finditer(chunk):
-            self._feed_piece(chunk[at : gap.end()])
-            at = gap.end()
-        if at < len(chunk):
-            self._feed_piece(chunk[at:])
-
-    def _feed_piece(self, piece: bytes) -> None:
         if self._is_over:
             return
+        heard = self._converter.heard
         try:
-            events = [event for event in self._pulse.feed(piece) if event.data.strip()]
-            self._wait(self._converter.feed(piece))
+            self._wait(self._converter.feed(chunk))
         except StreamError as error:
             self._fail(error)
             return
-        for event in events:
-            if not is_ping(event):
-                self._seen += 1
-                self._patience.renew()
+        if self._converter.heard > heard:
+            self._patience.renew()
         if self._converter.error is not None:
             self._fail(self._failed(self._converter.error))
-        elif any(is_last(event, self._wire) for event in events):
+        elif self._converter.has_ended:
             self._end()
 
     def _wait(self, made: bytes) -> None:
         self._waiting.extend(self._typed.feed(made))
 
     def _end(self) -> None:
-        """Take the end of the bytes: of a complete answer, or of one that was cut. Whatever came before, an event cut in two is a cut."""
+        """Take the end of the bytes: of a complete answer, or of one that was cut."""
         if self._is_over:
-            return
-        if any(is_content(event) and not is_json(event.data) for event in self._pulse.finish()):
-            self._break()
             return
         try:
             self._wait(self._converter.finish())
@@ -249,6 +227,6 @@ class Incoming:
     def _fail(self, failure: Failure | None) -> None:
         """Note what ended the stream, with what had come until then; None: nothing went wrong that the caller minds."""
         self._is_over = True
-        if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._seen:
+        if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._converter.heard:
             failure.partial = self._converter.response()
         self._failure = failure
