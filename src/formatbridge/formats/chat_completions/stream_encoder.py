@@ -192,7 +192,7 @@ class StreamEncoder:
     def _whole(self, index: int, part: ir.Part) -> bytes:
         """Write a part that comes in one piece, as the whole answer would."""
         message = encode_message([part], "", str(self._head.get("id")), nowhere(), self._options)
-        delta = {key: value for key, value in message.items() if value is not None and key not in ("role", "refusal")}
+        delta = {key: value for key, value in message.items() if value not in (None, "") and key not in ("role", "refusal")}
         return self._chunk(index, delta) if delta else b""
 
     def _finish(self, event: events.Finished) -> bytes:
