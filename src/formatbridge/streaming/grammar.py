@@ -19,10 +19,11 @@ Moves = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """Things of one name in a stream, numbered from 0 without gaps in the order in which they open.
+    """Things of one name in a stream, numbered from 0 without gaps.
 
     ``kinds``: the machine of each kind of thing; that of the kind ``*`` is for all others. ``within``: the series whose things have each
     their own numbers. ``one_at_a_time``: the next opens only when the one before is over. ``over``: the state in which a thing is over.
+    ``in_order``: they open by their numbers, too; else in any order.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Series:
     within: str | None = None
     one_at_a_time: bool = False
     over: str = "done"
+    in_order: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +253,7 @@ GENERATE_CONTENT: Final = Grammar(
     series=(
         Series(
             name="candidate",
+            in_order=False,
             kinds={
                 "*": {
                     "before": {"parts": "open", "logprobsResult": "open", "finishReason": "done"},

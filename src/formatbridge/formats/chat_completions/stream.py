@@ -6,7 +6,7 @@ usage comes anywhere, the role in every delta or never, indexes are missing or u
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
@@ -37,7 +37,8 @@ _WORDS = frozenset({"role", "content"})
 class _Choice:
     """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
 
-    ``ids``: the calls by slot; ``latest``: the slot that an index named last; ``tokens``: how many log probabilities came, by their kind.
+    ``ids``: the calls by slot; ``latest``: the slot that an index named last; ``tokens``: how many log probabilities came, by their kind;
+    ``thought``: the text of the open thought; ``thoughts``: how many have opened.
     """
 
     index: int
@@ -51,6 +52,8 @@ class _Choice:
     finish: JsonObject | None = None
     is_closed: bool = False
     tokens: dict[str, int] = field(default_factory=dict)
+    thought: list[str] = field(default_factory=list)
+    thoughts: int = 0
     extra: JsonObject | None = None
 
 
@@ -134,7 +137,7 @@ class StreamDecoder:
                 self._feed_content(choice, content, made)
             return
         for part in self._thoughts(choice, delta):
-            self._grow(choice, "reasoning", part, part.text, made)
+            self._feed_thought(choice, part, made)
         if content:
             self._feed_content(choice, content, made)
         if delta.get("refusal"):
@@ -161,20 +164,35 @@ class StreamDecoder:
             return
         for part in decode_content(content, f"/choices/{choice.index}/message/content"):
             if isinstance(part, ir.Reasoning):
-                self._grow(choice, "reasoning", part, part.text, made)
+                self._feed_thought(choice, part, made)
             elif isinstance(part, ir.Text):
                 self._grow(choice, "text", ir.Text("", part.src), part.text, made)
             else:
                 self._whole(choice, part, made)
 
-    def _grow(self, choice: _Choice, kind: str, part: ir.Part, text: str, made: list[events.Event]) -> None:
-        """Add text to the open part of a kind; a token says that a thought is over."""
-        number = self._open(choice, kind, part, made)
-        if text:
+    def _feed_thought(self, choice: _Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
+        """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then."""
+        is_open = choice.open is not None and choice.open[0] == "reasoning"
+        if not (is_open or part.text.strip() or part.signature or part.id):
+            return  # the blank line between two thoughts
+        number = self._open(choice, "reasoning", part, made)
+        is_again = is_open and part.signature is not None and part.text == "".join(choice.thought)
+        text = part.text if choice.thought or choice.thoughts == 1 else part.text.removeprefix("\n\n")
+        if text and not is_again:
+            choice.thought.append(text)
             made.append(events.Delta(choice.index, number, text))
-        if isinstance(part, ir.Reasoning) and part.signature:
-            made.append(events.PartMeta(choice.index, number, signature=part.signature))
-            self._close_text(choice, made)
+        if part.signature is None:
+            return
+        made.append(events.PartMeta(choice.index, number, signature=part.signature))
+        opened = choice.kinds[number]
+        whole = replace(part, text="".join(choice.thought), src=opened.src)
+        is_known = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
+        made.append(events.PartEnd(choice.index, number, None if is_known else whole))
+        choice.open = None
+
+    def _grow(self, choice: _Choice, kind: str, part: ir.Part, text: str, made: list[events.Event]) -> None:
+        """Add text to the open part of a kind."""
+        made.append(events.Delta(choice.index, self._open(choice, kind, part, made), text))
 
     def _open(self, choice: _Choice, kind: str, part: ir.Part, made: list[events.Event]) -> int:
         """Return the number of the open part of a kind; another kind closes what is open and opens the next."""
@@ -182,6 +200,7 @@ class StreamDecoder:
             self._close_text(choice, made)
             if isinstance(part, ir.Reasoning):
                 part = ir.Reasoning(src=part.src, summary=part.summary, id=part.id, extra=part.extra)
+                choice.thought, choice.thoughts = [], choice.thoughts + 1
             choice.open = (kind, self._start(choice, part, made))
         return choice.open[1]
 
