@@ -29,13 +29,14 @@ _SHOWN = 3
 class StreamSource:
     """The reading half: bytes to canonical events, which are collected as they pass."""
 
-    def __init__(self, near: Format) -> None:
-        self._near = near
+    def __init__(self, near: Format, *, keeps_events: bool = False) -> None:
+        self.near = near
         self._reader = StreamReader()
         self._decoder = near.StreamDecoder()
         self._collector = Collector(near.NAME)
         self._head = b""
         self._has_begun = False
+        self._kept: list[JsonObject] | None = [] if keeps_events else None
         self.is_over = False
         self.error: ir.Error | None = None
 
@@ -71,12 +72,16 @@ class StreamSource:
         """Return the answer so far."""
         return self._collector.response()
 
+    def body(self) -> JsonObject | None:
+        """Return the whole answer in its own format, as the vendor's client would add it up; None where nobody can say."""
+        return self.near.fold_stream(self._kept) if self._kept is not None and self.is_complete and not self.error else None
+
     def truncated(self, partial: Converted, tail: bytes = b"") -> TruncatedStreamError:
         """Return the error for a stream that was cut."""
         expected = self._decoder.END
         if not self._has_begun:
             began = f"; it begins with {self._head.decode(errors='replace')!r}" if self._head else ""
-            expected += f"; not one event of {self._near.NAME} came{began}"
+            expected += f"; not one event of {self.near.NAME} came{began}"
         return TruncatedStreamError(expected, partial=partial, tail=tail)
 
     def collect(self, happened: list[events.Event]) -> list[events.Event]:
@@ -94,7 +99,9 @@ class StreamSource:
             return []
         if event.data == DONE:
             return self.collect(self._decoder.done())
-        raw = _check_event(event, self._near.NAME)
+        raw = _check_event(event, self.near.NAME)
+        if self._kept is not None:
+            self._kept.append(raw)
         self._has_begun = True
         try:
             return self.collect(self._decoder.feed(raw))

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, I
 from dataclasses import replace
 from typing import Any, cast, overload
 
-from formatbridge import formats, ir
-from formatbridge.convert import Converted, ConvertedRequest, check, encode_answer, options_of, read_body, source_of
+from formatbridge import _codec, formats, ir
+from formatbridge.convert import Converted, ConvertedRequest, check, encode_answer, finished, options_of, read_body, source_of
 from formatbridge.errors import (
     ConfigurationError,
     FormatBridgeError,
@@ -25,7 +25,7 @@ from formatbridge.losses import UNSEEN, Addition, Ledger, Loss, unescape
 from formatbridge.options import Options
 from formatbridge.stream_source import StreamSource
 from formatbridge.streaming.collect import replay
-from formatbridge.streaming.sse import ServerSentEvent, encode_crlf_event, encode_event
+from formatbridge.streaming.sse import ServerSentEvent
 
 JsonObject = dict[str, Any]
 
@@ -52,7 +52,7 @@ class StreamConverter:
         self._near, self._far = formats.load(source), formats.load(target)
         self._request = request
         self._options = options_of(options)
-        self._source = StreamSource(self._near)
+        self._source = StreamSource(self._near, keeps_events=self._near is self._far)
         context = request.context if request else None
         self._home = Homecoming(context)
         self._encoder = self._far.StreamEncoder(self._options, context)
@@ -92,7 +92,7 @@ class StreamConverter:
 
     def response(self) -> Converted:
         """Return the whole answer so far, in the target format."""
-        return _whole(self._source.answer(), self._far, self._request, replace(self._options, raise_on=None))
+        return _whole(self._source, self._far, self._request, replace(self._options, raise_on=None))
 
     def _write(self, steps: Iterable[tuple[ServerSentEvent | None, list[events.Event]]]) -> bytes:
         """Write what happens; a fault waits for the next call where there is something to return."""
@@ -101,7 +101,7 @@ class StreamConverter:
         made = b""
         try:
             for event, happened in steps:
-                made += self._encode(happened) if self._near is not self._far else _again(event, self._near.NAME)
+                made += self._encode(happened) if self._near is not self._far else self._pass_on(event)
         except FormatBridgeError as fault:
             if isinstance(fault, StreamError):
                 fault.partial = self.response()
@@ -110,24 +110,21 @@ class StreamConverter:
                 raise
         return made
 
+    def _pass_on(self, event: ServerSentEvent | None) -> bytes:
+        """Write an event of the same format again; the end of the bytes is none."""
+        return self._near.frame_event(event.data, event.event or None) if event and event.data.strip() else b""
+
     def _encode(self, happened: list[events.Event]) -> bytes:
         if self._options.raise_on and any(isinstance(event, events.End) for event in happened):
-            _whole(self._source.answer(), self._far, self._request, self._options)
+            _whole(self._source, self._far, self._request, self._options)
         return b"".join([self._encoder.feed(event) for event in self._home.feed(happened)])
 
 
-def _again(event: ServerSentEvent | None, format: ir.Format) -> bytes:
-    """Write an event of the same format again; the end of the bytes is none."""
-    if event is None or not event.data.strip():
-        return b""
-    if format == "generate_content":
-        return encode_crlf_event(event.data)
-    return encode_event(event.data, event.event or None)
-
-
-def _whole(answer: ir.Response, far: Format, request: ConvertedRequest | None, options: Options) -> Converted:
+def _whole(source: StreamSource, far: Format, request: ConvertedRequest | None, options: Options) -> Converted:
     """Convert a collected answer as if it had come whole; the report points into the body that it would have been."""
-    near = formats.load(answer.format)
+    near, answer = source.near, source.answer()
+    if near is far and (body := source.body()) is not None:
+        return Converted(body, finished(Ledger(body, near.SPELLING), options, None), near.NAME, far.NAME, "response")
     losses = Ledger(UNSEEN, near.SPELLING)
     context = request.context if request else None
     if answer.error and far.NAME != "responses":  # what came before it was handed out and stays true
@@ -240,7 +237,7 @@ def collect_stream(
     near = formats.load(source)
     far = formats.load(target) if target is not None else near
     chosen = options_of(options)
-    held = StreamSource(near)
+    held = StreamSource(near, keeps_events=near is far)
     if isinstance(chunks, AsyncIterable):
         return _collect_async(chunks, held, far, chosen)
     for chunk in chunks:
@@ -259,7 +256,7 @@ def _drain(steps: Iterable[object], held: StreamSource, far: Format) -> None:
         for _ in steps:
             pass
     except StreamError as error:
-        error.partial = _whole(held.answer(), far, None, Options())
+        error.partial = _whole(held, far, None, Options())
         raise
 
 
@@ -269,8 +266,8 @@ def _collected(held: StreamSource, far: Format, options: Options) -> Converted:
     if not held.is_complete and options.on_truncated == "close" and held.can_close:
         held.close()
     if held.is_complete and not held.error:
-        return _whole(held.answer(), far, None, options)
-    partial = _whole(replace(held.answer(), error=None), far, None, replace(options, raise_on=None))
+        return _whole(held, far, None, options)
+    partial = _whole(held, far, None, replace(options, raise_on=None))
     raise StreamFailedError(held.error, partial=partial) if held.error else held.truncated(partial)
 
 
@@ -285,7 +282,18 @@ def replay_response(
     far = formats.load(target) if target is not None else near
     chosen = options_of(options)
     raw = read_body(body, near.NAME, "response")
-    answer = near.decode_response(check(raw, near.NAME, "response"))
+    checked = check(raw, near.NAME, "response")
+    if near is far:
+        return _write_again(near, raw)
+    answer = near.decode_response(checked)
     encode_answer(answer, far, Ledger(raw, near.SPELLING), chosen, None, body)
     encoder = cast(Any, far).StreamEncoder(chosen, None)
     return (made for event in replay(answer) if (made := encoder.feed(event)))
+
+
+def _write_again(format: Format, body: JsonObject) -> Iterator[bytes]:
+    """Write a body as the stream of its own format, all that it holds."""
+    for raw in format.unfold_stream(body):
+        yield format.frame_event(_codec.dumps(raw), raw.get("type"))
+    if format.END_OF_STREAM:
+        yield format.END_OF_STREAM

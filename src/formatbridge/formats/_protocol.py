@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -90,6 +90,7 @@ class Format(Protocol):
     TOOL_RULES: ToolRules
     LIST_PATH: str
     StreamDecoder: Callable[[], StreamDecoder]
+    END_OF_STREAM: bytes
     StreamEncoder: Callable[[Options, Context | None], StreamEncoder]
 
     def request_path(self, model: str, *, stream: bool) -> str:
@@ -106,6 +107,15 @@ class Format(Protocol):
 
     def encode_response(self, response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
         """Write a whole answer; ``context`` is the request that it answers, in the caller's own words."""
+
+    def frame_event(self, data: bytes, name: str | None) -> bytes:
+        """Write the data of one event as a server-sent event, with its name where the format names events."""
+
+    def fold_stream(self, told: Iterable[JsonObject]) -> JsonObject | None:
+        """Fold the events of a complete stream to the body of the whole answer; None where they bend the format's rules."""
+
+    def unfold_stream(self, body: JsonObject) -> list[JsonObject]:
+        """Return the events that fold to a body, each part of it in one piece."""
 
     def decode_error(self, body: JsonObject, *, status: int | None) -> ir.Error:
         """Read an error body."""

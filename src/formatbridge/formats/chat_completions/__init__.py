@@ -21,10 +21,14 @@ from formatbridge.formats.chat_completions.response import (
 )
 from formatbridge.formats.chat_completions.stream import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
+from formatbridge.formats.chat_completions.stream_fold import fold_stream, unfold_stream
 from formatbridge.losses import Own, Spelling
+from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "chat_completions"
 LIST_PATH = "/v1/models"
+END_OF_STREAM = b"data: [DONE]\n\n"
+"""What stands behind the last event."""
 TOOL_RULES = ToolRules(name=re.compile(r"[A-Za-z0-9_-]+"), longest_name=64, custom=True)
 
 SPELLING = Spelling(
@@ -112,6 +116,7 @@ def request_path(model: str, *, stream: bool) -> str:  # noqa: ARG001
 
 
 __all__ = [
+    "END_OF_STREAM",
     "FINISH",
     "LIST_PATH",
     "NAME",
@@ -128,5 +133,8 @@ __all__ = [
     "encode_models",
     "encode_request",
     "encode_response",
+    "fold_stream",
+    "frame_event",
     "request_path",
+    "unfold_stream",
 ]

@@ -29,7 +29,7 @@ def decode_message(raw: JsonObject, src: str, answer_id: str, position: int) -> 
     what they say.
     """
     calls = raw.get("tool_calls") or raw.get("function_call")
-    parts, leftover = decode_answer(raw, src, {}, f"call_{_digest(answer_id)}_{position}" if calls else "")
+    parts, leftover = decode_answer(raw, src, {}, call_stem(answer_id, position) if calls else "")
     if calls and not answer_id:
         _give_ids(parts, position)
     if _HISTORY.issuperset(raw):  # nothing that only an answer has
@@ -49,8 +49,9 @@ def _give_ids(parts: list[ir.Part], position: int) -> None:
             call.id = made_call_id(position, number, call.name, call.arguments)
 
 
-def _digest(answer_id: str) -> str:
-    return sha256(answer_id.encode()).hexdigest()[:16]
+def call_stem(answer_id: str, position: int) -> str:
+    """Return what the ids begin with that are made for the calls of a choice."""
+    return f"call_{sha256(answer_id.encode()).hexdigest()[:16]}_{position}"
 
 
 def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:

@@ -14,13 +14,14 @@ from formatbridge._codec import dumps
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats._signatures import decode_token
-from formatbridge.formats.chat_completions.answer import decode_message
+from formatbridge.formats.chat_completions.answer import call_stem, decode_message
 from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_content
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
+from formatbridge.streaming.collect import unfold
 
 JsonObject = dict[str, Any]
 
@@ -136,15 +137,15 @@ class StreamDecoder:
             if content:
                 self._feed_content(choice, content, made)
             return
-        for part in self._thoughts(choice, delta):
-            self._feed_thought(choice, part, made)
+        if delta.keys() & {"reasoning_content", "reasoning", "reasoning_details"}:
+            self._feed_thoughts(choice, delta, made)
         if content:
             self._feed_content(choice, content, made)
         if delta.get("refusal"):
             self._grow(choice, "refusal", ir.Refusal(text=""), delta["refusal"], made)
         for position, call in enumerate(delta.get("tool_calls") or ()):
             self._feed_call(choice, call, position, made)
-        if delta.get("function_call"):
+        if any((delta.get("function_call") or {}).values()):  # some servers send an empty one to say that there is none
             self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, made)
         if delta.keys() & {"annotations", "audio", "images"}:
             self._feed_rest(choice, delta, made)
@@ -152,11 +153,11 @@ class StreamDecoder:
             extra = rest(delta, _DELTA, "message/")
             choice.extra = joined(choice.extra, extra)
 
-    def _thoughts(self, choice: _Choice, delta: JsonObject) -> list[ir.Reasoning]:
-        if not delta.keys() & {"reasoning_content", "reasoning", "reasoning_details"}:
-            return []
+    def _feed_thoughts(self, choice: _Choice, delta: JsonObject, made: list[events.Event]) -> None:
         parts, _ = decode_reasoning(delta, f"/choices/{choice.index}/message")
-        return [part for part in parts if isinstance(part, ir.Reasoning)]
+        for part in parts:
+            if isinstance(part, ir.Reasoning):
+                self._feed_thought(choice, part, made)
 
     def _feed_content(self, choice: _Choice, content: str | list[JsonObject], made: list[events.Event]) -> None:
         if isinstance(content, str):
@@ -172,7 +173,12 @@ class StreamDecoder:
 
     def _feed_thought(self, choice: _Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
         """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then."""
-        is_open = choice.open is not None and choice.open[0] == "reasoning"
+        opened = choice.kinds[choice.open[1]] if choice.open is not None else None
+        is_open = isinstance(opened, ir.Reasoning)
+        is_its_own = part.id is None or not isinstance(opened, ir.Reasoning) or opened.id != part.id
+        if part.signature and part.signature.kind != "thinking" and not part.text and is_its_own:
+            self._whole(choice, part, made)  # a block of its own, which signs no text
+            return
         if not (is_open or part.text.strip() or part.signature or part.id):
             return  # the blank line between two thoughts
         number = self._open(choice, "reasoning", part, made)
@@ -211,8 +217,11 @@ class StreamDecoder:
         return number
 
     def _whole(self, choice: _Choice, part: ir.Part, made: list[events.Event]) -> None:
+        """Take a part that comes in one piece."""
         self._close_text(choice, made)
-        made.append(events.PartEnd(choice.index, self._start(choice, part, made)))
+        made += unfold(choice.index, choice.parts, part)
+        choice.parts += 1
+        choice.kinds.append(part)
 
     def _close_text(self, choice: _Choice, made: list[events.Event]) -> None:
         if choice.open is not None:
@@ -264,7 +273,7 @@ class StreamDecoder:
     def _open_call(self, choice: _Choice, slot: int, made: list[events.Event]) -> None:
         held = choice.waiting.pop(slot)
         self._close_text(choice, made)
-        made_id = f"call_{choice.index}_{slot}"
+        made_id = f"{call_stem(self._answer_id or '', choice.index)}_{slot}"
         message = {"role": "assistant", "tool_calls": [_call_of(held, made_id)]}
         parts, _ = decode_message(message, f"/choices/{choice.index}/message", self._answer_id or "", choice.index)
         call = parts[0]

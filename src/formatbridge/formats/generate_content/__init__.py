@@ -18,9 +18,13 @@ from formatbridge.formats.generate_content.response import FINISH, decode_respon
 from formatbridge.formats.generate_content.spelling import SPELLING
 from formatbridge.formats.generate_content.stream import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
+from formatbridge.formats.generate_content.stream_fold import fold_stream, unfold_stream
+from formatbridge.streaming.sse import encode_crlf_event
 
 NAME: ir.Format = "generate_content"
 LIST_PATH = "/v1beta/models"
+END_OF_STREAM = b""
+"""What stands behind the last event."""
 TOOL_RULES = ToolRules(name=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*"), longest_name=128)
 
 
@@ -30,7 +34,13 @@ def request_path(model: str, *, stream: bool) -> str:
     return f"/v1beta/models/{quote(model.removeprefix('models/'), safe='')}:{method}"
 
 
+def frame_event(data: bytes, name: str | None) -> bytes:  # noqa: ARG001
+    """Write one event; here none has a name."""
+    return encode_crlf_event(data)
+
+
 __all__ = [
+    "END_OF_STREAM",
     "FINISH",
     "LIST_PATH",
     "NAME",
@@ -47,5 +57,8 @@ __all__ = [
     "encode_models",
     "encode_request",
     "encode_response",
+    "fold_stream",
+    "frame_event",
     "request_path",
+    "unfold_stream",
 ]

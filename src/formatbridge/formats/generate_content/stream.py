@@ -38,13 +38,16 @@ _SIGNING = ("thinking", "encrypted", "thought")
 
 @dataclass(slots=True)
 class _Choice:
-    """One candidate as far as it has come. ``open``: kind and number of the part that text goes to; ``texts``: all visible text."""
+    """One candidate as far as it has come. ``texts``: all visible text.
+
+    ``open``: the open part's number, and its kind where more text may go to it.
+    """
 
     index: int
     src: str
     calls: Calls
     parts: int = 0
-    open: tuple[type[ir.Part], int] | None = None
+    open: tuple[type[ir.Part] | None, int] | None = None
     texts: dict[int, list[str]] = field(default_factory=dict)
     called: list[ir.Part] = field(default_factory=list)
     partial: PartialCall | None = None
@@ -234,11 +237,14 @@ class StreamDecoder:
             choice.open = None
 
     def _whole(self, choice: _Choice, part: ir.Part, made: list[events.Event]) -> None:
-        """Take a part that comes in one piece."""
+        """Take a part that comes in one piece. A text stays open until the next part comes: its sources may be told behind it."""
         self._close_text(choice, made)
+        told = unfold(choice.index, choice.parts, part)
         if isinstance(part, ir.Text):
             choice.texts[choice.parts] = [part.text]
-        made += unfold(choice.index, choice.parts, part)
+            choice.open = (None, choice.parts)
+            told.pop()
+        made += told
         choice.parts += 1
 
     # Calls.
@@ -277,7 +283,8 @@ class StreamDecoder:
         unread = decode_citations(choice.sources.told, texts, choice.src)
         citations = [citation for text in texts if isinstance(text, ir.Text) for citation in text.citations or ()]
         if citations or choice.tokens:  # texts that have closed take no more, so the last one takes all
-            number = self._text(choice, ir.Text, made)
+            is_open = choice.open is not None and choice.open[1] in choice.texts
+            number = choice.open[1] if choice.open and is_open else self._text(choice, ir.Text, made)
             if choice.tokens:
                 made.append(events.Delta(choice.index, number, "", choice.tokens))
             made += [events.PartMeta(choice.index, number, citation=citation) for citation in citations]

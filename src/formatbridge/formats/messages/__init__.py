@@ -16,10 +16,14 @@ from formatbridge.formats.messages.request import SETTINGS, decode_request, enco
 from formatbridge.formats.messages.response import FINISH, decode_response, encode_response
 from formatbridge.formats.messages.stream import StreamDecoder
 from formatbridge.formats.messages.stream_encoder import StreamEncoder
+from formatbridge.formats.messages.stream_fold import fold_stream, unfold_stream
 from formatbridge.losses import Own, Spelling
+from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "messages"
 LIST_PATH = "/v1/models"
+END_OF_STREAM = b""
+"""What stands behind the last event."""
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
 TOOL_RULES = ToolRules(name=_WORD, longest_name=128, call_id=_WORD)
 
@@ -143,6 +147,7 @@ def request_path(model: str, *, stream: bool) -> str:  # noqa: ARG001
 
 
 __all__ = [
+    "END_OF_STREAM",
     "FINISH",
     "LIST_PATH",
     "NAME",
@@ -159,5 +164,8 @@ __all__ = [
     "encode_models",
     "encode_request",
     "encode_response",
+    "fold_stream",
+    "frame_event",
     "request_path",
+    "unfold_stream",
 ]

@@ -20,9 +20,13 @@ from formatbridge.formats.responses.settings import SETTINGS
 from formatbridge.formats.responses.spelling import SPELLING
 from formatbridge.formats.responses.stream import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
+from formatbridge.formats.responses.stream_fold import fold_stream, unfold_stream
+from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "responses"
 LIST_PATH = "/v1/models"
+END_OF_STREAM = b""
+"""What stands behind the last event."""
 TOOL_RULES = ToolRules(name=re.compile(r"[A-Za-z0-9_-]+"), longest_name=64, longest_call_id=64, custom=True, namespaces=True)
 
 
@@ -32,6 +36,7 @@ def request_path(model: str, *, stream: bool) -> str:  # noqa: ARG001
 
 
 __all__ = [
+    "END_OF_STREAM",
     "FINISH",
     "LIST_PATH",
     "NAME",
@@ -48,5 +53,8 @@ __all__ = [
     "encode_models",
     "encode_request",
     "encode_response",
+    "fold_stream",
+    "frame_event",
     "request_path",
+    "unfold_stream",
 ]

@@ -1,0 +1,89 @@
+"""The events of a stream of responses to the whole body that they add up to, in the vendor's own terms, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+JsonObject = dict[str, Any]
+
+_ENDS = frozenset({"response.completed", "response.incomplete"})
+_GROWING = {
+    "function_call": ("arguments", "response.function_call_arguments"),
+    "custom_tool_call": ("input", "response.custom_tool_call_input"),
+    "mcp_call": ("arguments", "response.mcp_call_arguments"),
+    "code_interpreter_call": ("code", "response.code_interpreter_call_code"),
+}
+"""Kind of item to the field that its deltas bring and the stem of their events."""
+_PARTS = {
+    "output_text": ("text", "response.content_part", "response.output_text"),
+    "refusal": ("refusal", "response.content_part", "response.refusal"),
+    "reasoning_text": ("text", "response.content_part", "response.reasoning_text"),
+    "summary_text": ("text", "response.reasoning_summary_part", "response.reasoning_summary_text"),
+}
+"""Kind of part to the field that its deltas bring and the stems of the events of the part and of its deltas."""
+
+
+def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
+    """Fold events: the last one repeats the answer. Some servers leave the output out of it, which then is the items that were done."""
+    body: JsonObject | None = None
+    done: dict[int, JsonObject] = {}
+    for raw in told:
+        kind = raw.get("type")
+        if kind in _ENDS:
+            body = raw.get("response")
+        elif kind == "response.output_item.done" and isinstance(raw.get("output_index"), int):
+            done[raw["output_index"]] = raw["item"]
+    if body is None or body.get("output"):
+        return body
+    return body | {"output": [item for _, item in sorted(done.items())]}
+
+
+def unfold_stream(body: JsonObject) -> list[JsonObject]:
+    """Return the events that fold to a body: each item opens, grows in one piece and is done; the last event repeats all."""
+    status = body.get("status") or "completed"
+    start = body | {"status": "in_progress", "output": []} | {key: None for key in ("usage", "error") if key in body}
+    made: list[JsonObject] = [{"type": f"response.{word}", "response": start} for word in ("created", "in_progress")]
+    for at, item in enumerate(body.get("output") or ()):
+        made += _unfold_item(item, at)
+    end = status if status in ("incomplete", "failed") else "completed"
+    made.append({"type": f"response.{end}", "response": body})
+    return [event | {"sequence_number": number} for number, event in enumerate(made)]
+
+
+def _unfold_item(item: JsonObject, at: int) -> list[JsonObject]:
+    """Tell one item; of what no event grows, it is told whole when it is done."""
+    place = {"item_id": item.get("id") or "", "output_index": at}
+    bare, made = dict(item), list[JsonObject]()
+    if "status" in item:
+        bare["status"] = "in_progress"
+    for name, key in (("summary", "summary_index"), ("content", "content_index")):
+        parts = item.get(name)
+        if isinstance(parts, list):
+            bare[name] = []
+            made += [event for number, part in enumerate(parts) for event in _unfold_part(part, place | {key: number})]
+    field, stem = _GROWING.get(item.get("type", ""), ("", ""))
+    if text := item.get(field):
+        bare[field] = ""
+        named = {"name": item["name"]} if stem == "response.function_call_arguments" and "name" in item else {}
+        made += [
+            {"type": f"{stem}.delta", **place, "delta": text},
+            {"type": f"{stem}.done", **place, field: text, **named},
+        ]
+    added: JsonObject = {"type": "response.output_item.added", "output_index": at, "item": bare}
+    return [added, *made, {"type": "response.output_item.done", "output_index": at, "item": item}]
+
+
+def _unfold_part(part: JsonObject, place: JsonObject) -> list[JsonObject]:
+    field, stem, grown = _PARTS.get(part.get("type", ""), ("", "response.content_part", ""))
+    bare = part | ({field: ""} if field else {}) | {key: [] for key in ("annotations", "logprobs") if part.get(key)}
+    tokens = {"logprobs": part.get("logprobs") or []} if grown == "response.output_text" else {}
+    made: list[JsonObject] = [{"type": f"{stem}.added", **place, "part": bare}]
+    if text := part.get(field):
+        made.append({"type": f"{grown}.delta", **place, "delta": text, **tokens})
+    for number, annotation in enumerate(part.get("annotations") or ()):
+        told = {"annotation_index": number, "annotation": annotation}
+        made.append({"type": "response.output_text.annotation.added", **place, **told})
+    if text:
+        made.append({"type": f"{grown}.done", **place, field: text, **tokens})
+    return [*made, {"type": f"{stem}.done", **place, "part": part}]
