@@ -19,6 +19,7 @@ from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.finish import decode_block, decode_finish
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
+from formatbridge.formats.generate_content.reasoning import is_late
 from formatbridge.formats.generate_content.stream_pieces import PartialCall, Sources
 from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
@@ -33,7 +34,6 @@ _PLAIN = frozenset({"content", "index"})
 _CANDIDATE = _PLAIN | {"finishReason", "finishMessage", "logprobsResult", "groundingMetadata", "citationMetadata"}
 _TEXT = frozenset({"text", "thought"})
 _UNSAID = (None, "", 0, "FINISH_REASON_UNSPECIFIED")
-_SIGNING = ("thinking", "encrypted", "thought")
 
 
 @dataclass(slots=True)
@@ -203,7 +203,7 @@ class StreamDecoder:
         signature, is_bare = part.signature, not part.text and not part.extra
         if signature is None and not part.extra:
             self._grow(choice, type(part), part.text, made)
-        elif is_bare and _is_late(signature) and choice.open is not None and choice.open[0] is type(part):
+        elif is_bare and is_late(signature) and choice.open is not None and choice.open[0] is type(part):
             made.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
             self._close_text(choice, made)
         else:
@@ -292,7 +292,3 @@ class StreamDecoder:
         is_ended = "finishReason" in choice.finish
         finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_block(self._feedback)
         made.append(events.Finished(choice.index, finish, joined(choice.extra, unread)))
-
-
-def _is_late(signature: ir.Signature | None) -> bool:
-    return signature is not None and signature.home != "generate_content" and signature.kind in _SIGNING
