@@ -34,9 +34,10 @@ TWICE: dict[ir.Format, list[int]] = {
 
 
 def _events(format: ir.Format) -> list[bytes]:
-    answer = next(each.body for each in fixtures.fixtures("response", format) if each.stem == "tools_parallel")
+    source = "messages" if format != "messages" else "responses"
+    answer = next(each.body for each in fixtures.fixtures("response", source) if each.stem == "tools_parallel")
     end = GRAMMARS[format].line_end * 2
-    stream = b"".join(fb.replay_response(answer, source=format))
+    stream = b"".join(fb.replay_response(answer, source=source, target=format))
     return [event + end for event in stream.split(end)[:-1]]
 
 
