@@ -26,11 +26,15 @@ from formatbridge.streaming.collect import unfold
 JsonObject = dict[str, Any]
 
 _CHUNK = frozenset({"id", "object", "created", "model", "choices", "usage", "error", "obfuscation"})
+_HEAD = frozenset({"id", "object", "created", "model", "choices", "usage", "obfuscation"})
 _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs", "stop_reason"})
 _DELTA = frozenset({
     "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_details", "annotations",
     "audio", "images",
 })  # fmt: skip
+_AUDIO = frozenset({"id", "data", "transcript"})
+_CALL = frozenset({"index", "id", "type", "function", "custom", "extra_content"})
+_FUNCTION = frozenset({"name", "arguments", "input"})
 _WORDS = frozenset({"role", "content"})
 
 
@@ -39,6 +43,7 @@ class _Choice:
     """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
 
     ``ids``: the calls by slot; ``latest``: the slot that an index named last; ``tokens``: how many log probabilities came, by their kind;
+    ``notes``: citations that came before any text; ``sound``: the number of the sound; ``unread``: what nobody knows of a call, by slot;
     ``thought``: the text of the open thought; ``thoughts``: how many have opened.
     """
 
@@ -53,6 +58,9 @@ class _Choice:
     finish: JsonObject | None = None
     is_closed: bool = False
     tokens: dict[str, int] = field(default_factory=dict)
+    notes: list[ir.Citation] = field(default_factory=list)
+    sound: int | None = None
+    unread: dict[int, JsonObject] = field(default_factory=dict)
     thought: list[str] = field(default_factory=list)
     thoughts: int = 0
     extra: JsonObject | None = None
@@ -76,19 +84,26 @@ class StreamDecoder:
         if self._has_failed:
             return []
         made: list[events.Event] = []
+        error = raw.get("error") or (raw.get("choices") is None and "usage" not in raw and ("message" in raw or "detail" in raw))
         if self._answer_id is None:
-            self._answer_id = raw.get("id") or ""
-            made.append(events.Start(raw.get("id") or None, raw.get("model") or None, raw.get("created")))
+            self._begin(raw, made, is_last=bool(error))
         for choice in raw.get("choices") or ():
             self._feed_choice(choice, made)
         if raw.get("usage"):
             self._tail = [events.UsageTold(decode_usage(raw["usage"], "/usage"))]
-        if not _CHUNK.issuperset(raw):
-            self._extra |= rest(raw, _CHUNK) or {}
-        if raw.get("error") or (raw.get("choices") is None and "usage" not in raw and ("message" in raw or "detail" in raw)):
+        if error:
             self._has_failed = self.is_complete = True
-            made.append(events.Failed(decode_error(raw, status=None)))
+            bare = raw if not raw.get("choices") else {key: value for key, value in raw.items() if key not in _HEAD}
+            made.append(events.Failed(decode_error(bare, status=None)))
+        elif not _CHUNK.issuperset(raw):
+            self._extra |= rest(raw, _CHUNK) or {}
         return made
+
+    def _begin(self, raw: JsonObject, made: list[events.Event], *, is_last: bool) -> None:
+        """Tell who answers. Some servers send something ahead that has no choices yet and names nobody."""
+        if raw.get("choices") or raw.get("id") or is_last:
+            self._answer_id = raw.get("id") or ""
+            made.append(events.Start(self._answer_id or None, raw.get("model") or None, raw.get("created")))
 
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``: whatever is open is over."""
@@ -105,6 +120,8 @@ class StreamDecoder:
             return []
         self.is_complete = True
         made: list[events.Event] = []
+        if self._answer_id is None:
+            self._begin({}, made, is_last=True)
         for choice in self._choices.values():
             self._close(choice, made)
             finish = decode_finish(choice.finish or {}, choice.kinds, f"/choices/{choice.index}")
@@ -214,6 +231,9 @@ class StreamDecoder:
         number, choice.parts = choice.parts, choice.parts + 1
         choice.kinds.append(part)
         made.append(events.PartStart(choice.index, number, part))
+        if choice.notes and isinstance(part, ir.Text):
+            notes, choice.notes = choice.notes, []
+            self._cite(choice, notes, made)
         return number
 
     def _whole(self, choice: _Choice, part: ir.Part, made: list[events.Event]) -> None:
@@ -236,6 +256,10 @@ class StreamDecoder:
         body = raw.get("custom") or raw.get("function") or {}
         text = body.get("input") if raw.get("custom") else body.get("arguments")
         text = text if isinstance(text, str) else dumps(text).decode() if text else ""
+        if not (_CALL.issuperset(raw) and _FUNCTION.issuperset(body)):
+            within = "custom/" if raw.get("custom") else "function/"
+            unread = {**(rest(raw, _CALL) or {}), **(rest(body, _FUNCTION, within) or {})}
+            choice.unread[slot] = choice.unread.get(slot, {}) | unread
         if slot in choice.calls:
             if text:
                 made.append(events.Delta(choice.index, choice.calls[slot], text))
@@ -289,23 +313,36 @@ class StreamDecoder:
     def _feed_rest(self, choice: _Choice, delta: JsonObject, made: list[events.Event]) -> None:
         """Take citations, images and sound, which deltas bring whole or in pieces."""
         src = f"/choices/{choice.index}/message"
-        text = next((number for number, part in enumerate(choice.kinds) if isinstance(part, ir.Text)), None)
         given = {key: delta[key] for key in ("annotations", "images") if delta.get(key)}
         parts, unread = decode_message({"role": "assistant", "content": "x", **given}, src, "", choice.index)
-        if text is not None and isinstance(parts[0], ir.Text):
-            made += [events.PartMeta(choice.index, text, citation=citation) for citation in parts[0].citations or ()]
+        if isinstance(parts[0], ir.Text):
+            self._cite(choice, parts[0].citations or [], made)
         choice.extra = joined(choice.extra, {f"message/{key}": value for key, value in (unread or {}).items()})
         for part in parts[1:]:
             self._whole(choice, part, made)
         if delta.get("audio"):
             self._feed_audio(choice, delta["audio"], made)
 
+    def _cite(self, choice: _Choice, citations: list[ir.Citation], made: list[events.Event]) -> None:
+        """Hang citations on the first text, when there is one."""
+        text = next((number for number, part in enumerate(choice.kinds) if isinstance(part, ir.Text)), None)
+        if text is None:
+            choice.notes += citations
+        else:
+            made += [events.PartMeta(choice.index, text, citation=citation) for citation in citations]
+
     def _feed_audio(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
         src = f"/choices/{choice.index}/message/audio"
+        unread = rest(raw, _AUDIO, "message/audio/")
+        if unread:
+            choice.extra = joined(choice.extra, unread)
+        if not (raw.get("data") or raw.get("transcript") or choice.sound is None):
+            return  # when it expires, which comes behind the end
         if choice.open is None or choice.open[0] != "audio":
             self._close_text(choice, made)
             part = ir.Media(kind="audio", data="", id=raw.get("id"), src=src)
-            choice.open = ("audio", self._start(choice, part, made))
+            choice.sound = self._start(choice, part, made)
+            choice.open = ("audio", choice.sound)
         if raw.get("data"):
             made.append(events.Delta(choice.index, choice.open[1], raw["data"]))
         if raw.get("transcript"):
@@ -344,8 +381,10 @@ class StreamDecoder:
             held = choice.waiting[slot]
             held["name"] = held.get("name") or ""
             self._open_call(choice, slot, made)
+        if choice.notes:
+            self._open(choice, "text", ir.Text("", f"/choices/{choice.index}/message/content"), made)
         self._close_text(choice, made)
-        made += [events.PartEnd(choice.index, number) for number in choice.calls.values()]
+        made += [events.PartEnd(choice.index, number, extra=choice.unread.get(slot)) for slot, number in choice.calls.items()]
         choice.calls = {}
 
 

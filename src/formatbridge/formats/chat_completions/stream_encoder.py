@@ -216,9 +216,12 @@ class StreamEncoder:
 
     def _tell_details(self, choice: _Choice, index: int, details: list[JsonObject]) -> bytes:
         """Write details of reasoning, numbered on: of two with one number a client makes one."""
-        for detail in details:
-            detail["index"] += choice.details
-        choice.details = details[-1]["index"] + 1
+        made_up = f"rs_{choice.details}"
+        for number, detail in enumerate(details, choice.details):
+            detail["index"] = number
+            if detail.get("id") == "rs_0":
+                detail["id"] = made_up
+        choice.details += len(details)
         return self._chunk(index, {"reasoning_details": details})
 
     def _whole(self, choice: _Choice, index: int, part: ir.Part) -> bytes:

@@ -31,6 +31,19 @@ _LATE = frozenset({"message", "reasoning", "image_generation_call"})
 """Items whose parts open only when something of them comes: what they are is not known before."""
 _WORDS = {"output_text": "text", "refusal": "refusal"}
 """Kind of content that becomes a part to its field."""
+_SAID = frozenset({
+    "keepalive", "response.created", "response.in_progress", "response.queued", "response.reasoning_part.added",
+    "response.reasoning_part.done", "response.reasoning_summary_part.added", "response.reasoning_summary_part.done",
+    "response.shell_call_command.added", "response.shell_call_command.delta", "response.shell_call_command.done",
+    "response.shell_call_output_content.delta", "response.shell_call_output_content.done",
+    "response.image_generation_call.partial_image", "response.image_generation_call.generating",
+    "response.code_interpreter_call.interpreting", "response.web_search_call.searching", "response.file_search_call.searching",
+    "response.mcp_list_tools.failed", "response.mcp_call.failed", "response.compaction.compacting",
+    *(f"response.{kind}.{word}" for kind in (
+        "code_interpreter_call", "web_search_call", "file_search_call", "image_generation_call", "mcp_list_tools", "mcp_call",
+    ) for word in ("in_progress", "completed")),
+})  # fmt: skip
+"""Events that say nothing that an item, a part or the last event does not repeat."""
 _STATUSES = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 
 
@@ -62,6 +75,8 @@ class StreamDecoder:
         handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_plainly
         if handle:
             handle(self, raw)
+        elif kind not in _SAID:  # nobody knows it; it counts as a field of the answer
+            self._extra = joined(self._extra, {str(kind): raw})
         return made
 
     def done(self) -> list[events.Event]:
@@ -92,12 +107,13 @@ class StreamDecoder:
         body = {**body, "status": body.get("status") or _STATUSES[raw["type"]]}
         finish = decode_finish({**body, "output": output or [item.stub() for item in self._items]})
         shell = decode_response({**body, "id": body.get("id") or "", "output": []})
-        self._tell.made.append(events.Finished(0, finish, self._extra))
+        error = shell.error or (decode_failure({}) if raw["type"] == "response.failed" else None)
+        if error is None:
+            self._tell.made.append(events.Finished(0, finish, self._extra))
         if shell.extra:
             self._tell.made.append(events.Meta(shell.extra))
         if shell.usage:
             self._tell.made.append(events.UsageTold(shell.usage))
-        error = shell.error or (decode_failure({}) if raw["type"] == "response.failed" else None)
         self._tell.made.append(events.Failed(error) if error else events.End())
         self.is_complete = True
 
