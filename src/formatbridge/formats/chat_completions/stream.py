@@ -19,6 +19,8 @@ from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_content
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error
+from formatbridge.formats.chat_completions.stream_calls import call_of, slot_of, unread_of
+from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
 from formatbridge.streaming.collect import unfold
@@ -33,8 +35,6 @@ _DELTA = frozenset({
     "audio", "images",
 })  # fmt: skip
 _AUDIO = frozenset({"id", "data", "transcript"})
-_CALL = frozenset({"index", "id", "type", "function", "custom", "extra_content"})
-_FUNCTION = frozenset({"name", "arguments", "input"})
 _WORDS = frozenset({"role", "content"})
 
 
@@ -43,8 +43,7 @@ class _Choice:
     """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
 
     ``ids``: the calls by slot; ``latest``: the slot that an index named last; ``tokens``: how many log probabilities came, by their kind;
-    ``notes``: citations that came before any text; ``sound``: the number of the sound; ``unread``: what nobody knows of a call, by slot;
-    ``thought``: the text of the open thought; ``thoughts``: how many have opened.
+    ``notes``: citations that came before any text; ``sound``: the number of the sound; ``unread``: what nobody knows of a call, by slot.
     """
 
     index: int
@@ -61,8 +60,7 @@ class _Choice:
     notes: list[ir.Citation] = field(default_factory=list)
     sound: int | None = None
     unread: dict[int, JsonObject] = field(default_factory=dict)
-    thought: list[str] = field(default_factory=list)
-    thoughts: int = 0
+    thoughts: Thoughts = field(default_factory=Thoughts)
     extra: JsonObject | None = None
 
 
@@ -96,7 +94,7 @@ class StreamDecoder:
             bare = raw if not raw.get("choices") else {key: value for key, value in raw.items() if key not in _HEAD}
             made.append(events.Failed(decode_error(bare, status=None)))
         elif not _CHUNK.issuperset(raw):
-            self._extra |= rest(raw, _CHUNK) or {}
+            self._extra = _kept(self._extra, rest(raw, _CHUNK)) or {}
         return made
 
     def _begin(self, raw: JsonObject, made: list[events.Event], *, is_last: bool) -> None:
@@ -143,7 +141,7 @@ class StreamDecoder:
         if raw.get("logprobs"):
             self._feed_logprobs(choice, raw["logprobs"], made)
         if not _CHOICE.issuperset(raw):
-            choice.extra = joined(choice.extra, rest(raw, _CHOICE))
+            choice.extra = _kept(choice.extra, rest(raw, _CHOICE))
         if raw.get("finish_reason"):
             choice.finish = {key: raw.get(key) for key in ("finish_reason", "stop_reason")}
             self._close(choice, made)
@@ -171,7 +169,9 @@ class StreamDecoder:
             choice.extra = joined(choice.extra, extra)
 
     def _feed_thoughts(self, choice: _Choice, delta: JsonObject, made: list[events.Event]) -> None:
-        parts, _ = decode_reasoning(delta, f"/choices/{choice.index}/message")
+        parts, unread = decode_reasoning(delta, f"/choices/{choice.index}/message")
+        if unread:
+            choice.extra = joined(choice.extra, {f"message/{name}": text for name, text in unread.items()})
         for part in parts:
             if isinstance(part, ir.Reasoning):
                 self._feed_thought(choice, part, made)
@@ -191,24 +191,33 @@ class StreamDecoder:
     def _feed_thought(self, choice: _Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
         """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then."""
         opened = choice.kinds[choice.open[1]] if choice.open is not None else None
-        is_open = isinstance(opened, ir.Reasoning)
         is_its_own = part.id is None or not isinstance(opened, ir.Reasoning) or opened.id != part.id
         if part.signature and part.signature.kind != "thinking" and not part.text and is_its_own:
             self._whole(choice, part, made)  # a block of its own, which signs no text
             return
-        if not (is_open or part.text.strip() or part.signature or part.id):
-            return  # the blank line between two thoughts
-        number = self._open(choice, "reasoning", part, made)
-        is_again = is_open and part.signature is not None and part.text == "".join(choice.thought)
-        text = part.text if choice.thought or choice.thoughts == 1 else part.text.removeprefix("\n\n")
-        if text and not is_again:
-            choice.thought.append(text)
-            made.append(events.Delta(choice.index, number, text))
-        if part.signature is None:
+        is_open, thoughts = isinstance(opened, ir.Reasoning), choice.thoughts
+        says_something = part.text.strip() or part.signature or part.id  # else it is the blank line between two thoughts
+        if thoughts.is_past(part) or not (is_open or says_something):
             return
-        made.append(events.PartMeta(choice.index, number, signature=part.signature))
+        if part.extra and is_open:  # the open part takes no more of them
+            place = part.src.removeprefix(f"/choices/{choice.index}/")
+            choice.extra = joined(choice.extra, {f"{place}/{name}": value for name, value in part.extra.items()})
+        is_again = is_open and thoughts.is_again(part)
+        number = self._open(choice, "reasoning", part, made)
+        text = "" if is_again else thoughts.grow(part)
+        if text:
+            made.append(events.Delta(choice.index, number, text))
+        if part.signature is not None:
+            made.append(events.PartMeta(choice.index, number, signature=part.signature))
+        if part.signature is not None or is_again:
+            self._close_thought(choice, part, made)
+
+    def _close_thought(self, choice: _Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
+        """End the open thought by what tells it whole, and may name it."""
+        assert choice.open is not None
+        number = choice.open[1]
         opened = choice.kinds[number]
-        whole = replace(part, text="".join(choice.thought), src=opened.src)
+        whole = replace(part, text=choice.thoughts.text(), src=opened.src)
         is_known = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
         made.append(events.PartEnd(choice.index, number, None if is_known else whole))
         choice.open = None
@@ -223,7 +232,7 @@ class StreamDecoder:
             self._close_text(choice, made)
             if isinstance(part, ir.Reasoning):
                 part = ir.Reasoning(src=part.src, summary=part.summary, id=part.id, extra=part.extra)
-                choice.thought, choice.thoughts = [], choice.thoughts + 1
+                choice.thoughts.open(part)
             choice.open = (kind, self._start(choice, part, made))
         return choice.open[1]
 
@@ -245,6 +254,8 @@ class StreamDecoder:
 
     def _close_text(self, choice: _Choice, made: list[events.Event]) -> None:
         if choice.open is not None:
+            if choice.open[0] == "reasoning":
+                choice.thoughts.close()
             made.append(events.PartEnd(choice.index, choice.open[1]))
             choice.open = None
 
@@ -252,13 +263,12 @@ class StreamDecoder:
 
     def _feed_call(self, choice: _Choice, raw: JsonObject, position: int, made: list[events.Event]) -> None:
         """Add to the call that an index names; an index that is used again with another id begins a new call."""
-        slot = self._slot(choice, raw, position)
+        slot = slot_of(raw, position, choice.ids, choice.latest)
         body = raw.get("custom") or raw.get("function") or {}
         text = body.get("input") if raw.get("custom") else body.get("arguments")
         text = text if isinstance(text, str) else dumps(text).decode() if text else ""
-        if not (_CALL.issuperset(raw) and _FUNCTION.issuperset(body)):
-            within = "custom/" if raw.get("custom") else "function/"
-            unread = {**(rest(raw, _CALL) or {}), **(rest(body, _FUNCTION, within) or {})}
+        unread = unread_of(raw)
+        if unread:
             choice.unread[slot] = choice.unread.get(slot, {}) | unread
         if slot in choice.calls:
             if text:
@@ -278,27 +288,11 @@ class StreamDecoder:
         if held["id"] and held["name"]:
             self._open_call(choice, slot, made)
 
-    def _slot(self, choice: _Choice, raw: JsonObject, position: int) -> int:
-        """Find the slot of a call. Some servers leave the index out, and some use one again for a call with another id."""
-        index, call_id = raw.get("index"), raw.get("id")
-        known, slot = choice.ids, choice.latest.get(index, index) if index is not None else None
-        if slot is None:
-            latest = max(known, default=-1)
-            slot = next((at for at, held in known.items() if held == call_id), latest + 1) if call_id else max(latest, position, 0)
-        elif call_id and known.get(slot) not in (None, "", call_id):
-            slot = next((at for at, held in known.items() if held == call_id), max(known) + 1)
-        known.setdefault(slot, "")
-        if index is not None:
-            choice.latest[index] = slot
-        if call_id:
-            known[slot] = call_id
-        return int(slot)
-
     def _open_call(self, choice: _Choice, slot: int, made: list[events.Event]) -> None:
         held = choice.waiting.pop(slot)
         self._close_text(choice, made)
         made_id = f"{call_stem(self._answer_id or '', choice.index)}_{slot}"
-        message = {"role": "assistant", "tool_calls": [_call_of(held, made_id)]}
+        message = {"role": "assistant", "tool_calls": [call_of(held, made_id)]}
         parts, _ = decode_message(message, f"/choices/{choice.index}/message", self._answer_id or "", choice.index)
         call = parts[0]
         assert isinstance(call, ir.ToolCall)
@@ -388,8 +382,6 @@ class StreamDecoder:
         choice.calls = {}
 
 
-def _call_of(held: JsonObject, made_id: str) -> JsonObject:
-    """Put a held call into the shape that a whole answer has."""
-    body = {"name": held["name"], "input" if held["kind"] == "custom" else "arguments": ""}
-    call = {"id": held["id"] or made_id, "type": held["kind"], held["kind"]: body}
-    return call | ({"extra_content": held["extra"]} if held.get("extra") else {})
+def _kept(known: JsonObject | None, told: JsonObject | None) -> JsonObject | None:
+    """Return fields with those that another chunk has; what says nothing replaces nothing."""
+    return joined(known, {key: value for key, value in (told or {}).items() if value or key not in (known or {})})

@@ -29,7 +29,10 @@ _FIELDS = {ir.Text: "content", ir.Reasoning: "reasoning_content", ir.Refusal: "r
 
 
 class _Choice:
-    """What a choice needs to know until it ends. ``thoughts``: the text of each open thought; ``details``: how many were told."""
+    """What a choice needs to know until it ends.
+
+    ``thoughts``: the text of each open thought; ``untold``: one that no detail has told; ``details``: how many were told.
+    """
 
     def __init__(self) -> None:
         self.calls: dict[int, int] = {}
@@ -40,6 +43,7 @@ class _Choice:
         self.thought: int | None = None
         self.thoughts: dict[int, list[str]] = {}
         self.tokens: dict[int, ir.Signature] = {}
+        self.untold: ir.Reasoning | None = None
         self.details = 0
         self.has_audio = False
         self.has_refusal = False
@@ -129,6 +133,7 @@ class StreamEncoder:
                 made += self._whole(choice, event.choice, ir.Text("", signature=part.signature))
             elif isinstance(part, ir.Reasoning):
                 choice.thoughts[event.index] = [part.text]
+                made += self._tell_before(choice, event.choice)
             return made
         if isinstance(part, ir.ToolCall):
             return made + self._open_call(choice, event.choice, event.index, part)
@@ -212,7 +217,18 @@ class StreamEncoder:
         token = choice.tokens.pop(event.index, part.signature)
         whole = replace(part, text=part.text or text, signature=token, extra=None)
         details = encode_reasoning([whole], nowhere(), self._options).get("reasoning_details")
-        return made + self._tell_details(choice, event.choice, details) if details else made
+        if details:
+            return made + self._tell_details(choice, event.choice, details)
+        choice.untold = whole if whole.text else None
+        return made + self._tell_before(choice, event.choice) if choice.details else made
+
+    def _tell_before(self, choice: _Choice, index: int) -> bytes:
+        """Tell a thought without a token once more where it is not the only one: else nobody knows where it ended."""
+        thought, choice.untold = choice.untold, None
+        if thought is None:
+            return b""
+        slot = "summary" if thought.summary else "text"
+        return self._tell_details(choice, index, [{"type": f"reasoning.{slot}", slot: thought.text}])
 
     def _tell_details(self, choice: _Choice, index: int, details: list[JsonObject]) -> bytes:
         """Write details of reasoning, numbered on: of two with one number a client makes one."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import joined
+from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.responses.answer import take_message
 from formatbridge.formats.responses.citations import decode_annotations, shift
@@ -31,6 +31,12 @@ _LATE = frozenset({"message", "reasoning", "image_generation_call"})
 """Items whose parts open only when something of them comes: what they are is not known before."""
 _WORDS = {"output_text": "text", "refusal": "refusal"}
 """Kind of content that becomes a part to its field."""
+_MEMBERS = frozenset({
+    "type", "sequence_number", "obfuscation", "item_id", "output_index", "content_index", "summary_index", "annotation_index", "delta",
+    "logprobs", "text", "refusal", "arguments", "name", "input", "code", "item", "part", "annotation", "response", "message", "param",
+    "error", "call_id",
+})  # fmt: skip
+"""What the events have beside their own kind; anything else counts as a field of the answer."""
 _SAID = frozenset({
     "keepalive", "response.created", "response.in_progress", "response.queued", "response.reasoning_part.added",
     "response.reasoning_part.done", "response.reasoning_summary_part.added", "response.reasoning_summary_part.done",
@@ -75,6 +81,8 @@ class StreamDecoder:
         handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_plainly
         if handle:
             handle(self, raw)
+            if not _MEMBERS.issuperset(raw) and kind in _HANDLERS:
+                self._extra = joined(self._extra, rest(raw, _MEMBERS))
         elif kind not in _SAID:  # nobody knows it; it counts as a field of the answer
             self._extra = joined(self._extra, {str(kind): raw})
         return made

@@ -173,7 +173,7 @@ class StreamEncoder:
         slot = self._slots.get(event.index)
         if slot is None:
             return
-        text, tokens = event.text, event.logprobs
+        text, tokens = event.text, None if isinstance(slot.part, ir.Refusal) else event.logprobs
         if not slot.is_open and text:
             self._open(slot)
         if tokens:
@@ -253,7 +253,7 @@ class StreamEncoder:
     def _close(self, slot: _Slot) -> None:
         """Close a part; what grew not at all opens only now, if there is anything of it."""
         part = slot.part
-        if isinstance(part, ir.Text | ir.Refusal) and not slot.is_open and not part.text:
+        if isinstance(part, ir.Text | ir.Refusal) and not (slot.is_open or part.text or slot.citations):
             self._close_empty(slot)
             return
         if isinstance(part, ir.Reasoning) and not slot.is_open and not part.text:
