@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from formatbridge import formats, ir
 from formatbridge.losses import REASONS
 from formatbridge.matrix import matrix_rows
+from formatbridge.streaming.grammar import GRAMMARS, Grammar, Moves
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -88,7 +90,43 @@ def losses() -> str:
     return "\n".join(lines)
 
 
-DOCUMENTS: dict[str, Callable[[], str]] = {"mappings.md": mappings, "losses.md": losses}
+_DRAWN = re.compile(r"(?<=<!-- grammars -->\n).*(?=<!-- end of grammars -->)", re.DOTALL)
+
+
+def streaming() -> str:
+    """Write ``streaming.md``: its prose as it stands, the grammars drawn anew."""
+    drawn = "\n".join(_grammar(grammar) for grammar in GRAMMARS.values())
+    return _DRAWN.sub(lambda _: f"\n{drawn}\n", (DOCS / "streaming.md").read_text(encoding="utf-8"))
+
+
+def _grammar(grammar: Grammar) -> str:
+    lines = [f"### {grammar.format}\n", "```", "stream", *_machine(grammar.stream)]
+    for series in grammar.series:
+        numbered = f", numbered within each {series.within}" if series.within else ", numbered from 0"
+        lines += ["", f"{series.name}{numbered}{', one open at a time' if series.one_at_a_time else ''}"]
+        names: dict[str, list[str]] = {}
+        for kind, moves in series.kinds.items():
+            names.setdefault("\n".join(_machine(moves, "  ")), []).append(kind)
+        for drawn, kinds in names.items():
+            lines += [] if kinds == ["*"] and len(names) == 1 else [f"  {', '.join(kinds)}".replace("*", "any other")]
+            lines.append(drawn)
+    repeats = [f"`{event}` repeats its deltas in `{member}`." for event, member in grammar.repeats.items()]
+    return "\n".join([*lines, "```", "", *repeats, *([""] if repeats else [])])
+
+
+def _machine(moves: Moves, indent: str = "") -> list[str]:
+    """Draw a machine, a line for each state that anything may follow."""
+    lines = []
+    for state, words in moves.items():
+        by_next: dict[str, list[str]] = {}
+        for word, following in words.items():
+            by_next.setdefault(following, []).append(word)
+        told = " · ".join(f"{', '.join(names)} → {following}" for following, names in by_next.items())
+        lines += [f"{indent}  {state:8} {told}"] if told else []
+    return lines
+
+
+DOCUMENTS: dict[str, Callable[[], str]] = {"mappings.md": mappings, "losses.md": losses, "streaming.md": streaming}
 
 
 def main() -> None:

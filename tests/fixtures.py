@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -59,6 +60,20 @@ class InvalidFixture:
         return convert(self.given, self, target)
 
 
+@dataclass(frozen=True, eq=False)
+class StreamFixture:
+    """One stream as its server sends it, and where its shape comes from."""
+
+    stem: str
+    format: str
+    about: str
+    source: str
+    data: bytes
+
+    def __str__(self) -> str:
+        return f"stream-{self.stem}-{self.format}"
+
+
 def convert(body: Any, like: Fixture | InvalidFixture, target: str) -> Converted:
     """Convert a body of a fixture's kind and format, with what the URL and the status line said of it."""
     model, status = getattr(like, "model", None), getattr(like, "status", None)
@@ -76,6 +91,13 @@ def convert(body: Any, like: Fixture | InvalidFixture, target: str) -> Converted
 def fixtures(kind: str | None = None, format: str | None = None) -> tuple[Fixture, ...]:
     """Return the fixtures of a kind and a format, or of all, in the order of their kinds, names and formats."""
     return tuple(each for each in _all() if kind in (None, each.kind) and format in (None, each.format))
+
+
+@cache
+def streams(format: str | None = None) -> tuple[StreamFixture, ...]:
+    """Return the streams of a format, or of all, in the order of their names and formats."""
+    paths = sorted(FOLDER.glob("streams/*/*.sse"), key=lambda path: (path.stem, path.parent.name))
+    return tuple(_read_stream(path) for path in paths if format in (None, path.parent.name))
 
 
 @cache
@@ -104,6 +126,19 @@ def _read(path: Path, kind: str) -> Fixture:
         model=raw.get("model"),
         status=raw.get("status"),
         body=raw["body"],
+    )
+
+
+def _read_stream(path: Path) -> StreamFixture:
+    """Read a stream; comments at its beginning say what it is about. They are part of it, for comments may be anywhere."""
+    data = path.read_bytes()
+    about, source = (re.search(rb": %b: ([^\r\n]+)" % name, data) for name in (b"about", b"source"))
+    return StreamFixture(
+        stem=path.stem,
+        format=path.parent.name,
+        about=about[1].decode() if about else "",
+        source=source[1].decode() if source else "",
+        data=data,
     )
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from formatbridge import formats
 from formatbridge.convert import check
-from formatbridge.errors import InvalidPayloadError
-from tests.fixtures import Fixture, InvalidFixture, fixtures, invalid_fixtures
+from formatbridge.errors import InvalidPayloadError, StreamFailedError
+from formatbridge.streams import collect_stream
+from tests.fixtures import Fixture, InvalidFixture, StreamFixture, fixtures, invalid_fixtures, streams
 from tests.normal import normal_form, without
 
 OWN = "_own"
@@ -77,6 +78,31 @@ def test_fixtures_of_one_name_say_the_same(group: tuple[Fixture, ...]) -> None:
 
     for fixture, form in zip(group[1:], others, strict=True):
         assert form == first, f"{fixture.format} says something else than {group[0].format}"
+
+
+@pytest.mark.parametrize("fixture", streams(), ids=str)
+def test_a_stream_says_what_it_is_about_and_where_its_shape_comes_from(fixture: StreamFixture) -> None:
+    """A case that nobody can trace cannot be corrected."""
+    assert fixture.about.endswith(".")
+    assert fixture.source
+
+
+def _told(fixture: StreamFixture) -> Any:
+    """Return what a stream adds up to, in normal form, or the kind of its error."""
+    try:
+        body = collect_stream([fixture.data], source=fixture.format).body
+    except StreamFailedError as error:
+        return error.error.kind
+    return normal_form(formats.load(fixture.format).decode_response(check(body, fixture.format, "response")))
+
+
+@pytest.mark.parametrize("stem", sorted({fixture.stem for fixture in streams() if not fixture.stem.endswith(OWN)}))
+def test_streams_of_one_name_say_the_same(stem: str) -> None:
+    """Law 15 for streams, and a stream says the same as the whole answer of its name."""
+    told = {fixture.format: _told(fixture) for fixture in streams() if fixture.stem == stem}
+
+    first = next(iter(told.values()))
+    assert {name: form for name, form in told.items() if form != first} == {}
 
 
 @pytest.mark.parametrize(("name", "field"), [(name, field) for name, unsaid in UNSAID.items() for field in unsaid])

@@ -6,6 +6,7 @@ The goldens lie in ``__snapshots__/test_golden``, one file each, losses first: r
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from formatbridge import formats
 from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
 from formatbridge.errors import InvalidPayloadError
-from tests.fixtures import Fixture, InvalidFixture, fixtures, invalid_fixtures
+from formatbridge.streams import StreamConverter
+from tests.fixtures import Fixture, InvalidFixture, StreamFixture, fixtures, invalid_fixtures, streams
 from tests.layout import layout
 
 
@@ -46,6 +48,26 @@ def test_converts_as_approved(fixture: Fixture, target: str, golden: SnapshotAss
     made = fixture.convert(target)
 
     assert _as_golden(made) == golden
+
+
+STREAMS = [
+    pytest.param(fixture, target, id=f"{fixture}-{target}")
+    for fixture in streams()
+    for target in formats.FORMATS
+    if target != fixture.format
+]
+
+
+@pytest.mark.parametrize(("fixture", "target"), STREAMS)
+def test_streams_as_approved(fixture: StreamFixture, target: str, golden: SnapshotAssertion) -> None:
+    """Whatever changes in the events of a stream, or in its report, is seen by somebody before a user sees it."""
+    converter = StreamConverter(source=fixture.format, target=target)
+
+    made = converter.feed(fixture.data) + converter.finish()
+
+    report = {key: value for key, value in _as_golden(converter.response()).items() if key in ("losses", "additions")}
+    failed = {"error": converter.error.kind} if converter.error else {}
+    assert report | failed | {"stream": re.split(r"(?<=\n\n)|(?<=\r\n\r\n)", made.decode())[:-1]} == golden
 
 
 @pytest.mark.parametrize("fixture", invalid_fixtures(), ids=str)

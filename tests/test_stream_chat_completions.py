@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, Strea
 from formatbridge.ir import events
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
+from formatbridge.streaming import grammar_check
 from formatbridge.streaming.collect import Collector, replay
 from formatbridge.streaming.sse import DONE, StreamReader
 from tests.corpus import Entry, entries, requires_corpus
@@ -49,29 +49,6 @@ def _body(answer: ir.Response) -> Any:
     return encode_response(answer, Ledger({}, SPELLING), Options(), None)
 
 
-def grammar_faults(stream: bytes) -> list[str]:
-    """Say where a stream breaks the grammar: roles and ends once per choice, dense indexes, usage last, then ``[DONE]``."""
-    datas = [event.data for event in StreamReader().feed(stream)]
-    chunks = [json.loads(data) for data in datas if data != DONE]
-    faults = [] if datas[-1] == DONE and datas.count(DONE) == 1 else ["[DONE] is not once and last"]
-    roles, ends, calls = Counter[int](), Counter[int](), dict[int, int]()
-    for place, chunk in enumerate(chunks):
-        if not chunk["choices"] and place != len(chunks) - 1:
-            faults.append("usage is not last")
-        for choice in chunk["choices"]:
-            index, delta = choice["index"], choice["delta"]
-            roles[index] += "role" in delta
-            if ends[index]:
-                faults.append("a delta behind the end")
-            ends[index] += choice["finish_reason"] is not None
-            for call in delta.get("tool_calls", ()):
-                if call["index"] > calls.get(index, -1) + 1:
-                    faults.append("call indexes have a gap")
-                calls[index] = max(calls.get(index, -1), call["index"])
-    faults += [f"choice {index} has {count} roles" for index, count in roles.items() if count != 1]
-    return faults + [f"choice {index} has {count} ends" for index, count in ends.items() if count != 1]
-
-
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: entry.id)
 def test_a_recorded_stream_comes_to_one_end(entry: Entry) -> None:
@@ -90,7 +67,7 @@ def test_an_answer_survives_being_streamed(sample: Sample) -> None:
 
     stream = _encode(whole)
 
-    assert grammar_faults(stream) == []
+    assert grammar_check.check(stream, NAME) == []
     assert _said(_body(_collect(_decode(stream)))) == _said(_body(whole))
 
 

@@ -15,6 +15,7 @@ from formatbridge.formats.generate_content import StreamDecoder, StreamEncoder, 
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import DEFAULT_OPTIONS
+from formatbridge.streaming import grammar_check
 from formatbridge.streaming.collect import Collector, replay
 from formatbridge.streaming.sse import StreamReader
 from tests.corpus import Entry, entries, requires_corpus
@@ -123,50 +124,7 @@ def _recut(happened: Iterable[events.Event], size: int) -> Iterator[events.Event
 
 def breaches(data: bytes) -> list[str]:
     """Hold the bytes of a stream against the grammar and return what breaks it."""
-    found: list[str] = []
-    lines = data.split(b"\r\n\r\n")
-    if lines.pop() != b"":
-        found.append("the last event lacks its blank line")
-    ended: set[int] = set()
-    for number, line in enumerate(lines):
-        if not line.startswith(b"data: ") or b"\n" in line or b"\r" in line:
-            found.append(f"event {number} is not one data line")
-            continue
-        chunk = json.loads(line[6:])
-        if "error" in chunk:
-            if list(chunk) != ["error"] or not line.startswith(b'data: {"error":') or number != len(lines) - 1:
-                found.append(f"event {number}: an error is alone and last")
-            continue
-        found += [f"event {number}: {each}" for each in _breaches_of(chunk, ended, is_last=number == len(lines) - 1)]
-    return found
-
-
-KEYS = {"candidates", "usageMetadata", "modelVersion", "responseId", "createTime"}
-CANDIDATE_KEYS = {"content", "index", "finishReason", "finishMessage", "groundingMetadata", "logprobsResult"}
-DATA_KEYS = {"text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult"}
-
-
-def _breaches_of(chunk: JsonObject, ended: set[int], *, is_last: bool) -> Iterator[str]:
-    if not KEYS.issuperset(chunk) or not chunk.get("candidates"):
-        yield f"keys {list(chunk)}"
-    if "usageMetadata" in chunk and not is_last:
-        yield "usage before the end"
-    for candidate in chunk["candidates"]:
-        if not {"content", "index"} <= candidate.keys() <= CANDIDATE_KEYS or candidate["content"].get("role") != "model":
-            yield f"candidate keys {list(candidate)}"
-        if candidate["index"] in ended:
-            yield f"candidate {candidate['index']} goes on after its end"
-        if ("finishReason" in candidate) != is_last or (candidate.get("groundingMetadata") and not is_last):
-            yield "an end or sources that are not last, or no end there"
-        ended |= {candidate["index"]} if is_last else set()
-        yield from (f"part {part}" for part in candidate["content"]["parts"] if not _is_sound(part))
-
-
-def _is_sound(part: JsonObject) -> bool:
-    """Say whether a part has one data member, which says something; of a call, all of it."""
-    is_empty = part in ({"text": ""}, {"text": "", "thought": True})
-    is_whole = "functionCall" not in part or isinstance(part["functionCall"]["args"], dict)
-    return len(DATA_KEYS & part.keys()) == 1 and is_whole and not is_empty
+    return grammar_check.check(data, NAME)
 
 
 # Reading.

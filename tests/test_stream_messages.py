@@ -15,8 +15,9 @@ from formatbridge.formats import messages
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import Options
+from formatbridge.streaming import grammar_check
 from formatbridge.streaming.collect import Collector, replay
-from formatbridge.streaming.sse import StreamReader
+from formatbridge.streaming.sse import StreamReader, encode_event
 from tests.corpus import Entry, entries, requires_corpus
 from tests.laws import Sample, recorded, shipped
 
@@ -28,64 +29,10 @@ OWN = [sample for sample in SAMPLES if sample.format == "messages"]
 FOREIGN = [sample for sample in SAMPLES if sample.format != "messages"]
 
 
-# The grammar, as a table: what may follow what, and which deltas a block takes.
-
-DELTAS = {
-    "text": {"text_delta", "citations_delta"},
-    "thinking": {"thinking_delta", "signature_delta"},
-    "tool_use": {"input_json_delta"},
-    "server_tool_use": {"input_json_delta"},
-    "mcp_tool_use": {"input_json_delta"},
-    "compaction": {"compaction_delta"},
-}
-NEXT = {
-    "": {"message_start"},
-    "message_start": {"content_block_start", "message_delta"},
-    "content_block_start": {"content_block_delta", "content_block_stop"},
-    "content_block_delta": {"content_block_delta", "content_block_stop"},
-    "content_block_stop": {"content_block_start", "message_delta"},
-    "message_delta": {"message_stop"},
-    "message_stop": set(),
-    "error": set(),
-}
-
-
-def breaches(stream: Iterable[JsonObject]) -> Iterator[str]:
+def breaches(stream: Iterable[JsonObject]) -> list[str]:
     """Law 8: say where a stream breaks the grammar."""
-    before, index, block, deltas = "", -1, "", list[str]()
-    for event in stream:
-        kind = event["type"]
-        if kind == "ping":
-            continue
-        if kind not in NEXT[before] and kind != "error":
-            yield f"{kind} behind {before or 'nothing'}"
-        before = kind
-        if kind == "content_block_start":
-            index, block, deltas = index + 1, event["content_block"]["type"], []
-        elif kind == "content_block_delta":
-            deltas.append(event["delta"]["type"])
-        if event.get("index", index) != index:
-            yield f"index {event['index']}, expected {index}"
-        if kind == "content_block_stop":
-            yield from _block_breaches(block, deltas)
-        yield from _frame_breaches(event)
-    if before not in ("message_stop", "error"):
-        yield f"over behind {before}"
-
-
-def _frame_breaches(event: JsonObject) -> Iterator[str]:
-    """Say what is wrong with a start or an end."""
-    if event["type"] == "message_start" and (event["message"]["content"] or event["message"]["stop_reason"]):
-        yield "a start that says more than a start"
-    if event["type"] == "message_delta" and not event["delta"]["stop_reason"]:
-        yield "an end without a reason"
-
-
-def _block_breaches(block: str, deltas: list[str]) -> Iterator[str]:
-    if not DELTAS.get(block, set()).issuperset(deltas):
-        yield f"{block} with {sorted(set(deltas))}"
-    if block == "thinking" and (deltas.count("signature_delta") != 1 or deltas[-1] != "signature_delta"):
-        yield "a thought without its one signature at its end"
+    data = b"".join(encode_event(json.dumps(event).encode(), event["type"]) for event in stream)
+    return grammar_check.check(data, "messages")
 
 
 # Ways there and back.
@@ -358,7 +305,7 @@ def test_an_error_is_a_failure_and_nothing_follows(error: JsonObject) -> None:
     assert failed[0].error.message == "Overloaded"
     made = encoded(happened)
     assert made[-1]["type"] == "error"
-    assert not list(breaches(made))
+    assert not breaches(made)
 
 
 def test_no_end_comes_late() -> None:
@@ -391,7 +338,7 @@ def test_what_is_written_is_the_whole_answer(sample: Sample) -> None:
 
     stream = encoded(replay(answer))
 
-    assert not list(breaches(stream))
+    assert not breaches(stream)
     assert whole(collected(decoded(stream))) == whole(answer)
     assert naively_collected(stream) == whole(answer)
 
@@ -404,7 +351,7 @@ def test_recorded_streams_are_written_as_the_whole_answer(entry: Entry) -> None:
 
     stream = encoded(happened)
 
-    assert not list(breaches(stream))
+    assert not breaches(stream)
     assert naively_collected(stream) == whole(collected(happened))
 
 
@@ -441,7 +388,7 @@ def test_answers_of_other_formats_are_written_as_the_whole_answer(format: str) -
 
         stream = encoded(early(replay(answer)))
 
-        assert not list(breaches(stream)), sample
+        assert not breaches(stream), sample
         assert uncited(naively_collected(stream)) == uncited(whole(answer)), sample
 
 
@@ -454,7 +401,7 @@ def answered(*parts: events.Event) -> list[events.Event]:
 
 
 def contents(stream: list[JsonObject]) -> list[JsonObject]:
-    assert not list(breaches(stream))
+    assert not breaches(stream)
     content: list[JsonObject] = naively_collected(stream)["content"]
     return content
 
@@ -509,7 +456,7 @@ def test_a_call_without_arguments_has_an_empty_object(pieces: list[str]) -> None
 
     text = "".join(event["delta"]["partial_json"] for event in stream if event["type"] == "content_block_delta")
     assert json.loads(text) == {}
-    assert list(breaches(stream)) == []
+    assert breaches(stream) == []
 
 
 def test_free_text_is_wrapped_piece_by_piece() -> None:
@@ -556,7 +503,7 @@ def test_a_token_behind_its_text_is_carried_behind_it(carry: bool) -> None:
 
     stream = encoded(happened, Options(carry_reasoning=carry))
 
-    assert not list(breaches(stream))
+    assert not breaches(stream)
     parts = collected(decoded(stream)).choices[0].parts
     assert [type(part).__name__ for part in parts] == (["Text", "Reasoning", "ToolCall"] if carry else ["Text", "ToolCall"])
     tokens = [(part.signature.home, part.signature.token) for part in parts if not isinstance(part, ir.Refusal) and part.signature]
@@ -589,7 +536,7 @@ def test_a_failure_leaves_the_block_open_and_ends_the_stream() -> None:
     made += encoder.fail(ir.Error(kind="server", message="cut off"))
 
     assert [event["type"] for event in parsed(made)] == ["message_start", "content_block_start", "content_block_delta", "error"]
-    assert not list(breaches(parsed(made)))
+    assert not breaches(parsed(made))
     assert encoder.feed(events.End()) == encoder.fail(ir.Error(kind="server", message="again")) == b""
 
 

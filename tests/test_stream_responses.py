@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import Options
+from formatbridge.streaming import grammar_check
 from formatbridge.streaming.collect import Collector, replay
 from formatbridge.streaming.sse import DONE, StreamReader
 from tests.corpus import Entry, entries
@@ -30,96 +30,11 @@ OTHERS = [each for each in (*shipped(kind="response"), *recorded(kind="response"
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
 
 
-# The grammar of reference/responses-and-streams.md, 3.2: what may follow what, within the stream and within an item.
-
-LIFECYCLE = {"": {"response.created"}, "response.created": {"response.in_progress"}, "response.in_progress": {"item", *TERMINAL}}
-AFTER = {
-    "response.output_item.added": {
-        "response.content_part.added", "response.reasoning_summary_part.added", "*.delta", "*.done", "*.in_progress",
-        "response.output_item.done",
-    },
-    "response.content_part.added": {"*.delta", "*.done", "response.output_text.annotation.added"},
-    "response.output_text.delta": {
-        "response.output_text.delta", "response.output_text.annotation.added", "response.output_text.done",
-    },
-    "response.output_text.annotation.added": {"response.output_text.annotation.added", "response.output_text.done"},
-    "response.output_text.done": {"response.content_part.done"},
-    "response.refusal.delta": {"response.refusal.delta", "response.refusal.done"},
-    "response.refusal.done": {"response.content_part.done"},
-    "response.content_part.done": {"response.content_part.added", "response.output_item.done"},
-    "response.reasoning_summary_part.added": {"response.reasoning_summary_text.delta"},
-    "response.reasoning_summary_text.delta": {"response.reasoning_summary_text.delta", "response.reasoning_summary_text.done"},
-    "response.reasoning_summary_text.done": {"response.reasoning_summary_part.done"},
-    "response.reasoning_summary_part.done": {"response.reasoning_summary_part.added", "response.output_item.done"},
-    "response.function_call_arguments.delta": {
-        "response.function_call_arguments.delta", "response.function_call_arguments.done",
-    },
-    "response.function_call_arguments.done": {"response.output_item.done"},
-    "response.custom_tool_call_input.delta": {"response.custom_tool_call_input.delta", "response.custom_tool_call_input.done"},
-    "response.custom_tool_call_input.done": {"response.output_item.done"},
-    "response.mcp_call.in_progress": {"response.mcp_call_arguments.delta", "response.mcp_call_arguments.done"},
-    "response.mcp_call_arguments.delta": {"response.mcp_call_arguments.delta", "response.mcp_call_arguments.done"},
-    "response.mcp_call_arguments.done": {"response.mcp_call.completed", "response.mcp_call.failed", "response.output_item.done"},
-    "response.mcp_call.completed": {"response.output_item.done"},
-    "response.mcp_call.failed": {"response.output_item.done"},
-    "response.code_interpreter_call.in_progress": {
-        "response.code_interpreter_call_code.delta", "response.code_interpreter_call_code.done",
-    },
-    "response.code_interpreter_call_code.delta": {
-        "response.code_interpreter_call_code.delta", "response.code_interpreter_call_code.done",
-    },
-    "response.code_interpreter_call_code.done": {"response.code_interpreter_call.interpreting"},
-    "response.code_interpreter_call.interpreting": {"response.code_interpreter_call.completed", "response.output_item.done"},
-    "response.code_interpreter_call.completed": {"response.output_item.done"},
-    "response.web_search_call.in_progress": {"response.web_search_call.searching"},
-    "response.web_search_call.searching": {"response.web_search_call.completed", "response.output_item.done"},
-    "response.web_search_call.completed": {"response.output_item.done"},
-    "response.image_generation_call.in_progress": {"response.image_generation_call.generating"},
-    "response.image_generation_call.generating": {"response.image_generation_call.completed"},
-    "response.image_generation_call.completed": {"response.output_item.done"},
-    "response.output_item.done": set(),
-}  # fmt: skip
-WHOLE = {"text": "text", "refusal": "refusal", "arguments": "arguments", "input": "input", "code": "code"}
-"""The field of a done event that repeats its deltas."""
-
-
 def check_grammar(stream: bytes) -> list[JsonObject]:
     """Hold a stream against the grammar and return its events."""
+    assert grammar_check.check(stream, "responses") == []
     reader = StreamReader()
-    framed = reader.feed(stream) + reader.finish()
-    told: list[JsonObject] = [json.loads(each.data) for each in framed]
-    assert [each.event for each in framed] == [each["type"] for each in told]
-    assert [each["sequence_number"] for each in told] == list(range(len(told)))
-    assert [each["type"] for each in told[:2]] == ["response.created", "response.in_progress"]
-    assert [each["type"] in TERMINAL for each in told] == [False] * (len(told) - 1) + [True]
-    assert len({each["response"]["id"] for each in told if "response" in each}) == 1
-    items: dict[int, list[JsonObject]] = {}
-    for each in told[2:-1]:
-        items.setdefault(each["output_index"], []).append(each)
-    assert list(items) == list(range(len(items)))
-    for of_item in items.values():
-        _check_item(of_item)
-    assert told[-1]["response"]["output"] == [of_item[-1]["item"] for of_item in items.values()]
-    return told
-
-
-def _check_item(told: list[JsonObject]) -> None:
-    kinds = [each["type"] for each in told]
-    assert (kinds[0], kinds[-1]) == ("response.output_item.added", "response.output_item.done")
-    for before, after in pairwise(kinds):
-        allowed = AFTER[before]
-        assert after in allowed or f"*.{after.rpartition('.')[2]}" in allowed, (before, after)
-    ids = {each.get("item_id") or each["item"]["id"] for each in told}
-    assert len(ids) == 1
-    grown: list[str] = []
-    for each in told:
-        stem, _, last = each["type"].rpartition(".")
-        if last == "delta":
-            grown.append(each["delta"])
-        elif last == "done" and stem not in ("response.content_part", "response.reasoning_summary_part", "response.output_item"):
-            key = next(key for key in WHOLE if key in each)
-            assert each[key] == "".join(grown)
-            grown = []
+    return [json.loads(each.data) for each in (*reader.feed(stream), *reader.finish())]
 
 
 # Helpers.

@@ -103,5 +103,8 @@ class End:
 Event = Start | PartStart | Delta | PartMeta | PartEnd | Finished | UsageTold | Meta | Failed | End
 """Everything that can happen in a stream."""
 
+PartEvent = PartStart | Delta | PartMeta | PartEnd | Finished
+"""What happens within one choice."""
+
 RawEvent = dict[str, Any]
 """One event of a format's own, parsed."""

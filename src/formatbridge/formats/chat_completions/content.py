@@ -140,7 +140,7 @@ def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
         elif kind is ir.Text or kind is ir.Refusal or kind is ir.Media:
             if seen_call and kind is ir.Text:
                 losses.changed(part, "text", part.text, "position_lost")  # type: ignore[union-attr]
-            elif seen_visible and carry and part.signature:  # type: ignore[union-attr]
+            elif seen_visible and carry and getattr(part, "signature", None):
                 losses.changed(part.signature, "", None, "position_lost")  # type: ignore[union-attr]
             seen_visible = True
 

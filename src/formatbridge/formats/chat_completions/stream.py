@@ -6,7 +6,7 @@ usage comes anywhere, the role in every delta or never, indexes are missing or u
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
@@ -19,6 +19,8 @@ from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_content
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error
+from formatbridge.formats.chat_completions.stream_calls import call_of, slot_of, unread_of
+from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
 from formatbridge.streaming.collect import unfold
@@ -26,11 +28,13 @@ from formatbridge.streaming.collect import unfold
 JsonObject = dict[str, Any]
 
 _CHUNK = frozenset({"id", "object", "created", "model", "choices", "usage", "error", "obfuscation"})
+_HEAD = frozenset({"id", "object", "created", "model", "choices", "usage", "obfuscation"})
 _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs", "stop_reason"})
 _DELTA = frozenset({
     "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_details", "annotations",
     "audio", "images",
 })  # fmt: skip
+_AUDIO = frozenset({"id", "data", "transcript"})
 _WORDS = frozenset({"role", "content"})
 
 
@@ -38,7 +42,8 @@ _WORDS = frozenset({"role", "content"})
 class _Choice:
     """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
 
-    ``ids``: the calls by slot; ``latest``: the slot that an index named last; ``tokens``: how many log probabilities came, by their kind.
+    ``ids``: the calls by slot; ``latest``: the slot that an index named last; ``tokens``: how many log probabilities came, by their kind;
+    ``notes``: citations that came before any text; ``sound``: the number of the sound; ``unread``: what nobody knows of a call, by slot.
     """
 
     index: int
@@ -52,6 +57,10 @@ class _Choice:
     finish: JsonObject | None = None
     is_closed: bool = False
     tokens: dict[str, int] = field(default_factory=dict)
+    notes: list[ir.Citation] = field(default_factory=list)
+    sound: int | None = None
+    unread: dict[int, JsonObject] = field(default_factory=dict)
+    thoughts: Thoughts = field(default_factory=Thoughts)
     extra: JsonObject | None = None
 
 
@@ -73,22 +82,29 @@ class StreamDecoder:
         if self._has_failed:
             return []
         made: list[events.Event] = []
+        error = raw.get("error") or (raw.get("choices") is None and "usage" not in raw and ("message" in raw or "detail" in raw))
         if self._answer_id is None:
-            self._answer_id = raw.get("id") or ""
-            made.append(events.Start(raw.get("id") or None, raw.get("model") or None, raw.get("created")))
+            self._begin(raw, made, is_last=bool(error))
         for choice in raw.get("choices") or ():
             self._feed_choice(choice, made)
         if raw.get("usage"):
             self._tail = [events.UsageTold(decode_usage(raw["usage"], "/usage"))]
-        if not _CHUNK.issuperset(raw):
-            self._extra |= rest(raw, _CHUNK) or {}
-        if raw.get("error") or (raw.get("choices") is None and "usage" not in raw and ("message" in raw or "detail" in raw)):
+        if error:
             self._has_failed = self.is_complete = True
-            made.append(events.Failed(decode_error(raw, status=None)))
+            bare = raw if not raw.get("choices") else {key: value for key, value in raw.items() if key not in _HEAD}
+            made.append(events.Failed(decode_error(bare, status=None)))
+        elif not _CHUNK.issuperset(raw):
+            self._extra = _kept(self._extra, rest(raw, _CHUNK)) or {}
         return made
 
     def grow(self, text: str) -> None:
         """Take another piece of the last event's text: nothing here depends on how much came."""
+
+    def _begin(self, raw: JsonObject, made: list[events.Event], *, is_last: bool) -> None:
+        """Tell who answers. Some servers send something ahead that has no choices yet and names nobody."""
+        if raw.get("choices") or raw.get("id") or is_last:
+            self._answer_id = raw.get("id") or ""
+            made.append(events.Start(self._answer_id or None, raw.get("model") or None, raw.get("created")))
 
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``: whatever is open is over."""
@@ -105,6 +121,8 @@ class StreamDecoder:
             return []
         self.is_complete = True
         made: list[events.Event] = []
+        if self._answer_id is None:
+            self._begin({}, made, is_last=True)
         for choice in self._choices.values():
             self._close(choice, made)
             finish = decode_finish(choice.finish or {}, choice.kinds, f"/choices/{choice.index}")
@@ -126,7 +144,7 @@ class StreamDecoder:
         if raw.get("logprobs"):
             self._feed_logprobs(choice, raw["logprobs"], made)
         if not _CHOICE.issuperset(raw):
-            choice.extra = joined(choice.extra, rest(raw, _CHOICE))
+            choice.extra = _kept(choice.extra, rest(raw, _CHOICE))
         if raw.get("finish_reason"):
             choice.finish = {key: raw.get(key) for key in ("finish_reason", "stop_reason")}
             self._close(choice, made)
@@ -154,14 +172,12 @@ class StreamDecoder:
             choice.extra = joined(choice.extra, extra)
 
     def _feed_thoughts(self, choice: _Choice, delta: JsonObject, made: list[events.Event]) -> None:
-        parts, _ = decode_reasoning(delta, f"/choices/{choice.index}/message")
+        parts, unread = decode_reasoning(delta, f"/choices/{choice.index}/message")
+        if unread:
+            choice.extra = joined(choice.extra, {f"message/{name}": text for name, text in unread.items()})
         for part in parts:
-            if not isinstance(part, ir.Reasoning):
-                continue
-            if part.signature and part.signature.kind != "thinking" and not part.text:  # a block of its own, which signs no text
-                self._whole(choice, part, made)
-            else:
-                self._grow(choice, "reasoning", part, part.text, made)
+            if isinstance(part, ir.Reasoning):
+                self._feed_thought(choice, part, made)
 
     def _feed_content(self, choice: _Choice, content: str | list[JsonObject], made: list[events.Event]) -> None:
         if isinstance(content, str):
@@ -169,20 +185,49 @@ class StreamDecoder:
             return
         for part in decode_content(content, f"/choices/{choice.index}/message/content"):
             if isinstance(part, ir.Reasoning):
-                self._grow(choice, "reasoning", part, part.text, made)
+                self._feed_thought(choice, part, made)
             elif isinstance(part, ir.Text):
                 self._grow(choice, "text", ir.Text("", part.src), part.text, made)
             else:
                 self._whole(choice, part, made)
 
-    def _grow(self, choice: _Choice, kind: str, part: ir.Part, text: str, made: list[events.Event]) -> None:
-        """Add text to the open part of a kind; a token says that a thought is over."""
-        number = self._open(choice, kind, part, made)
+    def _feed_thought(self, choice: _Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
+        """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then."""
+        opened = choice.kinds[choice.open[1]] if choice.open is not None else None
+        is_its_own = part.id is None or not isinstance(opened, ir.Reasoning) or opened.id != part.id
+        if part.signature and part.signature.kind != "thinking" and not part.text and is_its_own:
+            self._whole(choice, part, made)  # a block of its own, which signs no text
+            return
+        is_open, thoughts = isinstance(opened, ir.Reasoning), choice.thoughts
+        says_something = part.text.strip() or part.signature or part.id  # else it is the blank line between two thoughts
+        if thoughts.is_past(part) or not (is_open or says_something):
+            return
+        if part.extra and is_open:  # the open part takes no more of them
+            place = part.src.removeprefix(f"/choices/{choice.index}/")
+            choice.extra = joined(choice.extra, {f"{place}/{name}": value for name, value in part.extra.items()})
+        is_again = is_open and thoughts.is_again(part)
+        number = self._open(choice, "reasoning", part, made)
+        text = "" if is_again else thoughts.grow(part)
         if text:
             made.append(events.Delta(choice.index, number, text))
-        if isinstance(part, ir.Reasoning) and part.signature:
+        if part.signature is not None:
             made.append(events.PartMeta(choice.index, number, signature=part.signature))
-            self._close_text(choice, made)
+        if part.signature is not None or is_again:
+            self._close_thought(choice, part, made)
+
+    def _close_thought(self, choice: _Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
+        """End the open thought by what tells it whole, and may name it."""
+        assert choice.open is not None
+        number = choice.open[1]
+        opened = choice.kinds[number]
+        whole = replace(part, text=choice.thoughts.text(), src=opened.src)
+        is_known = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
+        made.append(events.PartEnd(choice.index, number, None if is_known else whole))
+        choice.open = None
+
+    def _grow(self, choice: _Choice, kind: str, part: ir.Part, text: str, made: list[events.Event]) -> None:
+        """Add text to the open part of a kind."""
+        made.append(events.Delta(choice.index, self._open(choice, kind, part, made), text))
 
     def _open(self, choice: _Choice, kind: str, part: ir.Part, made: list[events.Event]) -> int:
         """Return the number of the open part of a kind; another kind closes what is open and opens the next."""
@@ -190,6 +235,7 @@ class StreamDecoder:
             self._close_text(choice, made)
             if isinstance(part, ir.Reasoning):
                 part = ir.Reasoning(src=part.src, summary=part.summary, id=part.id, extra=part.extra)
+                choice.thoughts.open(part)
             choice.open = (kind, self._start(choice, part, made))
         return choice.open[1]
 
@@ -197,6 +243,9 @@ class StreamDecoder:
         number, choice.parts = choice.parts, choice.parts + 1
         choice.kinds.append(part)
         made.append(events.PartStart(choice.index, number, part))
+        if choice.notes and isinstance(part, ir.Text):
+            notes, choice.notes = choice.notes, []
+            self._cite(choice, notes, made)
         return number
 
     def _whole(self, choice: _Choice, part: ir.Part, made: list[events.Event]) -> None:
@@ -208,6 +257,8 @@ class StreamDecoder:
 
     def _close_text(self, choice: _Choice, made: list[events.Event]) -> None:
         if choice.open is not None:
+            if choice.open[0] == "reasoning":
+                choice.thoughts.close()
             made.append(events.PartEnd(choice.index, choice.open[1]))
             choice.open = None
 
@@ -215,10 +266,13 @@ class StreamDecoder:
 
     def _feed_call(self, choice: _Choice, raw: JsonObject, position: int, made: list[events.Event]) -> None:
         """Add to the call that an index names; an index that is used again with another id begins a new call."""
-        slot = self._slot(choice, raw, position)
+        slot = slot_of(raw, position, choice.ids, choice.latest)
         body = raw.get("custom") or raw.get("function") or {}
         text = body.get("input") if raw.get("custom") else body.get("arguments")
         text = text if isinstance(text, str) else dumps(text).decode() if text else ""
+        unread = unread_of(raw)
+        if unread:
+            choice.unread[slot] = choice.unread.get(slot, {}) | unread
         if slot in choice.calls:
             if text:
                 made.append(events.Delta(choice.index, choice.calls[slot], text))
@@ -237,27 +291,11 @@ class StreamDecoder:
         if held["id"] and held["name"]:
             self._open_call(choice, slot, made)
 
-    def _slot(self, choice: _Choice, raw: JsonObject, position: int) -> int:
-        """Find the slot of a call. Some servers leave the index out, and some use one again for a call with another id."""
-        index, call_id = raw.get("index"), raw.get("id")
-        known, slot = choice.ids, choice.latest.get(index, index) if index is not None else None
-        if slot is None:
-            latest = max(known, default=-1)
-            slot = next((at for at, held in known.items() if held == call_id), latest + 1) if call_id else max(latest, position, 0)
-        elif call_id and known.get(slot) not in (None, "", call_id):
-            slot = next((at for at, held in known.items() if held == call_id), max(known) + 1)
-        known.setdefault(slot, "")
-        if index is not None:
-            choice.latest[index] = slot
-        if call_id:
-            known[slot] = call_id
-        return int(slot)
-
     def _open_call(self, choice: _Choice, slot: int, made: list[events.Event]) -> None:
         held = choice.waiting.pop(slot)
         self._close_text(choice, made)
         made_id = f"{call_stem(self._answer_id or '', choice.index)}_{slot}"
-        message = {"role": "assistant", "tool_calls": [_call_of(held, made_id)]}
+        message = {"role": "assistant", "tool_calls": [call_of(held, made_id)]}
         parts, _ = decode_message(message, f"/choices/{choice.index}/message", self._answer_id or "", choice.index)
         call = parts[0]
         assert isinstance(call, ir.ToolCall)
@@ -272,23 +310,36 @@ class StreamDecoder:
     def _feed_rest(self, choice: _Choice, delta: JsonObject, made: list[events.Event]) -> None:
         """Take citations, images and sound, which deltas bring whole or in pieces."""
         src = f"/choices/{choice.index}/message"
-        text = next((number for number, part in enumerate(choice.kinds) if isinstance(part, ir.Text)), None)
         given = {key: delta[key] for key in ("annotations", "images") if delta.get(key)}
         parts, unread = decode_message({"role": "assistant", "content": "x", **given}, src, "", choice.index)
-        if text is not None and isinstance(parts[0], ir.Text):
-            made += [events.PartMeta(choice.index, text, citation=citation) for citation in parts[0].citations or ()]
+        if isinstance(parts[0], ir.Text):
+            self._cite(choice, parts[0].citations or [], made)
         choice.extra = joined(choice.extra, {f"message/{key}": value for key, value in (unread or {}).items()})
         for part in parts[1:]:
             self._whole(choice, part, made)
         if delta.get("audio"):
             self._feed_audio(choice, delta["audio"], made)
 
+    def _cite(self, choice: _Choice, citations: list[ir.Citation], made: list[events.Event]) -> None:
+        """Hang citations on the first text, when there is one."""
+        text = next((number for number, part in enumerate(choice.kinds) if isinstance(part, ir.Text)), None)
+        if text is None:
+            choice.notes += citations
+        else:
+            made += [events.PartMeta(choice.index, text, citation=citation) for citation in citations]
+
     def _feed_audio(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
         src = f"/choices/{choice.index}/message/audio"
+        unread = rest(raw, _AUDIO, "message/audio/")
+        if unread:
+            choice.extra = joined(choice.extra, unread)
+        if not (raw.get("data") or raw.get("transcript") or choice.sound is None):
+            return  # when it expires, which comes behind the end
         if choice.open is None or choice.open[0] != "audio":
             self._close_text(choice, made)
             part = ir.Media(kind="audio", data="", id=raw.get("id"), src=src)
-            choice.open = ("audio", self._start(choice, part, made))
+            choice.sound = self._start(choice, part, made)
+            choice.open = ("audio", choice.sound)
         if raw.get("data"):
             made.append(events.Delta(choice.index, choice.open[1], raw["data"]))
         if raw.get("transcript"):
@@ -327,13 +378,13 @@ class StreamDecoder:
             held = choice.waiting[slot]
             held["name"] = held.get("name") or ""
             self._open_call(choice, slot, made)
+        if choice.notes:
+            self._open(choice, "text", ir.Text("", f"/choices/{choice.index}/message/content"), made)
         self._close_text(choice, made)
-        made += [events.PartEnd(choice.index, number) for number in choice.calls.values()]
+        made += [events.PartEnd(choice.index, number, extra=choice.unread.get(slot)) for slot, number in choice.calls.items()]
         choice.calls = {}
 
 
-def _call_of(held: JsonObject, made_id: str) -> JsonObject:
-    """Put a held call into the shape that a whole answer has."""
-    body = {"name": held["name"], "input" if held["kind"] == "custom" else "arguments": ""}
-    call = {"id": held["id"] or made_id, "type": held["kind"], held["kind"]: body}
-    return call | ({"extra_content": held["extra"]} if held.get("extra") else {})
+def _kept(known: JsonObject | None, told: JsonObject | None) -> JsonObject | None:
+    """Return fields with those that another chunk has; what says nothing replaces nothing."""
+    return joined(known, {key: value for key, value in (told or {}).items() if value or key not in (known or {})})

@@ -1,19 +1,21 @@
 """Writing streams of chat_completions: one kind a chunk, the role once per choice, usage last, then ``[DONE]``.
 
 Text, reasoning and arguments leave as they come, in envelopes written once. Citations wait for the end of their choice, because the
-official client cannot take a second list of them.
+official client cannot take a second list of them. A thought that has a token is told again whole, with its token, when it ends: the token
+is of use only beside the very text that it signs, and what a client puts together is what it sends back.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.chat_completions.answer import encode_message
-from formatbridge.formats.chat_completions.finish import encode_finish
-from formatbridge.formats.chat_completions.reasoning import encode_call_token
+from formatbridge.formats.chat_completions.finish import encode_finish, refusal_of
+from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning
 from formatbridge.formats.chat_completions.response import encode_error, encode_head, encode_logprobs
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.ir import events
@@ -27,7 +29,10 @@ _FIELDS = {ir.Text: "content", ir.Reasoning: "reasoning_content", ir.Refusal: "r
 
 
 class _Choice:
-    """What a choice needs to know until it ends."""
+    """What a choice needs to know until it ends.
+
+    ``thoughts``: the text of each open thought; ``untold``: one that no detail has told; ``details``: how many were told.
+    """
 
     def __init__(self) -> None:
         self.calls: dict[int, int] = {}
@@ -36,6 +41,11 @@ class _Choice:
         self.parts: dict[int, ir.Part] = {}
         self.citations: list[ir.Citation] = []
         self.thought: int | None = None
+        self.thoughts: dict[int, list[str]] = {}
+        self.tokens: dict[int, ir.Signature] = {}
+        self.untold: ir.Reasoning | None = None
+        self.details = 0
+        self.has_audio = False
         self.has_refusal = False
 
 
@@ -120,7 +130,10 @@ class StreamEncoder:
             self._prepare(choice, event.choice, event.index, {field: ""}, field)
             choice.has_refusal = choice.has_refusal or isinstance(part, ir.Refusal)
             if isinstance(part, ir.Text) and part.signature:
-                made += self._whole(event.choice, ir.Text("", signature=part.signature))
+                made += self._whole(choice, event.choice, ir.Text("", signature=part.signature))
+            elif isinstance(part, ir.Reasoning):
+                choice.thoughts[event.index] = [part.text]
+                made += self._tell_before(choice, event.choice)
             return made
         if isinstance(part, ir.ToolCall):
             return made + self._open_call(choice, event.choice, event.index, part)
@@ -149,7 +162,7 @@ class StreamEncoder:
         made = b""
         if event.text:
             made = head + dumps(event.text) + choice.tails[event.index]
-            if type(choice.parts[event.index]) is ir.Reasoning and choice.thought != event.index:
+            if event.index in choice.thoughts:
                 made = self._part_thoughts(choice, event) + made
         if event.logprobs:
             is_refusal = isinstance(choice.parts[event.index], ir.Refusal)
@@ -158,9 +171,11 @@ class StreamEncoder:
         return made
 
     def _part_thoughts(self, choice: _Choice, event: events.Delta) -> bytes:
-        """Tell a section of reasoning from the one before it, by a blank line."""
-        is_first, choice.thought = choice.thought is None, event.index
-        return b"" if is_first else self._chunk(event.choice, {"reasoning_content": "\n\n"})
+        """Keep the text of a thought, and tell it from the one before it by a blank line."""
+        before, choice.thought = choice.thought, event.index
+        is_next = before is not None and before < event.index and not any(choice.thoughts[event.index])
+        choice.thoughts[event.index].append(event.text)
+        return self._chunk(event.choice, {"reasoning_content": "\n\n"}) if is_next else b""
 
     def _grow(self, choice: _Choice, event: events.Delta) -> bytes:
         """Keep what a medium brings; it leaves whole, for no delta of this format can hold it otherwise."""
@@ -181,22 +196,66 @@ class StreamEncoder:
         if isinstance(part, ir.ToolCall):
             token = encode_call_token(event.signature, nowhere(), self._options)
             return self._chunk(event.choice, {"tool_calls": [{"index": choice.calls[event.index], **token}]}) if token else b""
-        return self._whole(event.choice, ir.Reasoning("", signature=event.signature) if isinstance(part, ir.Reasoning) else part)
+        if isinstance(part, ir.Reasoning):
+            choice.tokens[event.index] = event.signature
+            return b""
+        return self._whole(choice, event.choice, part)
 
     def _end(self, event: events.PartEnd) -> bytes:
-        part = event.part or self._choices[event.choice].parts[event.index]
-        if event.index in self._choices[event.choice].heads or isinstance(part, ir.ToolResult):
+        choice = self._choices[event.choice]
+        part = event.part or choice.parts[event.index]
+        if isinstance(part, ir.Reasoning):
+            return self._end_thought(choice, event, part)
+        if event.index in choice.heads or isinstance(part, ir.ToolResult):
             return b""
-        return self._whole(event.choice, part)
+        return self._whole(choice, event.choice, part)
 
-    def _whole(self, index: int, part: ir.Part) -> bytes:
-        """Write a part that comes in one piece, as the whole answer would."""
+    def _end_thought(self, choice: _Choice, event: events.PartEnd, part: ir.Reasoning) -> bytes:
+        """Tell a thought that has a token or a name once more, with it; its text alone has left already."""
+        text = "".join(choice.thoughts.pop(event.index, ()))
+        made = b"" if text or not part.text else self._chunk(event.choice, {"reasoning_content": part.text})
+        token = choice.tokens.pop(event.index, part.signature)
+        whole = replace(part, text=part.text or text, signature=token, extra=None)
+        details = encode_reasoning([whole], nowhere(), self._options).get("reasoning_details")
+        if details:
+            return made + self._tell_details(choice, event.choice, details)
+        choice.untold = whole if whole.text else None
+        return made + self._tell_before(choice, event.choice) if choice.details else made
+
+    def _tell_before(self, choice: _Choice, index: int) -> bytes:
+        """Tell a thought without a token once more where it is not the only one: else nobody knows where it ended."""
+        thought, choice.untold = choice.untold, None
+        if thought is None:
+            return b""
+        slot = "summary" if thought.summary else "text"
+        return self._tell_details(choice, index, [{"type": f"reasoning.{slot}", slot: thought.text}])
+
+    def _tell_details(self, choice: _Choice, index: int, details: list[JsonObject]) -> bytes:
+        """Write details of reasoning, numbered on: of two with one number a client makes one."""
+        made_up = f"rs_{choice.details}"
+        for number, detail in enumerate(details, choice.details):
+            detail["index"] = number
+            if detail.get("id") == "rs_0":
+                detail["id"] = made_up
+        choice.details += len(details)
+        return self._chunk(index, {"reasoning_details": details})
+
+    def _whole(self, choice: _Choice, index: int, part: ir.Part) -> bytes:
+        """Write a part that comes in one piece, as the whole answer would; of sounds it has room for one."""
         message = encode_message([part], "", str(self._head.get("id")), nowhere(), self._options)
-        delta = {key: value for key, value in message.items() if value is not None and key not in ("role", "refusal")}
-        return self._chunk(index, delta) if delta else b""
+        details = message.pop("reasoning_details", None)
+        made = self._tell_details(choice, index, details) if details else b""
+        for key in ("content", "images", "audio"):
+            if message.get(key) and not (key == "audio" and choice.has_audio):
+                made += self._chunk(index, {key: message[key]})
+                choice.has_audio = choice.has_audio or key == "audio"
+        return made
 
     def _finish(self, event: events.Finished) -> bytes:
         choice, made = self._choice(event.choice)
+        refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], nowhere())
+        if refusal:
+            made += self._chunk(event.choice, {"refusal": refusal})
         if choice.citations:
             cited = encode_message([ir.Text("", citations=choice.citations)], "", "", nowhere(), self._options)
             made += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})

@@ -23,7 +23,13 @@ from formatbridge.formats.generate_content.parts import (
     encode_media,
     encode_text,
 )
-from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature
+from formatbridge.formats.generate_content.reasoning import (
+    decode_signature,
+    encode_reasoning,
+    encode_signature,
+    is_late,
+    sign_thoughts,
+)
 from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.losses import ITSELF, Ledger
 
@@ -85,8 +91,14 @@ def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls) -> list
     for index, item in enumerate(items or ()):
         at = f"{src}/parts/{index}"
         text = item.get("text")
-        if text is not None:  # alone it is nothing but a text: no thought, no token, nothing unknown
-            parts.append(ir.Text(text, at) if len(item) == 1 else decode_text(item, at))
+        if text is not None:
+            if len(item) == 1:  # nothing but a text: no thought, no token, nothing unknown
+                parts.append(ir.Text(text, at))
+                continue
+            made = decode_text(item, at)
+            is_late_token = type(made) is ir.Reasoning and not text and not made.extra and is_late(made.signature)
+            if not (is_late_token and sign_thoughts(parts, made)):  # type: ignore[arg-type]  # the test before says so
+                parts.append(made)
         elif item.get("functionCall") is not None:
             parts.append(decode_call(item, at, calls))
         elif item.get("functionResponse") is not None:

@@ -16,6 +16,7 @@ JsonObject = dict[str, Any]
 
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _CONFIG = frozenset({"includeThoughts", "thinkingBudget", "thinkingLevel"})
+_SIGNING = ("thinking", "encrypted", "thought")
 _LEVELS: dict[str, ir.Effort] = {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "medium", "HIGH": "high", "XHIGH": "xhigh"}
 
 
@@ -61,6 +62,23 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> Json
         return {"text": part.text, "thought": True} if part.text else None
     token = encode_signature(part.signature, losses, carry=carry)
     return {"text": part.text, "thought": True} | token if part.text or token else None
+
+
+def is_late(signature: ir.Signature | None) -> bool:
+    """Say whether a token that stands alone signs the thought before it, whose text had left when another format's token came."""
+    return signature is not None and signature.home != "generate_content" and signature.kind in _SIGNING
+
+
+def sign_thoughts(parts: list[ir.Part], token: ir.Reasoning) -> bool:
+    """Give a late token to the thought that the last parts are pieces of, and make one of them; false where there is no such thought."""
+    start = len(parts)
+    while start and isinstance(before := parts[start - 1], ir.Reasoning) and before.signature is None and not before.extra:
+        start -= 1
+    thoughts = [part for part in parts[start:] if isinstance(part, ir.Reasoning)]
+    if not thoughts:
+        return False
+    parts[start:] = [ir.Reasoning("".join(part.text for part in thoughts), thoughts[0].src, token.signature)]
+    return True
 
 
 def decode_reasoning_config(raw: JsonObject, src: str) -> ir.ReasoningConfig:

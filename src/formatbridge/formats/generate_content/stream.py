@@ -19,6 +19,7 @@ from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.finish import decode_block, decode_finish
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
+from formatbridge.formats.generate_content.reasoning import is_late
 from formatbridge.formats.generate_content.stream_pieces import PartialCall, Sources
 from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
@@ -33,14 +34,13 @@ _PLAIN = frozenset({"content", "index"})
 _CANDIDATE = _PLAIN | {"finishReason", "finishMessage", "logprobsResult", "groundingMetadata", "citationMetadata"}
 _TEXT = frozenset({"text", "thought"})
 _UNSAID = (None, "", 0, "FINISH_REASON_UNSPECIFIED")
-_SIGNING = ("thinking", "encrypted", "thought")
 
 
 @dataclass(slots=True)
 class _Choice:
     """One candidate as far as it has come. ``texts``: all visible text.
 
-    ``open``: the open part's number, and its kind where more text may go to it.
+    ``open``: the open part's number, and its kind where more text may go to it; ``behind``: the text before a bare token, also open.
     """
 
     index: int
@@ -48,6 +48,7 @@ class _Choice:
     calls: Calls
     parts: int = 0
     open: tuple[type[ir.Part] | None, int] | None = None
+    behind: int | None = None
     texts: dict[int, list[str]] = field(default_factory=dict)
     called: list[ir.Part] = field(default_factory=list)
     partial: PartialCall | None = None
@@ -209,7 +210,7 @@ class StreamDecoder:
         signature, is_bare = part.signature, not part.text and not part.extra
         if signature is None and not part.extra:
             self._grow(choice, type(part), part.text, made)
-        elif is_bare and _is_late(signature) and choice.open is not None and choice.open[0] is type(part):
+        elif is_bare and is_late(signature) and choice.open is not None and choice.open[0] is type(part):
             made.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
             self._close_text(choice, made)
         else:
@@ -238,13 +239,23 @@ class StreamDecoder:
         return number
 
     def _close_text(self, choice: _Choice, made: list[events.Event]) -> None:
+        if choice.behind is not None:
+            made.append(events.PartEnd(choice.index, choice.behind))
+            choice.behind = None
         if choice.open is not None:
             made.append(events.PartEnd(choice.index, choice.open[1]))
             choice.open = None
 
     def _whole(self, choice: _Choice, part: ir.Part, made: list[events.Event]) -> None:
-        """Take a part that comes in one piece. A text stays open until the next part comes: its sources may be told behind it."""
-        self._close_text(choice, made)
+        """Take a part that comes in one piece. A text stays open until the next part comes: its sources may be told behind it.
+
+        A text that is but a token is no next part.
+        """
+        is_bare = isinstance(part, ir.Text) and not part.text and choice.behind is None
+        if is_bare and choice.open is not None and choice.open[1] in choice.texts:
+            choice.behind, choice.open = choice.open[1], None
+        else:
+            self._close_text(choice, made)
         told = unfold(choice.index, choice.parts, part)
         if isinstance(part, ir.Text):
             choice.texts[choice.parts] = [part.text]
@@ -289,8 +300,10 @@ class StreamDecoder:
         unread = decode_citations(choice.sources.told, texts, choice.src)
         citations = [citation for text in texts if isinstance(text, ir.Text) for citation in text.citations or ()]
         if citations or choice.tokens:  # texts that have closed take no more, so the last one takes all
-            is_open = choice.open is not None and choice.open[1] in choice.texts
-            number = choice.open[1] if choice.open and is_open else self._text(choice, ir.Text, made)
+            number = choice.behind
+            if number is None and choice.open is not None and choice.open[1] in choice.texts:
+                number = choice.open[1]
+            number = self._text(choice, ir.Text, made) if number is None else number
             if choice.tokens:
                 made.append(events.Delta(choice.index, number, "", choice.tokens))
             made += [events.PartMeta(choice.index, number, citation=citation) for citation in citations]
@@ -298,7 +311,3 @@ class StreamDecoder:
         is_ended = "finishReason" in choice.finish
         finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_block(self._feedback)
         made.append(events.Finished(choice.index, finish, joined(choice.extra, unread)))
-
-
-def _is_late(signature: ir.Signature | None) -> bool:
-    return signature is not None and signature.home != "generate_content" and signature.kind in _SIGNING

@@ -6,6 +6,7 @@ Visible text is kept beside, because a source cites it by words and by bytes, an
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,7 +47,10 @@ class _Part:
 
 @dataclass(slots=True)
 class _Choice:
-    """One candidate. ``waiting``: tokens of the part that follows; ``visible``: what citations count, in the order in which it left."""
+    """One candidate. ``waiting``: tokens of the part that follows; ``visible``: what citations count, in the order in which it left.
+
+    ``calls``: those that have not left, in their order; ``ended``: those that wait for one before them.
+    """
 
     turn: Turn
     runs: set[str]
@@ -54,6 +58,8 @@ class _Choice:
     waiting: list[ir.Part] = field(default_factory=list)
     visible: list[ir.Part] = field(default_factory=list)
     pieces: dict[int, list[str]] = field(default_factory=dict)
+    calls: deque[int] = field(default_factory=deque)
+    ended: dict[int, events.PartEnd] = field(default_factory=dict)
     has_calls: bool = False
     has_logprobs: bool = False
     end: JsonObject | None = None
@@ -127,13 +133,15 @@ class StreamEncoder:
             choice.pieces[held.place] = held.pieces
         elif type(part) in GROWS and held.head is None:
             held.pieces = []
+            if isinstance(part, ir.ToolCall):
+                choice.calls.append(event.index)
 
     def _delta(self, event: events.Delta) -> bytes:
         choice = self._choices[event.choice]
         held = choice.parts[event.index]
         if held.pieces is not None:
             held.pieces.append(event.text)
-        if event.logprobs:
+        if event.logprobs and not isinstance(held.part, ir.Refusal):  # those of a refusal have no place here
             return self._weighed_delta(choice, held, event)
         if held.head is None or not event.text:
             return b""
@@ -158,8 +166,18 @@ class StreamEncoder:
             told.setdefault("transcript", []).append(event.transcript)
 
     def _end(self, event: events.PartEnd) -> bytes:
-        """Close a part: what leaves whole leaves now, and so does what text can only be told at its end."""
+        """Close a part; a call waits for those that opened before it."""
         choice = self._choices[event.choice]
+        if not isinstance(choice.parts[event.index].part, ir.ToolCall):
+            return self._end_part(choice, event)
+        choice.ended[event.index] = event
+        made = b""
+        while choice.calls and choice.calls[0] in choice.ended:
+            made += self._end_part(choice, choice.ended.pop(choice.calls.popleft()))
+        return made
+
+    def _end_part(self, choice: _Choice, event: events.PartEnd) -> bytes:
+        """Write what of a part leaves whole, and what of a text can only be told at its end."""
         held = choice.parts.pop(event.index)
         part = event.part if event.part is not None else _whole(held)
         if isinstance(part, ir.Media) and part.transcript:

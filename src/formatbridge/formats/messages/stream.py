@@ -87,6 +87,8 @@ class StreamDecoder:
                 pass
             case _ if kind == "error" or "error" in raw or (kind is None and ("message" in raw or "detail" in raw)):
                 self._fail(raw, made)
+            case str():  # nobody knows it; it counts as a field of the answer
+                self._extra[kind] = raw
 
     def _begin(self, message: JsonObject, made: list[events.Event]) -> None:
         """Take the start. It is passed on with what follows, for the first block may tell that another model took over."""

@@ -148,6 +148,8 @@ class Blocks:
         if kind != block.kind:
             self._delta_rarely(block, delta, made)
             return
+        if len(delta) > 2:
+            block.extra |= {key: value for key, value in delta.items() if key not in ("type", member)}
         text = delta.get(member)
         if text:
             self._grow(block, text, made)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._arguments import encode_arguments_text, wrap_text
+from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._protocol import Context
 from formatbridge.formats._signatures import encode_token
 from formatbridge.formats.messages.answer import encode_call, encode_message
@@ -58,7 +59,7 @@ class StreamEncoder:
         self._context = context
         self._has_started = False
         self._is_over = False
-        self._choice: int | None = None
+        self._first = FirstChoice()
         self._blocks = BlockWriter()
         self._open: _Open | None = None
         self._held: dict[int, list[_PartEvent]] = {}
@@ -72,16 +73,18 @@ class StreamEncoder:
         if self._is_over:
             return b""
         held = self._open
-        if type(event) is events.Delta and held is not None and event.index == held.index and event.choice == self._choice:
+        if type(event) is events.Delta and held is not None and event.index == held.index and event.choice == self._first.number:
             return self._grow(held, event.text)  # nearly always
+        return b"".join([self._feed(each) for each in self._first.feed(event)])
+
+    def _feed(self, event: events.Event) -> bytes:
         match event:
             case events.Delta() | events.PartStart() | events.PartMeta() | events.PartEnd():
                 return self._take(event)
             case events.Start():
                 return self._begin(event)
             case events.Finished():
-                if self._is_chosen(event.choice):
-                    self._finish = event.finish
+                self._finish = event.finish
             case events.UsageTold():
                 self._usage = event.usage
             case events.End():
@@ -107,16 +110,11 @@ class StreamEncoder:
         body |= {"stop_reason": None, "stop_sequence": None}
         return write_event("message_start", {"type": "message_start", "message": body})
 
-    def _is_chosen(self, choice: int) -> bool:
-        if self._choice is None:
-            self._choice = choice
-        return self._choice == choice
-
     def _end(self) -> bytes:
         self._is_over = True
         made = b"" if self._has_started else self._begin(events.Start(None, None))
         while self._open is not None:  # a source that closes no parts
-            made += self._close(events.PartEnd(self._choice or 0, self._open.index)) + self._release()
+            made += self._close(events.PartEnd(self._first.number or 0, self._open.index)) + self._release()
         usage = encode_usage(self._usage, nowhere()) if self._usage else dict(NO_USAGE)
         stop = encode_finish(self._finish, self._has_calls, self._has_refusal, nowhere())
         made += write_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
@@ -126,11 +124,9 @@ class StreamEncoder:
 
     def _take(self, event: _PartEvent) -> bytes:
         held = self._open
-        if held is not None and event.index == held.index and event.choice == self._choice:
+        if held is not None and event.index == held.index:
             made = self._write(event)
             return made + self._release() if self._open is None else made
-        if not self._is_chosen(event.choice):
-            return b""
         if isinstance(event, events.PartStart):
             if held is None:
                 return self._write(event)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import joined
+from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.responses.answer import take_message
 from formatbridge.formats.responses.citations import decode_annotations, shift
@@ -22,6 +22,7 @@ from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import decode_response
 from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare
 from formatbridge.ir import events
+from formatbridge.losses import escape
 
 JsonObject = dict[str, Any]
 
@@ -31,6 +32,25 @@ _LATE = frozenset({"message", "reasoning", "image_generation_call"})
 """Items whose parts open only when something of them comes: what they are is not known before."""
 _WORDS = {"output_text": "text", "refusal": "refusal"}
 """Kind of content that becomes a part to its field."""
+_MEMBERS = frozenset({
+    "type", "sequence_number", "obfuscation", "item_id", "output_index", "content_index", "summary_index", "annotation_index", "delta",
+    "logprobs", "text", "refusal", "arguments", "name", "input", "code", "item", "part", "annotation", "response", "message", "param",
+    "error", "call_id",
+})  # fmt: skip
+"""What the events have beside their own kind; anything else counts as a field of the answer."""
+_SAID = frozenset({
+    "keepalive", "response.created", "response.in_progress", "response.queued", "response.reasoning_part.added",
+    "response.reasoning_part.done", "response.reasoning_summary_part.added", "response.reasoning_summary_part.done",
+    "response.shell_call_command.added", "response.shell_call_command.delta", "response.shell_call_command.done",
+    "response.shell_call_output_content.delta", "response.shell_call_output_content.done",
+    "response.image_generation_call.partial_image", "response.image_generation_call.generating",
+    "response.code_interpreter_call.interpreting", "response.web_search_call.searching", "response.file_search_call.searching",
+    "response.mcp_list_tools.failed", "response.mcp_call.failed", "response.compaction.compacting",
+    *(f"response.{kind}.{word}" for kind in (
+        "code_interpreter_call", "web_search_call", "file_search_call", "image_generation_call", "mcp_list_tools", "mcp_call",
+    ) for word in ("in_progress", "completed")),
+})  # fmt: skip
+"""Events that say nothing that an item, a part or the last event does not repeat."""
 _STATUSES = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 
 
@@ -62,6 +82,10 @@ class StreamDecoder:
         handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_plainly
         if handle:
             handle(self, raw)
+            if not _MEMBERS.issuperset(raw) and kind in _HANDLERS:
+                self._extra = joined(self._extra, rest(raw, _MEMBERS, "/"))
+        elif kind not in _SAID:  # nobody knows it; it counts as a field of the answer
+            self._extra = joined(self._extra, {f"/{escape(str(kind))}": raw})
         return made
 
     def grow(self, text: str) -> None:
@@ -96,12 +120,13 @@ class StreamDecoder:
         body = {**body, "status": body.get("status") or _STATUSES[raw["type"]]}
         finish = decode_finish({**body, "output": output or [item.stub() for item in self._items]})
         shell = decode_response({**body, "id": body.get("id") or "", "output": []})
-        self._tell.made.append(events.Finished(0, finish, self._extra))
+        error = shell.error or (decode_failure({}) if raw["type"] == "response.failed" else None)
+        if error is None:
+            self._tell.made.append(events.Finished(0, finish, self._extra))
         if shell.extra:
             self._tell.made.append(events.Meta(shell.extra))
         if shell.usage:
             self._tell.made.append(events.UsageTold(shell.usage))
-        error = shell.error or (decode_failure({}) if raw["type"] == "response.failed" else None)
         self._tell.made.append(events.Failed(error) if error else events.End())
         self.is_complete = True
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
+from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.responses.finish import refusal_of
@@ -53,7 +54,7 @@ class StreamEncoder:
         self._context = context
         self._writer = Writer()
         self._start: events.Start | None = None
-        self._choice: int | None = None
+        self._first = FirstChoice()
         self._slots: dict[int, _Slot] = {}
         self._waiting: _Slot | None = None  # a call that may still be told its token
         self._message: Message | None = None
@@ -68,9 +69,10 @@ class StreamEncoder:
         """Take one event and return the server-sent events that it becomes."""
         if self._is_over:
             return b""
-        handle = _HANDLERS.get(type(event))
-        if handle:
-            handle(self, event)
+        for each in self._first.feed(event):
+            handle = _HANDLERS.get(type(each))
+            if handle:
+                handle(self, each)
         return self._writer.take()
 
     def fail(self, error: ir.Error) -> bytes:
@@ -92,9 +94,9 @@ class StreamEncoder:
         return encode_response(told, nowhere(), self._options, self._context)
 
     def _finish_choice(self, event: events.Finished) -> None:
-        if self._choice not in (None, event.choice) or self._finish is not None:
+        if self._finish is not None:
             return
-        self._choice, self._finish = event.choice, event.finish
+        self._finish = event.finish
         for index in list(self._slots):
             self._end_part(events.PartEnd(event.choice, index))
         had_refusal = self._has_refusal
@@ -142,10 +144,6 @@ class StreamEncoder:
     # Parts.
 
     def _start_part(self, event: events.PartStart) -> None:
-        if self._choice is None:
-            self._choice = event.choice
-        if event.choice != self._choice:
-            return
         if self._waiting:  # its item comes before any of this part
             self._open(self._waiting)
         slot = self._slots[event.index] = _Slot(event.part, event.index, getattr(event.part, "signature", None))
@@ -172,10 +170,10 @@ class StreamEncoder:
             message.close()
 
     def _grow(self, event: events.Delta) -> None:
-        slot = self._slots.get(event.index) if event.choice == self._choice else None
+        slot = self._slots.get(event.index)
         if slot is None:
             return
-        text, tokens = event.text, event.logprobs
+        text, tokens = event.text, None if isinstance(slot.part, ir.Refusal) else event.logprobs
         if not slot.is_open and text:
             self._open(slot)
         if tokens:
@@ -190,7 +188,7 @@ class StreamEncoder:
             self._writer.grow(live, text)
 
     def _tell(self, event: events.PartMeta) -> None:
-        slot = self._slots.get(event.index) if event.choice == self._choice else None
+        slot = self._slots.get(event.index)
         if slot is None:
             return
         if event.citation:
@@ -202,7 +200,7 @@ class StreamEncoder:
                 self._write_token(event.signature, None)
 
     def _end_part(self, event: events.PartEnd) -> None:
-        slot = self._slots.pop(event.index, None) if event.choice == self._choice else None
+        slot = self._slots.pop(event.index, None)
         if slot is None:
             return
         if event.part is not None:
@@ -255,7 +253,7 @@ class StreamEncoder:
     def _close(self, slot: _Slot) -> None:
         """Close a part; what grew not at all opens only now, if there is anything of it."""
         part = slot.part
-        if isinstance(part, ir.Text | ir.Refusal) and not slot.is_open and not part.text:
+        if isinstance(part, ir.Text | ir.Refusal) and not (slot.is_open or part.text or slot.citations):
             self._close_empty(slot)
             return
         if isinstance(part, ir.Reasoning) and not slot.is_open and not part.text:

@@ -1,0 +1,50 @@
+"""Thoughts in a stream that is read: told as text, and then perhaps once more, in details, with the token that proves them."""
+
+from __future__ import annotations
+
+from formatbridge import ir
+
+_DETAILS = "/reasoning_details/"
+
+
+class Thoughts:
+    """The thoughts of one choice: how far the open one has come, and which were told as text alone."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._came_as_text = False
+        self._past: list[str] = []
+        self._count = 0
+
+    def open(self, part: ir.Reasoning) -> None:
+        """Begin the next thought."""
+        self._pieces, self._came_as_text, self._count = [], _DETAILS not in part.src, self._count + 1
+
+    def close(self) -> None:
+        """End the open one; details may tell it again."""
+        if self._came_as_text and self._pieces:
+            self._past.append(self.text())
+        self._came_as_text = False
+
+    def text(self) -> str:
+        """Return the text of the open thought."""
+        return "".join(self._pieces)
+
+    def is_past(self, part: ir.Reasoning) -> bool:
+        """Say whether a detail tells again of a thought that has closed; each is told once."""
+        if part.signature is None and _DETAILS in part.src and part.text and self._past[:1] == [part.text]:
+            del self._past[0]
+            return True
+        return False
+
+    def is_again(self, part: ir.Reasoning) -> bool:
+        """Say whether a detail tells again of the open thought, which came as text."""
+        return self._came_as_text and _DETAILS in part.src and part.text == self.text()
+
+    def grow(self, part: ir.Reasoning) -> str:
+        """Add what a part brings to the open thought and return it; a blank line tells a thought from the one before."""
+        is_first = self._pieces or self._count == 1
+        text = part.text if is_first else part.text.removeprefix("\n\n")
+        if text:
+            self._pieces.append(text)
+        return text

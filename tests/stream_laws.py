@@ -1,0 +1,330 @@
+"""The laws that hold for every stream, as functions from a stream to the places where they are broken."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from formatbridge import StreamConverter, collect_stream, convert_stream, formats, ir
+from formatbridge.convert import Converted, check
+from formatbridge.errors import FormatBridgeError, StreamError
+from formatbridge.ir import events
+from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, encode_event
+from tests.corpus import entries
+from tests.fixtures import streams
+from tests.laws import RESTATING, changed
+from tests.normal import normal_form
+from tests.pointers import leaves, value_at, with_value
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """A stream to put to the laws."""
+
+    id: str
+    format: str
+    data: bytes
+
+    def __str__(self) -> str:
+        return self.id
+
+
+def shipped(format: str) -> list[Stream]:
+    """Return the fixtures of a format."""
+    return [Stream(str(each), format, each.data) for each in streams(format)]
+
+
+def recorded(format: str) -> list[Stream]:
+    """Return the recorded streams of a format; none where there is no corpus."""
+    return [Stream(entry.path, format, entry.bytes()) for entry in entries(format, "stream")]
+
+
+def read(data: bytes) -> list[ServerSentEvent]:
+    """Return the events of a whole stream."""
+    reader = StreamReader()
+    return [*reader.feed(data), *reader.finish()]
+
+
+def write(told: Iterable[ServerSentEvent]) -> bytes:
+    """Write events again, in one spelling."""
+    return b"".join(encode_event(event.data, event.event or None) for event in told)
+
+
+def convert(data: bytes, source: str, target: str, size: int | None = None) -> bytes:
+    """Convert a whole stream that arrives in pieces of some size, or at once."""
+    pieces = [data] if size is None else [data[at : at + size] for at in range(0, len(data), size)]
+    return b"".join(convert_stream(pieces, source=source, target=target))
+
+
+# Law 1.
+
+
+def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
+    """Law 1: each leaf of each event, changed, shows in the output or in the report, or is refused.
+
+    Of leaves that differ only in which event they stand in the first is tried; those that say again what others said are not. Of an answer
+    that failed nothing is asked but its error: what came before it has left, and what would come at its end never does.
+    """
+    told = read(stream.data)
+    base = _outcome(write(told), stream.format, target)
+    if base is None:
+        return
+    reported = [loss.path for loss in base[1].losses]
+    has_failed = b'"error":{' in base[0]
+    tried: Counter[str] = Counter()
+    for at, event in enumerate(told):
+        raw = {} if event.data == DONE or not event.data.strip() else json.loads(event.data)
+        is_error = bool(raw.get("error")) or raw.get("type") in ("error", "response.failed")
+        for path, value in leaves(raw) if is_error or not has_failed else ():
+            place = f"{raw.get('type')}{path}"
+            if value is None or tried[place] or _restates(stream.format, raw, path, told, at) or _is_told(raw, path, reported):
+                continue
+            tried[place] += 1
+            other = json.dumps(with_value(raw, path, changed(value)), ensure_ascii=False).encode()
+            made = _outcome(write([*told[:at], ServerSentEvent(event.event, other, 0), *told[at + 1 :]]), stream.format, target)
+            if made is not None and made[0] == base[0] and made[1].losses == base[1].losses and made[1].body == base[1].body:
+                yield f"{stream.id} -> {target}: event {at} {path} {value!r:.60} is silent"
+        if raw.get("error") or raw.get("type") in _ENDS[stream.format]:
+            return  # nothing is read behind it
+
+
+def _outcome(data: bytes, source: str, target: str) -> tuple[bytes, Converted] | None:
+    converter = StreamConverter(source=source, target=target)
+    try:
+        made = converter.feed(data) + converter.finish()
+    except FormatBridgeError:
+        return None
+    return made, converter.response()
+
+
+_HEAD = frozenset({"id", "object", "created", "model", "responseId", "modelVersion", "createTime"})
+_PADDING = frozenset({
+    "obfuscation", "sequence_number", "p", "willContinue", "output_index", "content_index", "summary_index",
+})  # fmt: skip
+_LAST_COUNTS = frozenset({"usage", "usageMetadata", "finish_reason", "finishReason", "finishMessage", "stop_reason"})
+"""Members whose last value counts, where they come more than once."""
+
+
+def _restates(format: str, raw: JsonObject, path: str, told: list[ServerSentEvent], at: int) -> bool:
+    """Say whether a leaf only says again what other leaves say, or hides their length."""
+    steps = path.split("/")[1:]
+    if steps[-1] in RESTATING | _PADDING or (raw.get("type") == "content_block_start" and value_at(raw, path) == ""):
+        return True
+    later = [json.loads(event.data) for event in told[at + 1 :] if event.data.strip() and event.data != DONE]
+    earlier = [json.loads(event.data) for event in told[:at] if event.data.strip() and event.data != DONE]
+    if steps[0] in _HEAD and any(each.get(steps[0]) for each in (earlier if value_at(raw, path) else later)):
+        return True
+    if "error" in raw:
+        return steps[0] != "error" or (steps[-1] == "code" and "status" in raw["error"])
+    name = next((step for step in steps if step in _LAST_COUNTS), None)
+    if name and any(_says(each, name) for each in later):
+        return True
+    return format == "responses" and _repeats(raw, steps)
+
+
+def _says(value: Any, name: str) -> bool:
+    if isinstance(value, dict):
+        return any((key == name and bool(item)) or _says(item, name) for key, item in value.items())
+    return isinstance(value, list) and any(_says(item, name) for item in value)
+
+
+def _repeats(raw: JsonObject, steps: list[str]) -> bool:
+    """Say whether an event of responses repeats what others say: what opens is said again when it is done, and all of it at the end."""
+    kind = str(raw.get("type"))
+    if kind.endswith((".partial_image", "arguments.delta", "input.delta", "code.delta")):
+        return True
+    is_name = steps[:2] in (["response", "id"], ["response", "model"])
+    is_echo = kind in ("response.created", "response.in_progress", "response.queued") and not is_name
+    is_old = kind.endswith((".done", ".added")) or steps[:2] in (["response", "output"], ["response", "created_at"])
+    return is_echo or is_old or is_name or "item_id" in steps
+
+
+def _is_told(raw: JsonObject, path: str, reported: list[str]) -> bool:
+    """Say whether a loss was reported at a leaf, or at the block, item or part that it belongs to."""
+    index, item = raw.get("index"), raw.get("output_index")
+    choice = next((f"/choices/{each.get('index')}" for each in raw.get("choices") or ()), "")
+    steps = [_ALIASES.get(step, step) for step in path.split("/")[1:]]
+    for loss in reported:
+        if loss in (f"/content/{index}", f"/output/{item}", f"/{raw.get('type')}", choice) or loss.rpartition("/")[2] in steps:
+            return True
+        if loss.endswith("_modality") and any(step.endswith("_details") for step in steps):
+            return True  # the report names it by our own name, where it does not know the source's
+        if "error" in raw and loss.startswith("/error/"):
+            return True
+        if loss.startswith(f"/content/{index}/citations/") and "citation" in steps and loss.count("/") == 4:
+            return True
+        if loss.startswith("/candidates/") and "/parts/" in loss and "parts" in steps and loss.count("/") <= 5:
+            return True
+    return False
+
+
+_ALIASES = {"blockReason": "finishReason", "blockReasonMessage": "finishMessage"}
+"""Members that a report names by another, since it is not known which of the two a stream had."""
+
+
+# Law 6.
+
+
+def stream_and_whole_agree(stream: Stream, target: str) -> str | None:
+    """Law 6: collecting what was converted is converting what was collected, up to what a live stream cannot know."""
+    try:
+        whole = collect_stream([stream.data], source=stream.format, target=target).body
+        made = convert(stream.data, stream.format, target)
+    except StreamError:
+        return None
+    if whole.get("status") == "failed":  # in this format a failed answer is an answer, and a failed stream a failure
+        return None if b"response.failed" in made else f"{stream.id} -> {target}: did not fail"
+    one, other = (meaning(body, stream.format, target) for body in (collect_stream([made], source=target).body, whole))
+    return None if one == other else f"{stream.id} -> {target}: {_first_difference(one, other)}"
+
+
+def meaning(body: JsonObject, source: str, target: str) -> Any:
+    """Return what a body says, without what a stream between two formats cannot keep.
+
+    A message of chat_completions holds no order between kinds, and generate_content writes a call when it is whole, so what is compared
+    there is said by kind. A text that has left takes no citation's span towards messages.
+    """
+    form = normal_form(formats.load(target).decode_response(check(body, target, "response")))
+    for choice in form.get("choices", []):
+        if target == "messages":
+            bare = [{key: each[key] for key in each if key not in ("start", "end")} for each in choice.get("citations", [])]
+            choice["citations"] = sorted({json.dumps(each) for each in bare})  # one that spans two pieces stands on each
+            choice["parts"] = _joined(choice.get("parts", []))
+        if {source, target} & {"chat_completions", "generate_content"}:
+            choice["parts"] = _by_kind(choice.get("parts", []))
+    return form
+
+
+def _joined(parts: list[JsonObject]) -> list[JsonObject]:
+    made: list[JsonObject] = []
+    for part in parts:
+        if made and part["is"] == made[-1]["is"] == "Text" and made[-1].keys() | part.keys() == {"is", "text"}:
+            made[-1] = made[-1] | {"text": made[-1]["text"] + part["text"]}
+        else:
+            made.append(part)
+    return made
+
+
+def _by_kind(parts: list[JsonObject]) -> JsonObject:
+    texts = {kind: [part.get("text", "") for part in parts if part["is"] == kind] for kind in ("Text", "Reasoning", "Refusal")}
+    tokens = [part["signature"]["token"] for part in parts if "signature" in part]
+    rest = [part for part in parts if part["is"] not in texts]
+    said = {kind: "".join("".join(pieces).split("\n\n")) for kind, pieces in texts.items()}
+    return said | {"tokens": sorted(tokens), "rest": [{**part, "signature": None} for part in rest]}
+
+
+def _first_difference(a: Any, b: Any, path: str = "") -> str:
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in {**a, **b}:
+            if a.get(key) != b.get(key):
+                return _first_difference(a.get(key), b.get(key), f"{path}/{key}")
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for index, (one, other) in enumerate(zip(a, b, strict=True)):
+            if one != other:
+                return _first_difference(one, other, f"{path}/{index}")
+    return f"{path} {a!r:.150} is {b!r:.150}"
+
+
+# Law 9.
+
+
+def end_of(stream: Stream) -> int:
+    """Return how many bytes a stream must have come to before anybody can call it complete."""
+    running: set[int] = set()
+    for event in read(stream.data):
+        raw = {} if event.data == DONE else json.loads(event.data)
+        end = event.offset + len(event.data)
+        if event.data == DONE or raw.get("error") or raw.get("type") in _ENDS[stream.format]:
+            return end
+        for choice in raw.get("choices") or raw.get("candidates") or ():
+            running.add(choice.get("index") or 0)
+            if choice.get("finish_reason") or choice.get("finishReason"):
+                running.discard(choice.get("index") or 0)
+        if (raw.get("choices") or raw.get("candidates")) and not running:
+            return end
+        if raw.get("promptFeedback", {}).get("blockReason"):
+            return end
+        if raw.get("type") == "message_delta" and raw["delta"].get("stop_reason"):
+            return end
+    raise AssertionError(f"{stream} has no end")
+
+
+_ENDS: dict[str, frozenset[str]] = {
+    "chat_completions": frozenset(),
+    "messages": frozenset({"message_stop", "error"}),
+    "responses": frozenset({"response.completed", "response.incomplete", "response.failed", "error"}),
+    "generate_content": frozenset(),
+}
+
+
+def ends_too_early(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator[str]:
+    """Law 9: a stream that is cut before its end raises, and its tail tells the target's reader of an error."""
+    for cut in cuts:
+        converter = StreamConverter(source=stream.format, target=target)
+        try:
+            made = converter.feed(stream.data[:cut])
+            made += converter.finish()
+        except StreamError as error:
+            tail = getattr(error, "tail", b"")
+            if tail and not any(word in tail for word in (b'"error"', b"response.failed")):
+                yield f"{stream.id} -> {target}: cut at {cut}, its tail is no error"
+            continue
+        yield f"{stream.id} -> {target}: cut at {cut} of {len(stream.data)} it ends well"
+
+
+# Law 10.
+
+
+def comes_late(stream: Stream, target: str) -> Iterator[str]:
+    """Law 10: text leaves in the feed that brings it, and so do arguments where the target has pieces of them.
+
+    But for messages, where a part waits for the open block; and for a call whose name is not known yet.
+    """
+    converter = StreamConverter(source=stream.format, target=target)
+    near, far = formats.load(stream.format).StreamDecoder(), formats.load(target).StreamDecoder()
+    open_parts: dict[tuple[int, int], ir.Part] = {}
+    for number, event in enumerate(read(stream.data)):
+        if event.data == DONE or not event.data.strip() or converter.error:
+            return
+        happened = near.feed(json.loads(event.data))
+        made = converter.feed(encode_event(event.data, event.event or None))
+        left = [each for out in read(made) if out.data != DONE for each in far.feed(json.loads(out.data))]
+        expected = _due(happened, open_parts, target)
+        got = _texts(left)
+        for text in expected:
+            if text not in got:
+                yield f"{stream.id} -> {target}: event {number}, {text[:40]!r} waits"
+
+
+_TEXTS = (ir.Text, ir.Reasoning, ir.Refusal)
+
+
+def _due(happened: list[events.Event], open_parts: dict[tuple[int, int], ir.Part], target: str) -> list[str]:
+    """Return the texts that must leave now."""
+    due: list[str] = []
+    for event in happened:
+        match event:
+            case events.PartStart():
+                open_parts[event.choice, event.index] = event.part
+            case events.PartEnd():
+                open_parts.pop((event.choice, event.index), None)
+            case events.Delta() if event.text:
+                part = open_parts[event.choice, event.index]
+                waits = target == "messages" and (event.choice > 0 or next(iter(open_parts)) != (event.choice, event.index))
+                waits = waits or (event.choice > 0 and target == "responses")
+                streams = isinstance(part, _TEXTS) or (isinstance(part, ir.ToolCall) and part.kind == "function")
+                streams = streams and not (isinstance(part, ir.ToolCall) and target == "generate_content")
+                if streams and not waits and not (isinstance(part, ir.ToolCall) and event.text.isspace()):
+                    due.append(event.text)
+            case _:
+                pass
+    return due
+
+
+def _texts(happened: list[events.Event]) -> str:
+    return "".join(event.text for event in happened if isinstance(event, events.Delta))
