@@ -116,7 +116,7 @@ def print_peak(gauge: str, direction: str, document: str, warmer: str) -> None:
     convert(kind, source, target, Path(warmer).read_bytes())
     body = Path(document).read_bytes()
     gc.collect()
-    gauges = {"traced": _traced_peak, "resident": _resident_peak}
+    gauges = {"traced": _traced_peak, "resident": resident_peak}
     print(gauges[gauge](lambda: convert(kind, source, target, body)))
 
 
@@ -128,7 +128,7 @@ def _traced_peak(work: Work) -> int:
     return tracemalloc.get_traced_memory()[1]
 
 
-def _resident_peak(work: Work) -> int:
+def resident_peak(work: Work) -> int:
     """Return the growth of the resident set; where Linux does not let us reset its high-water mark, of the mark alone."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
