@@ -14,9 +14,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from benchmarks.cases import CASES, Row
+from benchmarks.cases import CASES
 from benchmarks.measure import QUICK, THOROUGH, Effort
 from benchmarks.peers import PEERS, versions
+from benchmarks.rows import Row
 
 HEADS = ("case", "what", "figure", *PEERS, "bound", "holds?")
 

@@ -11,12 +11,12 @@ from functools import partial
 from itertools import permutations, product
 
 import formatbridge
-from benchmarks.measure import Effort, Work, exponent, medians
+from benchmarks.measure import Effort, Work, exponent, medians, own_seconds
 from benchmarks.peers import UnsupportedError
 from benchmarks.peers_streams import STREAM_PEERS
 from benchmarks.rows import BOUNDS, Row
 from benchmarks.stream_content import content
-from benchmarks.streams import STREAMS, StreamedAnswer, calling_answer, data_of, one_call, one_piece, text_answer
+from benchmarks.streams import STREAMS, StreamedAnswer, calling_answer, data_of, letters, one_call, one_piece, text_answer
 
 ANSWERS: dict[str, Callable[[], StreamedAnswer]] = {"stream": text_answer, "stream_calls": calling_answer}
 """Name of a case to its answer."""
@@ -101,24 +101,43 @@ def _json(reads: Sequence[bytes]) -> Work:
 
 
 def growth_rows(case: str, effort: Effort) -> Iterator[Row]:
-    """Measure how time grows, over a factor of eight, in all directions, home included."""
+    """Measure how time grows, over a factor of eight, in all directions, home included; what is made is not kept, as in life."""
     del case
     once = replace(effort, rounds=1)
     counts = SMALL_COUNT, FACTOR * SMALL_COUNT
     sizes = SMALL_SIZE, FACTOR * SMALL_SIZE
     with_pieces = [format for format in STREAMS if format != "generate_content"]  # whose calls come whole
     for what, formats, answers, size in (
-        (f"text deltas, {counts[0]:,} to {counts[1]:,}", [*STREAMS], [text_answer(deltas=count) for count in counts], 0),
-        (f"deltas of one call, {counts[0]:,} to {counts[1]:,}", with_pieces, [one_call(deltas=count) for count in counts], 0),
-        ("bytes of one event, 2 to 16 MiB in reads of 4 KiB", [*STREAMS], [one_piece(size=size) for size in sizes], READ),
+        (f"text deltas, {_span(counts)}", [*STREAMS], [text_answer(deltas=count) for count in counts], 0),
+        (f"deltas of one call, {_span(counts)}", with_pieces, [one_call(deltas=count) for count in counts], 0),
+        ("bytes of one event, 2 to 16 MiB by 4 KiB", [*STREAMS], [one_piece(size=size) for size in sizes], READ),
     ):
-        for source, target in product(formats, STREAMS):
-            small, large = (_recut(STREAMS[source](said), size) for said in answers)
-            times = medians(
-                {"small": partial(convert, source, target, small), "large": partial(convert, source, target, large)}, once
-            )
-            figure = exponent(times["small"], times["large"], FACTOR)
-            yield Row(case="growth", what=f"exponent in {what}, {source} → {target}", figure=figure, bound=BOUNDS["growth"])
+        for source in formats:
+            events = [STREAMS[source](said) for said in answers]
+            figure = _exponent([_json(reads) for reads in events], once)
+            yield Row(case="growth", what=f"exponent in {what}, json.dumps(json.loads()) of {source}", figure=figure)
+            cut = [_recut(reads, size) for reads in events]
+            for target in STREAMS:
+                figure = _exponent([partial(drain, source, target, reads) for reads in cut], once)
+                yield Row(case="growth", what=f"exponent in {what}, {source} → {target}", figure=figure, bound=BOUNDS["growth"])
+
+
+def _span(counts: tuple[int, int]) -> str:
+    return f"{counts[0]:,} to {counts[1]:,}"
+
+
+def _exponent(works: list[Work], effort: Effort) -> float:
+    """Compare a small piece of work with a large one."""
+    times = medians(dict(zip(("small", "large"), works, strict=True)), effort, own_seconds)
+    return exponent(times["small"], times["large"], FACTOR)
+
+
+def drain(source: str, target: str, reads: Iterable[bytes]) -> None:
+    """Convert a stream and keep nothing of it."""
+    converter = formatbridge.StreamConverter(source=source, target=target)
+    for read in reads:
+        converter.feed(read)
+    converter.finish()
 
 
 def _recut(reads: list[bytes], size: int) -> list[bytes]:
@@ -130,15 +149,15 @@ def _recut(reads: list[bytes], size: int) -> list[bytes]:
 
 
 def memory_rows(case: str, effort: Effort) -> Iterator[Row]:
-    """Measure what a converter holds for each delta, as Python allocates it: the collected answer, of which others hold a part, too."""
+    """Measure what a converter holds for each delta, as Python allocates it: the collected answer, and at home the events as well."""
     del case, effort  # exact at the first time
     counts = SMALL_COUNT, FACTOR * SMALL_COUNT
     for source, target in product(STREAMS, STREAMS):
-        small, large = (STREAMS[source](text_answer(deltas=count)) for count in counts)
+        small, large = (STREAMS[source](letters(deltas=count)) for count in counts)
+        drain(source, target, small)  # what is made once for all is not counted
         before, after = (_held(source, target, reads) for reads in (small, large))
-        held, peak = ((late - early) / (len(large) - len(small)) for early, late in zip(before, after, strict=True))
-        letters = sum(map(len, text_answer(deltas=counts[1]).text)) / len(large)
-        what = f"bytes held per delta of {letters:.1f} characters, {source} → {target} (at the peak, which is the end: {peak:.0f})"
+        held, peak = ((late - early) / (counts[1] - counts[0]) for early, late in zip(before, after, strict=True))
+        what = f"bytes held per delta of 6 letters, {source} → {target} (at the peak, which is the end: {peak:.0f})"
         yield Row(case="memory", what=what, figure=held)
 
 

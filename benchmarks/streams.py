@@ -60,6 +60,13 @@ def text_answer(*, deltas: int = 600) -> StreamedAnswer:
 
 
 @cache
+def letters(*, deltas: int) -> StreamedAnswer:
+    """Return text in so many pieces of six characters that hardly occur twice: nobody can keep one for all."""
+    dice = random.Random(f"{_SEED}/letters")
+    return StreamedAnswer(text=tuple("".join(dice.choices(string.ascii_lowercase, k=6)) for _ in range(deltas)), bunch=6)
+
+
+@cache
 def calling_answer(*, calls: int = 3, size: int = 1500) -> StreamedAnswer:
     """Return tool calls, each of which writes a file of so many characters, after some thinking."""
     dice = random.Random(f"{_SEED}/calls")
