@@ -75,8 +75,8 @@ def introduction() -> str:
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, "
         f"pydantic {version('pydantic')}, {names}.\n"
-        "Requests and responses: time in multiples of `json.dumps(json.loads(body))` of the same body; in brackets, how many times "
-        "as long as formatbridge a peer takes.\n"
+        "Requests, responses and streams: time in multiples of `json.dumps(json.loads(body))` of the same body, or of each event of "
+        "the same stream; in brackets, how many times as long as formatbridge a peer takes.\n"
     )
 
 

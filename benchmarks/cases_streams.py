@@ -102,7 +102,6 @@ def _json(reads: Sequence[bytes]) -> Work:
 
 def growth_rows(case: str, effort: Effort) -> Iterator[Row]:
     """Measure how time grows, over a factor of eight, in all directions, home included; what is made is not kept, as in life."""
-    del case
     once = replace(effort, rounds=1)
     counts = SMALL_COUNT, FACTOR * SMALL_COUNT
     sizes = SMALL_SIZE, FACTOR * SMALL_SIZE
@@ -115,11 +114,11 @@ def growth_rows(case: str, effort: Effort) -> Iterator[Row]:
         for source in formats:
             events = [STREAMS[source](said) for said in answers]
             figure = _exponent([_json(reads) for reads in events], once)
-            yield Row(case="growth", what=f"exponent in {what}, json.dumps(json.loads()) of {source}", figure=figure)
+            yield Row(case=case, what=f"exponent in {what}, json.dumps(json.loads()) of {source}", figure=figure)
             cut = [_recut(reads, size) for reads in events]
             for target in STREAMS:
                 figure = _exponent([partial(drain, source, target, reads) for reads in cut], once)
-                yield Row(case="growth", what=f"exponent in {what}, {source} → {target}", figure=figure, bound=BOUNDS["growth"])
+                yield Row(case=case, what=f"exponent in {what}, {source} → {target}", figure=figure, bound=BOUNDS["growth"])
 
 
 def _span(counts: tuple[int, int]) -> str:
@@ -150,7 +149,7 @@ def _recut(reads: list[bytes], size: int) -> list[bytes]:
 
 def memory_rows(case: str, effort: Effort) -> Iterator[Row]:
     """Measure what a converter holds for each delta, as Python allocates it: the collected answer, and at home the events as well."""
-    del case, effort  # exact at the first time
+    del effort  # exact at the first time
     counts = SMALL_COUNT, FACTOR * SMALL_COUNT
     for source, target in product(STREAMS, STREAMS):
         small, large = (STREAMS[source](letters(deltas=count)) for count in counts)
@@ -158,7 +157,7 @@ def memory_rows(case: str, effort: Effort) -> Iterator[Row]:
         before, after = (_held(source, target, reads) for reads in (small, large))
         held, peak = ((late - early) / (counts[1] - counts[0]) for early, late in zip(before, after, strict=True))
         what = f"bytes held per delta of 6 letters, {source} → {target} (at the peak, which is the end: {peak:.0f})"
-        yield Row(case="memory", what=what, figure=held)
+        yield Row(case=case, what=what, figure=held)
 
 
 def _held(source: str, target: str, reads: list[bytes]) -> tuple[int, int]:
