@@ -54,22 +54,27 @@ def own_seconds() -> float:
 
 
 def medians(works: Mapping[str, Work], effort: Effort, clock: Clock = perf_counter) -> dict[str, float]:
-    """Return the seconds of each piece of work: medians of interleaved readings, the best of the rounds.
+    """Return the seconds of each piece of work: the best of the rounds' medians for the first, and so many times that for the others.
+
+    How many times is told by readings that stand beside each other, the median of all: on a shared machine the processor is twice as
+    fast in one second as in the next, and then two medians, or two bests, need not be of the same machine.
 
     The garbage collector stays on, as in life, but each pays for its own garbage alone: what exists before is frozen, and what the one
     before has left is collected before the clock starts. Work that is short runs once beforehand, so that it does not pay for the
     processor's caches that a peer with more code has emptied; and the order moves on by one from reading to reading.
     """
-    names = list(works)
-    batches = {name: _batch(works[name]) for name in names}
+    first = next(iter(works))
+    batches = {name: _batch(works[name]) for name in works}
     gc.collect()
     gc.freeze()
-    best = dict.fromkeys(names, math.inf)
-    for _ in range(effort.rounds):
-        readings = _round(works, batches, effort, clock)
-        best = {name: min(best[name], statistics.median(readings[name])) for name in names}
+    rounds = [_round(works, batches, effort, clock) for _ in range(effort.rounds)]
     gc.unfreeze()
-    return best
+    best = min(statistics.median(readings[first]) for readings in rounds)
+    return {name: best * statistics.median(_ratios(rounds, name, first)) for name in works}
+
+
+def _ratios(rounds: list[dict[str, list[float]]], name: str, first: str) -> list[float]:
+    return [mine / max(other, 1e-9) for readings in rounds for mine, other in zip(readings[name], readings[first], strict=True)]
 
 
 def _round(works: Mapping[str, Work], batches: Mapping[str, int], effort: Effort, clock: Clock) -> dict[str, list[float]]:
