@@ -14,9 +14,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from benchmarks.cases import CASES, Row
+from benchmarks.cases import CASES
 from benchmarks.measure import QUICK, THOROUGH, Effort
 from benchmarks.peers import PEERS, versions
+from benchmarks.rows import Row
 
 HEADS = ("case", "what", "figure", *PEERS, "bound", "holds?")
 
@@ -74,8 +75,8 @@ def introduction() -> str:
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, "
         f"pydantic {version('pydantic')}, {names}.\n"
-        "Requests and responses: time in multiples of `json.dumps(json.loads(body))` of the same body; in brackets, how many times "
-        "as long as formatbridge a peer takes.\n"
+        "Requests, responses and streams: time in multiples of `json.dumps(json.loads(body))` of the same body, or of each event of "
+        "the same stream; in brackets, how many times as long as formatbridge a peer takes.\n"
     )
 
 

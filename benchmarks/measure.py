@@ -19,6 +19,7 @@ from pathlib import Path
 from time import perf_counter
 
 Work = Callable[[], object]
+Clock = Callable[[], float]
 
 ROOT = Path(__file__).parents[1]
 
@@ -40,26 +41,43 @@ THOROUGH = Effort(rounds=3, seconds=1.0, readings=5, starts=10)
 QUICK = Effort(rounds=1, seconds=0.2, readings=3, starts=3)
 
 
-def medians(works: Mapping[str, Work], effort: Effort) -> dict[str, float]:
-    """Return the seconds of each piece of work: medians of interleaved readings, the best of the rounds.
+def own_seconds() -> float:
+    """Return the processor's seconds in this process, without those of the system for it: fresh pages of memory, above all.
+
+    Work in megabytes is judged by it, for when pages are fresh is up to the allocator. Wall time where no system tells.
+    """
+    try:
+        import resource
+    except ImportError:
+        return perf_counter()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
+
+
+def medians(works: Mapping[str, Work], effort: Effort, clock: Clock = perf_counter) -> dict[str, float]:
+    """Return the seconds of each piece of work: the best of the rounds' medians for the first, and so many times that for the others.
+
+    How many times is told by readings that stand beside each other, the median of all: on a shared machine the processor is twice as
+    fast in one second as in the next, and then two medians, or two bests, need not be of the same machine.
 
     The garbage collector stays on, as in life, but each pays for its own garbage alone: what exists before is frozen, and what the one
     before has left is collected before the clock starts. Work that is short runs once beforehand, so that it does not pay for the
     processor's caches that a peer with more code has emptied; and the order moves on by one from reading to reading.
     """
-    names = list(works)
-    batches = {name: _batch(works[name]) for name in names}
+    first = next(iter(works))
+    batches = {name: _batch(works[name]) for name in works}
     gc.collect()
     gc.freeze()
-    best = dict.fromkeys(names, math.inf)
-    for _ in range(effort.rounds):
-        readings = _round(works, batches, effort)
-        best = {name: min(best[name], statistics.median(readings[name])) for name in names}
+    rounds = [_round(works, batches, effort, clock) for _ in range(effort.rounds)]
     gc.unfreeze()
-    return best
+    best = min(statistics.median(readings[first]) for readings in rounds)
+    return {name: best * statistics.median(_ratios(rounds, name, first)) for name in works}
 
 
-def _round(works: Mapping[str, Work], batches: Mapping[str, int], effort: Effort) -> dict[str, list[float]]:
+def _ratios(rounds: list[dict[str, list[float]]], name: str, first: str) -> list[float]:
+    return [mine / max(other, 1e-9) for readings in rounds for mine, other in zip(readings[name], readings[first], strict=True)]
+
+
+def _round(works: Mapping[str, Work], batches: Mapping[str, int], effort: Effort, clock: Clock) -> dict[str, list[float]]:
     names = list(works)
     readings: dict[str, list[float]] = {name: [] for name in names}
     end = perf_counter() + effort.seconds
@@ -71,16 +89,16 @@ def _round(works: Mapping[str, Work], batches: Mapping[str, int], effort: Effort
             gc.collect(1)
             if batches[name] > 1:
                 works[name]()
-            readings[name].append(seconds(works[name], batches[name]))
+            readings[name].append(seconds(works[name], batches[name], clock))
     return readings
 
 
-def seconds(work: Work, times: int = 1) -> float:
+def seconds(work: Work, times: int = 1, clock: Clock = perf_counter) -> float:
     """Return how long one run takes, on the average of so many."""
-    start = perf_counter()
+    start = clock()
     for _ in range(times):
         work()
-    return (perf_counter() - start) / times
+    return (clock() - start) / times
 
 
 def _batch(work: Work) -> int:
@@ -116,7 +134,7 @@ def print_peak(gauge: str, direction: str, document: str, warmer: str) -> None:
     convert(kind, source, target, Path(warmer).read_bytes())
     body = Path(document).read_bytes()
     gc.collect()
-    gauges = {"traced": _traced_peak, "resident": _resident_peak}
+    gauges = {"traced": _traced_peak, "resident": resident_peak}
     print(gauges[gauge](lambda: convert(kind, source, target, body)))
 
 
@@ -128,7 +146,7 @@ def _traced_peak(work: Work) -> int:
     return tracemalloc.get_traced_memory()[1]
 
 
-def _resident_peak(work: Work) -> int:
+def resident_peak(work: Work) -> int:
     """Return the growth of the resident set; where Linux does not let us reset its high-water mark, of the mark alone."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
