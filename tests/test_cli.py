@@ -13,6 +13,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.cli import main
+from tests.relay_server import served
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 7}
 
@@ -220,3 +221,45 @@ def test_a_cut_stream_is_a_failure_of_the_command(
     assert status == 2
     assert b"error" in out
     assert b"ended before" in told
+
+
+def test_the_demonstration_is_a_command(capfd: pytest.CaptureFixture[str]) -> None:
+    """The first thing that anybody runs needs no relay, no key and no network."""
+    assert main(["demo"]) == 0
+
+    assert capfd.readouterr().out.count("sunny in Rome, at 24") == 4
+
+
+def test_a_request_is_sent_and_answered_in_its_own_format(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A relay is tried from the shell: whole, streamed, and its models."""
+    request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 1}
+    with served(["Hello.", "Hello again."], models=["m-far"]) as relay:
+        monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
+        monkeypatch.setenv("FORMATBRIDGE_BASE_URL", relay.base_url)
+        sending = ["send", "--from", "chat_completions", "--via", "messages"]
+        _give(monkeypatch, request)
+        assert main(sending) == 0
+        answer, report = capfd.readouterr()
+        _give(monkeypatch, request)
+        assert main([*sending, "--stream"]) == 0
+        text = capfd.readouterr().out
+        assert main(["models"]) == 0
+        models = capfd.readouterr().out
+
+    assert json.loads(answer)["choices"][0]["message"]["content"] == "Hello."
+    assert "/seed" in report
+    assert text == "Hello again.\n"
+    assert [model["id"] for model in json.loads(models)] == ["m-far"]
+
+
+def test_a_relay_that_cannot_be_reached_is_told_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """No traceback, and exit status 2."""
+    monkeypatch.setenv("FORMATBRIDGE_BASE_URL", "http://127.0.0.1:9")
+
+    assert main(["models"]) == 2
+
+    assert "127.0.0.1" in capfd.readouterr().err

@@ -10,6 +10,7 @@ import pytest
 from formatbridge import ir
 from formatbridge.losses import REASONS
 from tests.documents import DOCS, DOCUMENTS
+from tests.relay_server import served
 
 ROOT = Path(__file__).parents[1]
 
@@ -46,12 +47,15 @@ def test_reasons_are_short() -> None:
 
 
 def test_the_readme_runs() -> None:
-    """The first thing that anybody tries."""
+    """The first thing that anybody tries, and the second: the request is converted, then sent."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
+    convert, send = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:2]
     names: dict[str, object] = {}
 
-    exec(compile(block, "README.md", "exec"), names)
+    exec(compile(convert, "README.md", "exec"), names)
+    with served(["Eternal.", "Eternal."]) as relay:
+        names["api_key"] = relay.api_key
+        exec(compile(send.replace("https://relay.example", relay.base_url), "README.md", "exec"), names)
 
     made = names["made"]
     assert sorted(loss.path for loss in made.losses) == ["/seed", "/temperature"]  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from formatbridge.bridge import Bridge, Exchange
     from formatbridge.convert import (
         Converted,
         ConvertedError,
@@ -20,21 +21,43 @@ if TYPE_CHECKING:
     )
     from formatbridge.detect import Detection, detect_format
     from formatbridge.errors import (
+        APIConnectionError,
+        APIError,
+        APIStatusError,
+        APITimeoutError,
+        AuthenticationError,
+        BadRequestError,
         ConfigurationError,
         EventTooLargeError,
         FormatBridgeError,
+        InternalServerError,
         InvalidPayloadError,
         LossyConversionError,
+        NotFoundError,
+        OverloadedError,
+        PermissionDeniedError,
+        QuotaExceededError,
+        RateLimitError,
+        RequestTooLargeError,
         StreamDecodeError,
         StreamError,
         StreamFailedError,
         TruncatedStreamError,
+        UnexpectedResponseError,
         UnknownFormatError,
     )
     from formatbridge.formats import FORMATS
     from formatbridge.ir import Format
     from formatbridge.losses import Addition, Loss
     from formatbridge.options import Options
+    from formatbridge.relay.calls import Prepared
+    from formatbridge.relay.client import AsyncClient, AsyncStream, Client, Stream
+    from formatbridge.relay.clock import Clock
+    from formatbridge.relay.profile import PROFILES, RelayProfile
+    from formatbridge.relay.reply import Reply
+    from formatbridge.relay.settings import Limits, Retry, Timeout
+    from formatbridge.relay.steps import Attempt
+    from formatbridge.relay.transport import transport
     from formatbridge.stream_source import iter_events
     from formatbridge.streams import StreamConverter, collect_stream, convert_stream, replay_response
 
@@ -42,24 +65,53 @@ __version__ = "0.1.0"
 
 __all__ = [
     "FORMATS",
+    "PROFILES",
+    "APIConnectionError",
+    "APIError",
+    "APIStatusError",
+    "APITimeoutError",
     "Addition",
+    "AsyncClient",
+    "AsyncStream",
+    "Attempt",
+    "AuthenticationError",
+    "BadRequestError",
+    "Bridge",
+    "Client",
+    "Clock",
     "ConfigurationError",
     "Converted",
     "ConvertedError",
     "ConvertedRequest",
     "Detection",
     "EventTooLargeError",
+    "Exchange",
     "Format",
     "FormatBridgeError",
+    "InternalServerError",
     "InvalidPayloadError",
+    "Limits",
     "Loss",
     "LossyConversionError",
+    "NotFoundError",
     "Options",
+    "OverloadedError",
+    "PermissionDeniedError",
+    "Prepared",
+    "QuotaExceededError",
+    "RateLimitError",
+    "RelayProfile",
+    "Reply",
+    "RequestTooLargeError",
+    "Retry",
+    "Stream",
     "StreamConverter",
     "StreamDecodeError",
     "StreamError",
     "StreamFailedError",
+    "Timeout",
     "TruncatedStreamError",
+    "UnexpectedResponseError",
     "UnknownFormatError",
     "collect_stream",
     "convert_error",
@@ -70,28 +122,58 @@ __all__ = [
     "detect_format",
     "iter_events",
     "replay_response",
+    "transport",
 ]
 
 _HOMES = {
     "FORMATS": "formats",
+    "PROFILES": "relay.profile",
+    "APIConnectionError": "errors",
+    "APIError": "errors",
+    "APIStatusError": "errors",
+    "APITimeoutError": "errors",
     "Addition": "losses",
+    "AsyncClient": "relay.client",
+    "AsyncStream": "relay.client",
+    "Attempt": "relay.steps",
+    "AuthenticationError": "errors",
+    "BadRequestError": "errors",
+    "Bridge": "bridge",
+    "Client": "relay.client",
+    "Clock": "relay.clock",
     "ConfigurationError": "errors",
     "Converted": "convert",
     "ConvertedError": "convert",
     "ConvertedRequest": "convert",
     "Detection": "detect",
     "EventTooLargeError": "errors",
+    "Exchange": "bridge",
     "Format": "ir",
     "FormatBridgeError": "errors",
+    "InternalServerError": "errors",
     "InvalidPayloadError": "errors",
+    "Limits": "relay.settings",
     "Loss": "losses",
     "LossyConversionError": "errors",
+    "NotFoundError": "errors",
     "Options": "options",
+    "OverloadedError": "errors",
+    "PermissionDeniedError": "errors",
+    "Prepared": "relay.calls",
+    "QuotaExceededError": "errors",
+    "RateLimitError": "errors",
+    "RelayProfile": "relay.profile",
+    "Reply": "relay.reply",
+    "RequestTooLargeError": "errors",
+    "Retry": "relay.settings",
+    "Stream": "relay.client",
     "StreamConverter": "streams",
     "StreamDecodeError": "errors",
     "StreamError": "errors",
     "StreamFailedError": "errors",
+    "Timeout": "relay.settings",
     "TruncatedStreamError": "errors",
+    "UnexpectedResponseError": "errors",
     "UnknownFormatError": "errors",
     "collect_stream": "streams",
     "convert_error": "convert",
@@ -102,6 +184,7 @@ _HOMES = {
     "detect_format": "detect",
     "iter_events": "stream_source",
     "replay_response": "streams",
+    "transport": "relay.transport",
 }
 
 

@@ -88,10 +88,36 @@ def _parser() -> argparse.ArgumentParser:
     schema.add_argument("name", metavar="FORMAT.NAME")
     schema.set_defaults(command=_schema)
 
+    _add_relay_commands(commands)
+
     matrix = commands.add_parser("matrix", help="print what each format can hold of the others")
     matrix.add_argument("--source", choices=fb.FORMATS, help="only what this format can say")
     matrix.set_defaults(command=_matrix)
     return parser
+
+
+def _add_relay_commands(commands: Any) -> None:
+    """Add the commands that talk to a relay; its key is read from ``FORMATBRIDGE_API_KEY`` and nowhere else."""
+    demo = commands.add_parser("demo", help="hold one conversation in each format through another's endpoint")
+    demo.add_argument("--base-url", help="a relay; without it, one within the process answers")
+    demo.add_argument("--model", help="the first that the relay lists, where it is not given")
+    demo.set_defaults(command=_demo)
+
+    send = commands.add_parser("send", help="send a request to a relay and write the answer")
+    send.add_argument("file", nargs="?", help="a JSON file; standard input without it")
+    send.add_argument("--base-url", help="the relay; FORMATBRIDGE_BASE_URL where it is not given")
+    send.add_argument(
+        "--from", dest="source", choices=fb.FORMATS, required=True, help="the format of the request and of the answer"
+    )
+    send.add_argument("--via", choices=fb.FORMATS, help="the endpoint's format; the same where it is not given")
+    send.add_argument("--model", help="in place of the body's")
+    send.add_argument("--stream", action="store_true", help="write the visible text as it comes, instead of the body")
+    send.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
+    send.set_defaults(command=_send)
+
+    models = commands.add_parser("models", help="list the models of a relay")
+    models.add_argument("--base-url", help="the relay; FORMATBRIDGE_BASE_URL where it is not given")
+    models.set_defaults(command=_models)
 
 
 def _convert(given: argparse.Namespace) -> int:
@@ -156,6 +182,39 @@ def _stream(given: argparse.Namespace) -> int:
     _report(whole.losses, whole.additions, given.report)
     if converter.error:
         raise fb.StreamFailedError(converter.error, partial=whole)
+    return 0
+
+
+def _demo(given: argparse.Namespace) -> int:
+    from formatbridge.demo import demo
+
+    demo(sys.stdout, base_url=given.base_url, model=given.model)
+    return 0
+
+
+def _send(given: argparse.Namespace) -> int:
+    """Send one request; the text of a stream leaves as it comes."""
+    body = _read(given.file)
+    with fb.Client(given.base_url) as client:
+        if not given.stream:
+            reply = client.send(body, given.source, given.via, model=given.model)
+            sys.stdout.buffer.write(reply.json() + b"\n")
+            _report(reply.losses, reply.additions, given.report)
+            return 0
+        with client.stream(body, given.source, given.via, model=given.model) as stream:
+            for piece in stream.text():
+                print(piece, end="", flush=True)
+            print()
+            _report(stream.losses, stream.additions, given.report)
+    return 0
+
+
+def _models(given: argparse.Namespace) -> int:
+    with fb.Client(given.base_url) as client:
+        listed = [asdict(model) for model in client.models()]
+    print(
+        _codec.dumps([{key: value for key, value in row.items() if value is not None and key != "src"} for row in listed]).decode()
+    )
     return 0
 
 

@@ -249,11 +249,17 @@ def convert_request(
 
 
 def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> JsonObject:
-    """Hand a request back as it is; a model or stream flag that the caller overrides is the only change."""
+    """Hand a request back as it is; a model or stream flag that the caller overrides is the only change.
+
+    Whoever turns a stream off takes its options with it: the vendors refuse them beside ``stream: false``.
+    """
     if format.NAME == "generate_content":
         return raw
     overrides = {"model": model, "stream": stream}
-    return raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
+    made = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
+    if raw.get("stream") and not stream:
+        made.pop("stream_options", None)
+    return made
 
 
 def convert_response(

@@ -5,17 +5,26 @@ FormatBridgeError
 ├─ InvalidPayloadError     a body that is not of its format; also a ValueError
 ├─ LossyConversionError    a conversion lost more than ``Options(raise_on=...)`` allows
 ├─ ConfigurationError      options that contradict themselves; also a ValueError
-└─ StreamError             a stream that did not come to its end
-   ├─ TruncatedStreamError the bytes ended before the stream did
-   ├─ StreamDecodeError    an event that is not of its format
-   ├─ EventTooLargeError   an event longer than the reader's limit
-   └─ StreamFailedError    the other side sent an error event
+├─ StreamError             a stream that did not come to its end
+│  ├─ TruncatedStreamError the bytes ended before the stream did
+│  ├─ StreamDecodeError    an event that is not of its format
+│  ├─ EventTooLargeError   an event longer than the reader's limit
+│  └─ StreamFailedError    the other side sent an error event
+└─ APIError                the relay said no, or the way to it broke
+   ├─ APIConnectionError   no whole answer came
+   │  └─ APITimeoutError   nor within the time allowed
+   └─ APIStatusError       an answer that is an error; its classes go by status, refined by code
+      ├─ BadRequestError 400, 422     AuthenticationError 401     PermissionDeniedError 403
+      ├─ QuotaExceededError 402, or 401 and 403 by code           NotFoundError 404
+      ├─ RequestTooLargeError 413     RateLimitError 429          OverloadedError 503, 529
+      ├─ InternalServerError          any other 5xx
+      └─ UnexpectedResponseError      a success whose body is an error, HTML or no JSON
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from formatbridge import ir
@@ -31,10 +40,20 @@ class FormatBridgeError(Exception):
     """Everything this library raises on purpose. The text is at most 2 KiB."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…")
+        super().__init__(_cut(text))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _cut(text: str) -> str:
+    """Shorten a text to 2 KiB of UTF-8."""
+    if len(text) * 4 <= _LONGEST_TEXT:
+        return text
+    written = text.encode("utf-8", "replace")
+    if len(written) <= _LONGEST_TEXT:
+        return text
+    return written[: _LONGEST_TEXT - 3].decode("utf-8", "ignore") + "…"
 
 
 def _rebuild(kind: type[FormatBridgeError], args: tuple[Any, ...], state: dict[str, Any]) -> FormatBridgeError:
@@ -131,3 +150,115 @@ class StreamFailedError(StreamError):
         super().__init__(f"the other side failed, {error.kind}: {error.message}", partial=partial)
         #: What it said.
         self.error = error
+
+
+Phase = Literal["pool", "connect", "tls", "write", "headers", "body", "redirect"]
+
+
+class APIError(FormatBridgeError):
+    """The relay said no, or the way to it broke."""
+
+
+class APIConnectionError(APIError):
+    """No whole answer came: the connection failed or broke, or led elsewhere."""
+
+    def __init__(self, text: str, *, phase: Phase, can_retry: bool = True, partial: Converted | None = None) -> None:
+        super().__init__(text)
+        #: How far the call had come: ``pool``, ``connect``, ``tls``, ``write``, ``headers``, ``body`` or ``redirect``.
+        self.phase: Phase = phase
+        #: Whether the same call may fare better at another time.
+        self.can_retry = can_retry
+        #: The answer so far, in the caller's format; None before the first event of a stream and for whole answers.
+        self.partial = partial
+
+
+class APITimeoutError(APIConnectionError):
+    """A limit of ``Timeout`` passed first."""
+
+    def __init__(self, text: str, *, kind: str, phase: Phase, partial: Converted | None = None) -> None:
+        super().__init__(text, phase=phase, partial=partial)
+        #: Which limit: ``connect`` (waiting for a free connection included), ``write``, ``read``, ``idle`` or ``total``.
+        self.kind = kind
+
+
+class APIStatusError(APIError):
+    """An answer that is an error. What the relay said of it are attributes; the key is masked in all of them."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        status: int,
+        code: str | int | None = None,
+        type: str | None = None,
+        param: str | None = None,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+        body: bytes = b"",
+        kind: str = "server",
+        rewrite: Callable[[APIStatusError, str], tuple[int, dict[str, Any]]] | None = None,
+    ) -> None:
+        super().__init__(text)
+        #: The HTTP status; 200 for an error in the place of an answer.
+        self.status = status
+        #: The relay's word for it, if any; an open set.
+        self.code = code
+        #: The relay's class of it, if any; an open set.
+        self.type = type
+        #: Which field of the request is at fault, if the relay says.
+        self.param = param
+        #: By which the relay's owner finds the call.
+        self.request_id = request_id
+        #: How long the relay asks to wait, in seconds.
+        self.retry_after = retry_after
+        #: The body, at most 64 KiB of it.
+        self.body = body
+        #: One of ``ir.ErrorKind``: the class of failure that all formats share.
+        self.kind = kind
+        self._rewrite = rewrite
+
+    def as_format(self, format: str) -> tuple[int, dict[str, Any]]:
+        """Return the error in any format, for a gateway to hand on: HTTP status and body."""
+        if self._rewrite is None:
+            raise ConfigurationError("the error did not come from a client, expected one that did")
+        return self._rewrite(self, format)
+
+
+class BadRequestError(APIStatusError):
+    """400 or 422: the request is at fault."""
+
+
+class AuthenticationError(APIStatusError):
+    """401: no key, or one that is unknown or revoked."""
+
+
+class PermissionDeniedError(APIStatusError):
+    """403: the key may not do this."""
+
+
+class QuotaExceededError(APIStatusError):
+    """402, or 401 and 403 with a code that says so: the account has no credit left."""
+
+
+class NotFoundError(APIStatusError):
+    """404: no such path or model."""
+
+
+class RequestTooLargeError(APIStatusError):
+    """413: the body is too large for the relay."""
+
+
+class RateLimitError(APIStatusError):
+    """429: too many calls at once."""
+
+
+class OverloadedError(APIStatusError):
+    """503 or 529: nobody is free to answer."""
+
+
+class InternalServerError(APIStatusError):
+    """Any other 5xx."""
+
+
+class UnexpectedResponseError(APIStatusError):
+    """A success whose body is an error, HTML, no JSON, too large, or no answer of its format."""

@@ -18,12 +18,15 @@ from formatbridge.formats._protocol import Format
 from formatbridge.formats._wire import checker
 from formatbridge.ir import events
 from formatbridge.streaming.collect import Collector
-from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader
+from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, carries_json
+from formatbridge.streaming.template import Refrain
 
 JsonObject = dict[str, Any]
 
 _SNIPPET = 200
 _SHOWN = 3
+_PINGS = ("ping", "keepalive")
+"""Types of events that only keep the connection open."""
 
 
 class StreamSource:
@@ -36,28 +39,54 @@ class StreamSource:
         self._collector = Collector(near.NAME)
         self._head = b""
         self._has_begun = False
-        self._kept: list[JsonObject] | None = [] if keeps_events else None
+        self._kept: list[bytes] | None = [] if keeps_events else None
+        self._refrain = Refrain()
+        self._is_torn = False
         self.is_over = False
+        self.has_ended = False
+        self.heard = 0
         self.error: ir.Error | None = None
 
-    def read(self, chunk: bytes) -> Iterator[tuple[ServerSentEvent, list[events.Event]]]:
-        """Yield each event that a chunk completes, and what happened by it."""
+    def read(self, chunk: bytes) -> list[ServerSentEvent]:
+        """Return the events that a chunk completes."""
         if not self._has_begun:
             self._head = (self._head + chunk)[:_SNIPPET]
-        for event in self._reader.feed(chunk):
-            yield event, self._decode(event)
+        return self._reader.feed(chunk)
 
-    def end(self) -> Iterator[tuple[ServerSentEvent | None, list[events.Event]]]:
-        """Take the end of the bytes. An event that they cut in two is none; the last pair stands for the end itself."""
-        for event in self._reader.finish():
-            if _is_json(event.data):
-                yield event, self._decode(event)
-        yield None, self.collect(self._decoder.finish())
+    def read_rest(self) -> list[ServerSentEvent]:
+        """Take the end of the bytes and return the event that lacked only its end. One that they cut in two is none, but a cut."""
+        read = self._reader.finish()
+        whole = [event for event in read if not carries_json(event) or _is_json(event.data)]
+        self._is_torn = len(whole) < len(read) and not self.has_ended
+        return whole
+
+    def decode(self, event: ServerSentEvent) -> list[events.Event]:
+        """Return what happened by an event."""
+        data = event.data
+        delta = self._refrain.delta_of(data)
+        if delta is not None:
+            self._decoder.grow(delta.text)
+            self._collector.grow(delta)
+            self.heard += 1
+            if self._kept is not None:
+                self._kept.append(data)
+            return [delta]
+        if self.is_over or not data.strip():
+            return []
+        if data == DONE:
+            happened = self._decoder.done()
+            self.has_ended = self.has_ended or self._decoder.is_complete
+            return self.collect(happened)
+        return self._decode(event)
+
+    def end(self) -> list[events.Event]:
+        """Return what happens by the end of the bytes."""
+        return self.collect(self._decoder.finish())
 
     @property
     def is_complete(self) -> bool:
-        """Whether the answer came to its end, or to an error."""
-        return self._decoder.is_complete or self.is_over
+        """Whether the answer came to its end, or to an error, and the bytes broke off in no event."""
+        return (self._decoder.is_complete or self.is_over) and not self._is_torn
 
     @property
     def can_close(self) -> bool:
@@ -74,7 +103,10 @@ class StreamSource:
 
     def body(self) -> JsonObject | None:
         """Return the whole answer in its own format, as the vendor's client would add it up; None where nobody can say."""
-        return self.near.fold_stream(self._kept) if self._kept is not None and self.is_complete and not self.error else None
+        if self._kept is None or self.error or not self.is_complete:
+            return None
+        validate = _event_checker(self.near.NAME).validate_python
+        return self.near.fold_stream(validate(_codec.loads(data)) for data in self._kept)
 
     def truncated(self, partial: Converted, tail: bytes = b"") -> TruncatedStreamError:
         """Return the error for a stream that was cut."""
@@ -91,30 +123,29 @@ class StreamSource:
             if isinstance(event, events.Failed):
                 self.error = event.error
             if isinstance(event, events.Failed | events.End):
-                self.is_over = True
+                self.is_over = self.has_ended = True
         return happened
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
-        if self.is_over or not event.data.strip():
-            return []
-        if event.data == DONE:
-            return self.collect(self._decoder.done())
         raw = _check_event(event, self.near.NAME)
         if self._kept is not None:
-            self._kept.append(raw)
+            self._kept.append(event.data)
         self._has_begun = True
+        self.heard += raw.get("type") not in _PINGS
         try:
-            return self.collect(self._decoder.feed(raw))
+            happened = self._decoder.feed(raw)
         except StreamDecodeError as error:
             error.offset = event.offset
             raise
+        self._refrain.learn(event.data, happened)
+        return self.collect(happened)
 
 
 def _is_json(data: bytes) -> bool:
     try:
         _codec.loads(data)
     except _codec.NotJsonError:
-        return data == DONE
+        return False
     return True
 
 
@@ -157,23 +188,35 @@ def _refusal(event: ServerSentEvent, format: ir.Format, problems: list[tuple[str
 
 def iter_events(chunks: Iterable[bytes], *, format: str) -> Iterator[BaseModel]:
     """Yield the typed events of a stream in its own format; ``[DONE]`` and empty events are left out."""
-    name, reader = formats.load(format).NAME, StreamReader()
+    reader = EventReader(format)
     for chunk in chunks:
-        yield from _typed(reader.feed(chunk), name)
-    yield from _typed(reader.finish(), name)
+        yield from reader.feed(chunk)
+    yield from reader.finish()
+
+
+class EventReader:
+    """Reads the bytes of a stream in its own format, in any pieces, as typed events; ``[DONE]`` is none."""
+
+    def __init__(self, format: str) -> None:
+        self._format: ir.Format = formats.load(format).NAME
+        self._reader = StreamReader()
+
+    def feed(self, chunk: bytes) -> list[BaseModel]:
+        """Take bytes and return the events that they complete."""
+        return [self._typed(event) for event in self._reader.feed(chunk) if carries_json(event)]
+
+    def finish(self) -> list[BaseModel]:
+        """Take the end of the bytes."""
+        return [self._typed(event) for event in self._reader.finish() if carries_json(event)]
+
+    def _typed(self, event: ServerSentEvent) -> BaseModel:
+        raw = _object_of(event)
+        try:
+            return _events_of(self._format).validate_python(raw)
+        except ValidationError as error:
+            raise _refusal(event, self._format, problems_of(error, raw)) from None
 
 
 @cache
 def _events_of(format: ir.Format) -> TypeAdapter[BaseModel]:
     return TypeAdapter(_event_of(format))
-
-
-def _typed(read: list[ServerSentEvent], format: ir.Format) -> Iterator[BaseModel]:
-    for event in read:
-        if event.data == DONE or not event.data.strip():
-            continue
-        raw = _object_of(event)
-        try:
-            yield _events_of(format).validate_python(raw)
-        except ValidationError as error:
-            raise _refusal(event, format, problems_of(error, raw)) from None

@@ -6,7 +6,8 @@ up to, when somebody asks.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast, overload
 
@@ -56,6 +57,7 @@ class StreamConverter:
         context = request.context if request else None
         self._home = Homecoming(context)
         self._encoder = self._far.StreamEncoder(self._options, context)
+        self._step = self._pass_on if self._near is self._far else self._convert
         self._fault: FormatBridgeError | None = None
 
     @property
@@ -63,15 +65,28 @@ class StreamConverter:
         """The error that the source's stream brought; None: none yet."""
         return self._source.error
 
+    @property
+    def heard(self) -> int:
+        """How many events came that say something; comments, pings and empty events do not."""
+        return self._source.heard
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the event came that ends the stream, so that no byte behind it matters. In generate_content there is none."""
+        return self._source.has_ended
+
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the source and return those of the target that they make possible; perhaps none."""
-        return self._write(self._source.read(chunk))
+        return self._write(lambda: self._source.read(chunk))
 
     def finish(self) -> bytes:
         """Take the end of the bytes."""
-        made = self._write(self._source.end())
+        made = self._write(self._source.read_rest)
         if self._fault:
             raise self._fault
+        happened = self._source.end()
+        if self._near is not self._far:
+            made += self._encode(happened)
         if self._source.is_complete:
             return made
         if self._options.on_truncated == "close" and self._near is not self._far and self._source.can_close:
@@ -94,30 +109,37 @@ class StreamConverter:
         """Return the whole answer so far, in the target format."""
         return _whole(self._source, self._far, self._request, replace(self._options, raise_on=None))
 
-    def _write(self, steps: Iterable[tuple[ServerSentEvent | None, list[events.Event]]]) -> bytes:
-        """Write what happens; a fault waits for the next call where there is something to return."""
+    def _write(self, read: Callable[[], list[ServerSentEvent]]) -> bytes:
+        """Write what becomes of some events; a fault waits for the next call where there is something to return."""
         if self._fault:
             raise self._fault
-        made = b""
+        made: list[bytes] = []
         try:
-            for event, happened in steps:
-                made += self._encode(happened) if self._near is not self._far else self._pass_on(event)
+            for event in read():
+                made.append(self._step(event))
         except FormatBridgeError as fault:
             if isinstance(fault, StreamError):
                 fault.partial = self.response()
             self._fault = fault
-            if not made:
+            if not any(made):
                 raise
-        return made
+        return made[0] if len(made) == 1 else b"".join(made)
 
-    def _pass_on(self, event: ServerSentEvent | None) -> bytes:
-        """Write an event of the same format again; the end of the bytes is none."""
-        return self._near.frame_event(event.data, event.event or None) if event and event.data.strip() else b""
+    def _convert(self, event: ServerSentEvent) -> bytes:
+        return self._encode(self._source.decode(event))
+
+    def _pass_on(self, event: ServerSentEvent) -> bytes:
+        """Write an event of the same format again."""
+        self._source.decode(event)
+        return self._near.frame_event(event.data, event.event or None) if event.data.strip() else b""
 
     def _encode(self, happened: list[events.Event]) -> bytes:
         if self._options.raise_on and any(isinstance(event, events.End) for event in happened):
             _whole(self._source, self._far, self._request, self._options)
-        return b"".join([self._encoder.feed(event) for event in self._home.feed(happened)])
+        happened = self._home.feed(happened)
+        return (
+            self._encoder.feed(happened[0]) if len(happened) == 1 else b"".join([self._encoder.feed(event) for event in happened])
+        )
 
 
 def _whole(source: StreamSource, far: Format, request: ConvertedRequest | None, options: Options) -> Converted:
@@ -240,29 +262,39 @@ def collect_stream(
     held = StreamSource(near, keeps_events=near is far)
     if isinstance(chunks, AsyncIterable):
         return _collect_async(chunks, held, far, chosen)
-    for chunk in chunks:
-        _drain(held.read(chunk), held, far)
+    with _telling_what_came(held, far):
+        for chunk in chunks:
+            _take(held.read(chunk), held)
     return _collected(held, far, chosen)
 
 
 async def _collect_async(chunks: AsyncIterable[bytes], held: StreamSource, far: Format, options: Options) -> Converted:
-    async for chunk in chunks:
-        _drain(held.read(chunk), held, far)
+    with _telling_what_came(held, far):
+        async for chunk in chunks:
+            _take(held.read(chunk), held)
     return _collected(held, far, options)
 
 
-def _drain(steps: Iterable[object], held: StreamSource, far: Format) -> None:
+@contextmanager
+def _telling_what_came(held: StreamSource, far: Format) -> Iterator[None]:
+    """Give an error of the stream the answer so far."""
     try:
-        for _ in steps:
-            pass
+        yield
     except StreamError as error:
         error.partial = _whole(held, far, None, Options())
         raise
 
 
+def _take(read: list[ServerSentEvent], held: StreamSource) -> None:
+    for event in read:
+        held.decode(event)
+
+
 def _collected(held: StreamSource, far: Format, options: Options) -> Converted:
     """Take the end of the bytes and return the answer."""
-    _drain(held.end(), held, far)
+    with _telling_what_came(held, far):
+        _take(held.read_rest(), held)
+    held.end()
     if not held.is_complete and options.on_truncated == "close" and held.can_close:
         held.close()
     if held.is_complete and not held.error:

@@ -61,6 +61,9 @@ class StreamDecoder(Protocol):
     def feed(self, raw: JsonObject) -> list[events.Event]:
         """Take one event and return what happened."""
 
+    def grow(self, text: str) -> None:
+        """Take another piece of the text that the last event brought, which was nothing but text; what happened is known."""
+
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``."""
 

@@ -21,8 +21,12 @@ GROWS = {
 """Kind of part to the field that its deltas add to."""
 
 
-_CHOICES: Mapping[ir.Format, str] = {"chat_completions": "choices", "generate_content": "candidates"}
-"""Where formats with several choices have them; the others are one choice."""
+_CHOICES: Mapping[ir.Format, str] = {
+    "chat_completions": "/choices/{}",
+    "responses": "/output",
+    "generate_content": "/candidates/{}",
+}
+"""Where a choice stands in the body of an answer, by its number; a message is one itself."""
 
 
 @dataclass(slots=True)
@@ -92,6 +96,10 @@ class Collector:
             case _:
                 self._feed_answer(event)
 
+    def grow(self, delta: events.Delta) -> None:
+        """Take one event of the kind that nearly all are: text for a part that is open, without log probabilities."""
+        self._choices[delta.choice].parts[delta.index].pieces.append(delta.text)
+
     def _feed_answer(self, event: events.Start | events.UsageTold | events.Meta | events.Failed | events.End) -> None:
         """Take what concerns the answer as a whole."""
         match event:
@@ -131,8 +139,7 @@ class Collector:
 
     def _place(self, at: int) -> str:
         """Return the pointer of a choice in the body that the stream adds up to."""
-        choices = _CHOICES.get(self._format)
-        return f"/{choices}/{at}" if choices else ""
+        return _CHOICES.get(self._format, "").format(at)
 
     def _choice(self, index: int) -> _Choice:
         return self._choices.setdefault(index, _Choice())

@@ -11,7 +11,17 @@ import re
 from formatbridge.errors import EventTooLargeError
 from formatbridge.streaming.framing import LIMIT, ArrayReader, Reader, ServerSentEvent
 
-__all__ = ["DONE", "LIMIT", "ArrayReader", "ServerSentEvent", "SseReader", "StreamReader", "encode_crlf_event", "encode_event"]
+__all__ = [
+    "DONE",
+    "LIMIT",
+    "ArrayReader",
+    "ServerSentEvent",
+    "SseReader",
+    "StreamReader",
+    "carries_json",
+    "encode_crlf_event",
+    "encode_event",
+]
 
 DONE = b"[DONE]"
 """The data of the event that ends a chat_completions stream; streams of other formats end in it, too, now and then."""
@@ -21,6 +31,11 @@ _LINE_ENDS = b"\r\n"
 _BEFORE_JSON = b"[{ \t"
 _D, _E = b"de"
 _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
+
+
+def carries_json(event: ServerSentEvent) -> bool:
+    """Say whether an event is one of its format's, and not an empty one or ``[DONE]``."""
+    return event.data != DONE and bool(event.data.strip())
 
 
 def encode_event(data: bytes, event: str | None = None) -> bytes:

@@ -72,6 +72,7 @@ class StreamDecoder:
         self._usage: JsonObject | None = None
         self._feedback: JsonObject = {}
         self._extra: JsonObject = {}
+        self._growing: list[str] | None = None  # the pieces of the visible text that grew last
         self._has_begun = False
         self._is_over = False
 
@@ -99,6 +100,11 @@ class StreamDecoder:
             self._extra |= rest(raw, _EVENT) or {}
         self.is_complete = bool(self._feedback.get("blockReason")) or bool(self._choices and not self._running)
         return made
+
+    def grow(self, text: str) -> None:
+        """Take another piece of the last event's text."""
+        if self._growing is not None:
+            self._growing.append(text)
 
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``, which this format does not have: it says nothing."""
@@ -216,8 +222,8 @@ class StreamDecoder:
             return
         number = self._text(choice, kind, made)
         made.append(events.Delta(choice.index, number, text))
-        if kind is ir.Text:
-            choice.texts[number].append(text)
+        self._growing = choice.texts[number] if kind is ir.Text else None
+        self.grow(text)
 
     def _text(self, choice: _Choice, kind: type[ir.Text | ir.Reasoning], made: list[events.Event]) -> int:
         """Return the number of the open part of a kind."""

@@ -53,6 +53,10 @@ class StreamDecoder:
             self._take(kind, raw, made)
         return made
 
+    def grow(self, text: str) -> None:
+        """Take another piece of the last event's text."""
+        self._blocks.go_on(text)
+
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``, which some relays let slip into a stream that ends by other means: it says nothing."""
         return []

@@ -58,6 +58,7 @@ class Blocks:
 
     def __init__(self) -> None:
         self._open: dict[Any, _Block] = {}
+        self._latest: _Block | None = None
         self._count = 0
         self._parts = 0
         self._offset = 0
@@ -153,9 +154,15 @@ class Blocks:
         if text:
             self._grow(block, text, made)
 
+    def go_on(self, text: str) -> None:
+        """Count a piece of the text that grew last."""
+        if self._latest is not None:
+            self._latest.size += len(text)
+
     def _grow(self, block: _Block, text: str, made: list[events.Event]) -> None:
         if block.number is None:
             self._start_part(block, made)
+        self._latest = block
         block.size += len(text)
         made.append(events.Delta(0, block.number or 0, text))
 

@@ -63,6 +63,7 @@ class Teller:
     def __init__(self) -> None:
         self.made: list[events.Event] = []
         self.token: ir.Reasoning | None = None
+        self._latest: Slot | None = None
         self._parts = 0
 
     def open(self, item: Item, at: int, part: ir.Part) -> Slot:
@@ -118,9 +119,16 @@ class Teller:
                 raise TypeError("delta is no string")
             return
         if text or tokens:
+            self._latest = slot
             slot.length += len(text)
             slot.pieces.append(text)
             self.made.append(events.Delta(0, slot.number, text, tokens))
+
+    def go_on(self, text: str) -> None:
+        """Count a piece of the text that grew last."""
+        if self._latest is not None:
+            self._latest.length += len(text)
+            self._latest.pieces.append(text)
 
     def close(self, item: Item) -> None:
         """Close what no whole item closed."""

@@ -1,0 +1,76 @@
+"""httpx and httpx2 seen from a transport: which of the two a request is of, and streams of bytes in it.
+
+The two are alike to the letter, and neither takes the other's objects. Whoever asks, its library is loaded already.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from formatbridge.errors import ConfigurationError
+
+LIBRARIES = ("httpx", "httpx2")
+
+
+def library_of(message: object) -> Any:
+    """Return the module, ``httpx`` or ``httpx2``, of a request, an answer or a client, also of a subclass."""
+    for kind in type(message).__mro__:
+        root = kind.__module__.partition(".")[0]
+        if root in LIBRARIES:
+            return sys.modules[root]
+    raise ConfigurationError(f"found a {type(message).__name__}, expected an object of httpx or httpx2")
+
+
+class _Chunks:
+    """The body of an answer, to be read once; ``close`` lets go of what it comes from."""
+
+    def __init__(self, chunks: Iterable[bytes], close: Callable[[], None] | None) -> None:
+        self._chunks = chunks
+        self._close = close
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._chunks
+
+    def close(self) -> None:
+        if self._close is not None:
+            self._close()
+
+
+class _AsyncChunks:
+    """The same for an async client."""
+
+    def __init__(self, chunks: AsyncIterator[bytes], close: Callable[[], Awaitable[None]] | None) -> None:
+        self._chunks = chunks
+        self._close = close
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._chunks:
+            yield chunk
+
+    async def aclose(self) -> None:
+        if self._close is not None:
+            await self._close()
+
+
+@cache
+def _kind(own: type, library: str, parent: str) -> Any:
+    """Return the stream class of ours that is also one of the library's, which its clients insist on."""
+    return type(own.__name__.strip("_"), (own, getattr(sys.modules[library], parent)), {})
+
+
+def stream_of(library: Any, chunks: Iterable[bytes], close: Callable[[], None] | None = None) -> Any:
+    """Return the body of an answer to a sync client."""
+    return _kind(_Chunks, library.__name__, "SyncByteStream")(chunks, close)
+
+
+def async_stream_of(library: Any, chunks: AsyncIterator[bytes], close: Callable[[], Awaitable[None]] | None = None) -> Any:
+    """Return the body of an answer to an async client."""
+    return _kind(_AsyncChunks, library.__name__, "AsyncByteStream")(chunks, close)
+
+
+def answer_of(library: Any, status: int, headers: Mapping[str, str], stream: Any, extensions: Any = None) -> Any:
+    """Return an answer of the library."""
+    return library.Response(status, headers=headers, stream=stream, extensions=extensions)

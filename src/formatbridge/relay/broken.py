@@ -1,0 +1,56 @@
+"""What an HTTP library raises, in words of ours. The library is a value here, for there are two that are spelled alike."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Any
+from urllib.parse import urlsplit
+
+from formatbridge.errors import APIConnectionError, APIError, Phase
+from formatbridge.relay.due import DueError, is_due
+from formatbridge.relay.steps import Read, Send, late
+
+
+def explained(error: Exception, module: Any, step: Send | Read, deadline: float | None, phase: Phase) -> APIError:
+    """Turn what an HTTP library or a socket raised into an error of ours; raise what is none of theirs."""
+    if isinstance(error, APIError):
+        return error
+    if isinstance(error, DueError) or (isinstance(error, module.TimeoutException) and is_due(deadline)):
+        return late(step.kind, phase)
+    if isinstance(error, module.TimeoutException):
+        name = type(error).__name__
+        kind = {"ConnectTimeout": "connect", "PoolTimeout": "connect", "WriteTimeout": "write"}.get(name, "read")
+        found: Phase = {"ConnectTimeout": "connect", "PoolTimeout": "pool", "WriteTimeout": "write"}.get(name, phase)  # type: ignore[assignment]  # phases all
+        return late(kind, found)
+    if isinstance(error, module.InvalidURL | module.UnsupportedProtocol):
+        return APIConnectionError("the URL cannot be called", phase="connect", can_retry=False)
+    if isinstance(error, module.TransportError | module.StreamError | OSError):
+        return _broken(error, module, phase, step)
+    if isinstance(error, RuntimeError) and ("closed" in str(error) or "event loop" in str(error)):
+        return APIConnectionError(f"the HTTP client cannot be used: {error}", phase="connect", can_retry=False)
+    raise error
+
+
+def _broken(error: Exception, module: Any, phase: Phase, step: Send | Read) -> APIConnectionError:
+    causes = _causes(error)
+    is_tls = any(isinstance(cause, ssl.SSLError) for cause in causes)
+    is_certificate = any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes)
+    is_flood = any(getattr(cause, "error_status_hint", None) == 431 for cause in causes)
+    is_ours = isinstance(error, module.LocalProtocolError)
+    if isinstance(error, module.ConnectError | module.ProxyError):
+        phase = "tls" if is_tls else "connect"
+    elif isinstance(error, module.WriteError | module.LocalProtocolError):
+        phase = "write"
+    text = "the request breaks the protocol" if is_ours else f"{type(error).__name__}: {error}"[:500]
+    if isinstance(step, Send):
+        url = urlsplit(step.call.url)
+        text = f"{url.scheme}://{url.netloc} cannot be called: {text}"
+    return APIConnectionError(text, phase=phase, can_retry=not (is_certificate or is_flood or is_ours))
+
+
+def _causes(error: BaseException | None) -> list[BaseException]:
+    found: list[BaseException] = []
+    while error is not None and error not in found:
+        found.append(error)
+        error = error.__cause__ or error.__context__
+    return found

@@ -1,0 +1,250 @@
+"""What both clients have in common: their settings, and the flow of each kind of call. Nothing here waits or does I/O."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import EllipsisType
+from typing import Any, ClassVar, Self, TypeVar
+
+from formatbridge import formats, ir
+from formatbridge.bridge import Bridge, Exchange
+from formatbridge.convert import Converted, model_of, options_of
+from formatbridge.errors import ConfigurationError
+from formatbridge.options import DEFAULT_OPTIONS, Options
+from formatbridge.relay.calls import (
+    Call,
+    Head,
+    Prepared,
+    build_call,
+    build_models_call,
+    prepared,
+    read_answer,
+    read_json,
+    read_models,
+)
+from formatbridge.relay.clock import Clock
+from formatbridge.relay.flow import Flow, Outcome, attempts, read_body
+from formatbridge.relay.http import Pool, checked_client
+from formatbridge.relay.incoming import Incoming
+from formatbridge.relay.profile import RelayProfile, checked_url, profile_of
+from formatbridge.relay.reply import Reply
+from formatbridge.relay.secret import HIDDEN, Secret, checked_headers, checked_key
+from formatbridge.relay.settings import Limits, Retry, Timeout, retry_of, timeout_of
+from formatbridge.relay.steps import Attempt, Close, Patience, Rules
+
+JsonObject = dict[str, Any]
+T = TypeVar("T")
+Key = str | Callable[[], str]
+
+_LOG = logging.getLogger("formatbridge")
+_MOST_PAGES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A call that is ready to go."""
+
+    exchange: Exchange
+    call: Call
+
+
+class Caller:
+    """The settings of a client.
+
+    ``base_url`` may have a path; None: ``FORMATBRIDGE_BASE_URL``, else the profile's. ``api_key``: a string, or a callable that is asked
+    before every call; None: ``FORMATBRIDGE_API_KEY``; without any, none is sent. ``timeout``: a ``Timeout``, the total seconds, or None
+    for no limit; left out: ``Timeout()``, but for streams without a total. ``http_client``: a client of httpx or httpx2 to send with; it
+    stays its owner's to close. ``headers`` go with every call. ``options``: left out, ``raise_on="impossible"``; ``raise_on`` holds for
+    requests, for an answer has been paid for. ``on_attempt`` is told of every attempt. ``clock``: time and chance for tests.
+    """
+
+    _IS_ASYNC: ClassVar[bool]
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: Key | None = None,
+        *,
+        profile: RelayProfile | str | None = None,
+        timeout: Timeout | float | EllipsisType | None = ...,
+        retry: Retry | int = 2,
+        http_client: object | None = None,
+        headers: Mapping[str, str] | None = None,
+        options: Options | None = None,
+        limits: Limits | None = None,
+        on_attempt: Callable[[Attempt], None] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._profile = profile_of(profile)
+        url = base_url if base_url is not None else os.environ.get("FORMATBRIDGE_BASE_URL") or self._profile.base_url
+        if url is None:
+            raise ConfigurationError("base_url is missing, expected an argument or FORMATBRIDGE_BASE_URL")
+        self._base_url = checked_url(url)
+        self._key = _key_of(api_key if api_key is not None else os.environ.get("FORMATBRIDGE_API_KEY", ""))
+        self._timeout = None if isinstance(timeout, EllipsisType) else timeout_of(timeout)
+        self._retry = retry_of(retry)
+        checked_client(http_client, is_async=self._IS_ASYNC)
+        self._pool = Pool(http_client, is_async=self._IS_ASYNC)
+        self._owns_pool = True
+        self._headers = checked_headers(headers)
+        self._options = _options_of(options, self._profile)
+        self._limits = limits if limits is not None else Limits()
+        self._on_attempt = on_attempt
+        self._clock = clock if clock is not None else Clock()
+
+    def __repr__(self) -> str:
+        key = "set" if self._key is not None else "none"
+        return f"{type(self).__name__}(base_url={self._base_url!r}, profile={self._profile.name!r}, key={key})"
+
+    def with_options(
+        self,
+        *,
+        timeout: Timeout | float | EllipsisType | None = ...,
+        retry: Retry | int | None = None,
+        headers: Mapping[str, str] | None = None,
+        options: Options | None = None,
+        on_attempt: Callable[[Attempt], None] | None = None,
+    ) -> Self:
+        """Return a client that differs in what is given and shares the connections; to close it closes nothing. ``headers`` are added."""
+        made = copy.copy(self)
+        made._owns_pool = False
+        if not isinstance(timeout, EllipsisType):
+            made._timeout = timeout_of(timeout)
+        if retry is not None:
+            made._retry = retry_of(retry)
+        made._headers = checked_headers({**self._headers, **checked_headers(headers)})
+        if options is not None:
+            made._options = _options_of(options, self._profile)
+        if on_attempt is not None:
+            made._on_attempt = on_attempt
+        return made
+
+    def prepare(
+        self, request: Any, format: str | None = None, via: str | None = None, stream: bool = False, *, model: str | None = None
+    ) -> Prepared:
+        """Show what ``send`` or ``stream`` would send, without sending it. The key is hidden."""
+        plan = self._plan(request, format, via, model, stream=stream)
+        return prepared(plan.call, plan.exchange)
+
+    def _plan(self, request: Any, format: str | None, via: str | None, model: str | None, *, stream: bool) -> Plan:
+        """Convert and address a request."""
+        near = _format_of(request, format)
+        bridge = Bridge(near, via=via if via is not None else near, options=self._options)
+        is_plain = bridge.via in self._profile.plain_only
+        exchange = bridge.open(request, stream=stream and not is_plain, model=model)
+        exchange.options = replace(self._options, raise_on=None)
+        return Plan(exchange, build_call(exchange, self._base_url, self._profile, self._current_key(), self._headers))
+
+    def _current_key(self) -> Secret | None:
+        return checked_key(self._key()) if callable(self._key) else self._key
+
+    def _rules(self, *, is_stream: bool) -> Rules:
+        usual = Timeout(total=None) if is_stream else Timeout()
+        timeout = self._timeout if self._timeout is not None else usual
+        return Rules(timeout, self._retry, self._limits, self._clock, self._profile.request_id_headers, self._observe)
+
+    def _whole(self, plan: Plan) -> Flow[Reply]:
+        """Bring a whole answer."""
+        names = self._profile.request_id_headers
+
+        def read(head: Head, native: JsonObject) -> tuple[JsonObject, Converted]:
+            return native, read_answer(head, native, plan.exchange, plan.call, names)
+
+        outcome = yield from self._fetched(plan.call, read)
+        native, answer = outcome.received
+        return Reply(plan.exchange.request, answer, native, outcome, names)
+
+    def _listed(self) -> Flow[list[ir.Model]]:
+        """Bring the list of models, page by page."""
+        found: list[ir.Model] = []
+        page = ""
+        for _ in range(_MOST_PAGES):
+            call = build_models_call(self._base_url, self._profile, self._current_key(), self._headers, page)
+
+            def read(head: Head, native: JsonObject, call: Call = call) -> ir.ModelList:
+                return read_models(head, native, call, self._profile.request_id_headers)
+
+            made = (yield from self._fetched(call, read)).received
+            found += made.models
+            page = _page_after(made)
+            if not page:
+                break
+        return found
+
+    def _fetched(self, call: Call, read: Callable[[Head, JsonObject], T]) -> Flow[Outcome[T]]:
+        """Bring a whole body and what is read in it."""
+        _announce(call)
+        rules = self._rules(is_stream=False)
+        patience = Patience(rules, is_stream=False)
+
+        def receive(head: Head) -> Flow[T]:
+            body = yield from read_body(head, rules, patience, call)
+            return read(head, read_json(head, body, call, rules.request_id_headers))
+
+        outcome = yield from attempts(call, rules, patience, receive)
+        yield Close()
+        return outcome
+
+    def _opened(self, plan: Plan) -> Flow[Outcome[Incoming]]:
+        """Open a stream, up to its first event."""
+        _announce(plan.call)
+        rules = self._rules(is_stream=True)
+        patience = Patience(rules, is_stream=True)
+
+        def receive(head: Head) -> Flow[Incoming]:
+            return Incoming(plan.exchange, plan.call, rules, patience).open(head)
+
+        return (yield from attempts(plan.call, rules, patience, receive))
+
+    def _observe(self, attempt: Attempt) -> None:
+        """Log an attempt, without bodies and secrets, and tell who wants to know."""
+        result = attempt.status if attempt.status is not None else type(attempt.error).__name__
+        what = (attempt.format, attempt.via, attempt.model[:200], result, attempt.seconds * 1000, attempt.request_id)
+        if attempt.pause is None:
+            _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s", *what)
+        else:
+            _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s, again in %.1f s", *what, attempt.pause)
+        if self._on_attempt is not None:
+            self._on_attempt(attempt)
+
+
+def _announce(call: Call) -> None:
+    """Log what is about to be sent, without body and secrets."""
+    if _LOG.isEnabledFor(logging.DEBUG):
+        secrets = dict.fromkeys(call.secrets, HIDDEN)
+        _LOG.debug("%s %s with %d bytes, headers %s", call.method, call.url, len(call.body), {**call.headers, **secrets})
+
+
+def _key_of(given: Key) -> Secret | Callable[[], str] | None:
+    return given if callable(given) else checked_key(given)
+
+
+def _options_of(given: Options | None, profile: RelayProfile) -> Options:
+    """Return the options of a client. The dialect of messages is the profile's, where the options do not name another."""
+    options = Options(raise_on="impossible") if given is None else options_of(given)
+    if options.messages_version != DEFAULT_OPTIONS.messages_version:
+        return options
+    return replace(options, messages_version=profile.messages_version)
+
+
+def _format_of(request: Any, format: str | None) -> ir.Format:
+    """Return the caller's format: that of a typed model, or as named. It is never guessed."""
+    found = model_of(request)
+    if format is None:
+        if found is None:
+            raise ConfigurationError("format is missing; it may be left out for a typed model only")
+        return found[0]
+    return formats.load(format).NAME
+
+
+def _page_after(made: ir.ModelList) -> str:
+    """Return the query for the next page; empty on the last."""
+    from urllib.parse import urlencode
+
+    if made.next_page:
+        return "?" + urlencode({"pageToken": made.next_page})
+    return "?" + urlencode({"after_id": made.last_id}) if made.more and made.last_id else ""

@@ -1,0 +1,221 @@
+"""One call as values: where it goes and with what, and what the answer to it means. Nothing here does I/O."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from formatbridge import _codec, formats, ir
+from formatbridge.bridge import Exchange
+from formatbridge.convert import Converted, ConvertedError
+from formatbridge.errors import APIConnectionError, InvalidPayloadError, UnexpectedResponseError
+from formatbridge.losses import Addition, Loss
+from formatbridge.relay import faults
+from formatbridge.relay.profile import RelayProfile, origin_of
+from formatbridge.relay.secret import HIDDEN, Headers, Mask, Secret, is_sensitive, shown
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One HTTP request but for its secrets, which ``secrets`` holds by header name. ``format``, ``via`` and ``model`` are for the log."""
+
+    method: str
+    url: str
+    headers: Headers
+    body: bytes
+    format: ir.Format
+    via: ir.Format
+    model: str = ""
+    stream: bool = False
+    secrets: Mapping[str, Secret] = field(default_factory=dict)
+
+    @property
+    def mask(self) -> Mask:
+        """What hides the secrets of this call in anything that comes back."""
+        found: list[Secret] = []
+        for secret in self.secrets.values():
+            text = secret.reveal()
+            found += [secret, Secret(text.removeprefix("Bearer "))]
+        return Mask(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that was not made: what would go out. Headers that may hold a secret show ``***``."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: JsonObject
+    losses: tuple[Loss, ...]
+    additions: tuple[Addition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The beginning of an answer. ``headers`` by names in lower case; ``size``: of them all, in bytes."""
+
+    status: int
+    headers: Mapping[str, str]
+    size: int = 0
+
+
+def build_call(
+    exchange: Exchange, base_url: str, profile: RelayProfile, key: Secret | None, headers: Headers, *, is_replayed: bool = False
+) -> Call:
+    """Build the call that an exchange begins. ``is_replayed``: the endpoint cannot stream and is asked for the whole answer."""
+    made = exchange.request
+    streams = made.stream and not is_replayed
+    path = profile.path(made.target, model=made.model, stream=streams)
+    own = {"content-type": "application/json", **_accepted(streams), **_versions(profile, made.target, exchange)}
+    return Call(
+        method="POST",
+        url=base_url + path,
+        headers=_public(own, profile.headers, headers),
+        body=_codec.dumps(_wire_body(made.body, made.target)),
+        format=made.source,
+        via=made.target,
+        model=made.model,
+        stream=streams,
+        secrets=_secrets(profile, made.target, key, headers),
+    )
+
+
+def _wire_body(body: JsonObject, target: ir.Format) -> JsonObject:
+    """Return the body to send: in generate_content model and streaming are in the URL."""
+    in_url = {"model", "stream"} if target == "generate_content" else frozenset[str]()
+    return {name: value for name, value in body.items() if name not in in_url} if in_url & body.keys() else body
+
+
+def build_models_call(base_url: str, profile: RelayProfile, key: Secret | None, headers: Headers, page: str) -> Call:
+    """Build the call for a page of the list of models; ``page``: a query such as ``?pageToken=x``, or nothing."""
+    target = profile.models_format
+    path = profile.path("models")
+    return Call(
+        method="GET",
+        url=base_url + path + (page.replace("?", "&", 1) if "?" in path else page),
+        headers=_public(_accepted(False) | (_versions(profile, target) if target == "messages" else {}), profile.headers, headers),
+        body=b"",
+        format=target,
+        via=target,
+        secrets=_secrets(profile, "models", key, headers),
+    )
+
+
+def _accepted(streams: bool) -> dict[str, str]:
+    """Say what may come back. A stream is not to be compressed: its pieces would wait for one another."""
+    from formatbridge import __version__
+
+    return {
+        "accept": "text/event-stream, application/json" if streams else "application/json",
+        "accept-encoding": "identity" if streams else "gzip, deflate",
+        "user-agent": f"formatbridge/{__version__} python/{platform.python_version()}",
+    }
+
+
+def _versions(profile: RelayProfile, target: ir.Format, exchange: Exchange | None = None) -> dict[str, str]:
+    version = exchange.options.messages_version if exchange else profile.messages_version
+    return dict.fromkeys([name.lower() for name in profile.version_headers], version) if target == "messages" else {}
+
+
+def _public(*layers: Mapping[str, str]) -> Headers:
+    """Merge headers, later ones winning, without those that may hold a secret."""
+    merged = {name.lower(): value for layer in layers for name, value in layer.items()}
+    return Headers({name: value for name, value in merged.items() if not is_sensitive(name)})
+
+
+def _secrets(profile: RelayProfile, endpoint: str, key: Secret | None, headers: Headers) -> dict[str, Secret]:
+    """Return the headers that nobody else may see. A header that the caller wrote out wins over the key; there are never two keys."""
+    given = {**profile.headers, **headers}
+    made = {name.lower(): Secret(value) for name, value in given.items() if is_sensitive(name)}
+    name = profile.auth.get(endpoint, "authorization").lower()
+    if key is not None and name not in made:
+        made[name] = Secret(f"Bearer {key.reveal()}") if name == "authorization" else key
+    return made
+
+
+def prepared(call: Call, exchange: Exchange) -> Prepared:
+    """Show a call that is not made."""
+    secrets = {name: f"Bearer {HIDDEN}" if name == "authorization" else HIDDEN for name in call.secrets}
+    made = exchange.request
+    headers = shown(call.headers) | secrets
+    return Prepared(call.method, call.url, headers, _wire_body(made.body, made.target), made.losses, made.additions)
+
+
+def redirected(call: Call, head: Head) -> Call:
+    """Follow a redirect within the same origin; raise ``APIConnectionError`` on any other, to which nothing may go."""
+    given = head.headers.get("location", "")
+    try:
+        url = urljoin(call.url, given)
+        is_same = origin_of(url) == origin_of(call.url) and "@" not in urlsplit(url).netloc
+    except ValueError:
+        url, is_same = "", False
+    if head.status not in (307, 308) or not given or not is_same:
+        where = "to another origin" if given and not is_same else "that would not repeat the call"
+        message = f"{head.status}: the relay redirects {where}, expected an answer"
+        raise APIConnectionError(call.mask.text(message), phase="redirect", can_retry=False)
+    return replace(call, url=url.partition("#")[0])
+
+
+def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...]) -> JsonObject:
+    """Read the body of a success; raise ``UnexpectedResponseError`` where it is an error or no JSON object."""
+    id = faults.request_id(head.headers, names)
+    try:
+        value = _codec.loads(body)
+    except _codec.NotJsonError as error:
+        found = (
+            "is empty" if not body.strip() else "is HTML or XML" if is_markup(body) else f"{error.pointer} {error.message}".strip()
+        )
+        raise faults.unexpected(found, status=head.status, body=body[:_KEPT], id=id, mask=call.mask) from None
+    if faults.is_fault(value):
+        raise faults.status_error(head.status, body[:_KEPT], head.headers, id=id, mask=call.mask, now=0)
+    if not isinstance(value, dict):
+        found = f"is {_codec.describe(value)}"
+        raise faults.unexpected(found, status=head.status, body=body[:_KEPT], id=id, mask=call.mask)
+    return value
+
+
+_KEPT = 64 * 1024
+
+
+def is_markup(body: bytes) -> bool:
+    """Say whether a body looks like HTML or XML."""
+    return body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
+
+
+def read_answer(head: Head, native: JsonObject, exchange: Exchange, call: Call, names: tuple[str, ...]) -> Converted:
+    """Bring a whole answer home; raise ``UnexpectedResponseError`` where it is none of its format, or one that failed."""
+    id = faults.request_id(head.headers, names)
+    try:
+        made = exchange.response(native)
+    except InvalidPayloadError as error:
+        kept = _codec.dumps(native)[:_KEPT]
+        raise faults.unexpected(f"is no answer: {error}", status=head.status, body=kept, id=id, mask=call.mask) from None
+    if isinstance(made, ConvertedError):
+        body = _codec.dumps(made.body)
+        raise faults.status_error(head.status, body[:_KEPT], head.headers, id=id, mask=call.mask, now=0)
+    return made
+
+
+def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> ir.ModelList:
+    """Read a page of the list of models, in whatever format it came."""
+    from formatbridge.convert import check
+
+    found: ir.Format = "chat_completions" if "data" in native and call.via == "generate_content" else call.via
+    try:
+        return formats.load(found).decode_models(check(native, found, "models"))
+    except InvalidPayloadError as error:
+        id = faults.request_id(head.headers, names)
+        kept = _codec.dumps(native)[:_KEPT]
+        raise faults.unexpected(f"is no list of models: {error}", status=head.status, body=kept, id=id, mask=call.mask) from None
+
+
+__all__ = [
+    "Call", "Head", "Prepared", "UnexpectedResponseError", "build_call", "build_models_call", "is_markup", "prepared", "read_answer",
+    "read_json", "read_models", "redirected",
+]  # fmt: skip

@@ -1,0 +1,219 @@
+"""Error answers, read by their shape and not by the endpoint that sent them: relays mix the shapes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from formatbridge import _codec, ir
+from formatbridge.convert import convert_error
+from formatbridge.errors import (
+    APIStatusError,
+    AuthenticationError,
+    BadRequestError,
+    InternalServerError,
+    NotFoundError,
+    OverloadedError,
+    PermissionDeniedError,
+    QuotaExceededError,
+    RateLimitError,
+    RequestTooLargeError,
+    UnexpectedResponseError,
+)
+from formatbridge.formats._errors import WORDINGS, classify
+from formatbridge.relay.secret import Mask
+
+JsonObject = dict[str, Any]
+
+CLASSES: Mapping[int, type[APIStatusError]] = {
+    400: BadRequestError, 401: AuthenticationError, 402: QuotaExceededError, 403: PermissionDeniedError, 404: NotFoundError,
+    413: RequestTooLargeError, 422: BadRequestError, 429: RateLimitError, 503: OverloadedError, 529: OverloadedError,
+}  # fmt: skip
+
+QUOTA_CODES = frozenset({
+    "insufficient_user_quota", "pre_consume_token_quota_failed", "insufficient_quota", "quota_exceeded", "billing_error",
+    "billing_hard_limit_reached", "credit_balance_too_low",
+})  # fmt: skip
+"""Codes and types that say that the account is empty."""
+
+_REQUEST_ID = re.compile(r"\s*\(request id: ([^()\s]{1,200})\)\s*$")
+_LONGEST_PLAIN = 500
+_LONGEST_WORD = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What an error body says. ``shape``: the format whose error it looks like."""
+
+    message: str
+    shape: ir.Format = "chat_completions"
+    code: str | int | None = None
+    type: str | None = None
+    param: str | None = None
+    request_id: str | None = None
+    retry_after: float | None = None
+
+
+def is_fault(value: object) -> bool:
+    """Say whether a whole body that came as a success is an error."""
+    if isinstance(value, list):
+        return len(value) == 1 and is_fault(value[0])
+    if not isinstance(value, dict) or value.get("object") == "response":
+        return False
+    return bool(value.get("error")) or value.get("success") is False or value.get("type") == "error"
+
+
+def read_fault(body: bytes) -> Fault:
+    """Read an error body of any shape; one that is no JSON object is its own message."""
+    try:
+        value = _codec.loads(body)
+    except _codec.NotJsonError:
+        return Fault(_plain(body))
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict):
+        return Fault(_plain(body))
+    detail = value.get("error")
+    if not isinstance(detail, dict):
+        words = next((value[key] for key in ("error", "message", "detail") if value.get(key)), "")
+        detail = {"message": words, "code": value.get("code")} if not isinstance(words, dict) else words
+    return _fault(value, detail)
+
+
+def _fault(outer: JsonObject, detail: JsonObject) -> Fault:
+    message = detail.get("message")
+    message = message if isinstance(message, str) else _codec.dumps(message if message is not None else outer).decode()
+    found = _REQUEST_ID.search(message)
+    given = outer.get("request_id")
+    details = detail.get("details")
+    return Fault(
+        message=message[: found.start()] if found else message,
+        shape=_shape(outer, detail),
+        code=_word(detail.get("code")) if not isinstance(detail.get("code"), int) else detail["code"],
+        type=_word(detail.get("type") or detail.get("status")),
+        param=_word(detail.get("param")),
+        request_id=given if isinstance(given, str) and given else found and found[1],
+        retry_after=next((wait for item in details if (wait := _duration(item)) is not None), None)
+        if isinstance(details, list)
+        else None,
+    )
+
+
+def _shape(outer: JsonObject, detail: JsonObject) -> ir.Format:
+    if outer.get("type") == "error":
+        return "messages"
+    return "generate_content" if "status" in detail or isinstance(detail.get("details"), list) else "chat_completions"
+
+
+def _word(value: object) -> str | None:
+    """Return a word of an open set; ``<nil>`` is what some relays write for none."""
+    return value[:_LONGEST_WORD] if isinstance(value, str) and value not in ("", "<nil>") else None
+
+
+def _plain(body: bytes) -> str:
+    text = body[: _LONGEST_PLAIN * 4].decode("utf-8", "replace")
+    if text.lstrip("\ufeff \t\r\n")[:1] == "<":
+        return "the body is HTML or XML, expected JSON"
+    return " ".join(text.split())[:_LONGEST_PLAIN] or "the body is empty"
+
+
+def _duration(item: object) -> float | None:
+    """Read the ``retryDelay`` of an error's detail, such as ``17s``."""
+    text = item.get("retryDelay") if isinstance(item, dict) else None
+    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)s", text) if isinstance(text, str) else None
+    return float(match[1]) if match else None
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Read how long a relay asks to wait, in seconds: told in milliseconds, in seconds or as a date. ``now``: since the epoch."""
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        text = headers.get(name, "").strip()
+        if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{0,9})?", text):
+            return float(text) / unit
+    try:
+        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - now)
+    except (KeyError, ValueError, TypeError, OverflowError):
+        return None
+
+
+def request_id(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    """Return what an answer calls itself."""
+    return next((headers[name] for name in names if headers.get(name)), None)
+
+
+def status_error(status: int, body: bytes, headers: Mapping[str, str], *, id: str | None, mask: Mask, now: float) -> APIStatusError:
+    """Turn an answer that is an error into the exception that it deserves; below 400 that is ``UnexpectedResponseError``."""
+    fault = read_fault(mask.body(body))
+    kind = classify(status if status >= 400 else None, code=fault.code, word=fault.type)
+    wait = retry_after(headers, now)
+    id = id or fault.request_id
+    word = fault.type if fault.code in (None, "", status) else fault.code  # some formats say the status again as a code
+    words = f"{status} {word}" if word else str(status)
+    return _class_of(status, fault)(
+        mask.text(f"{words}: {fault.message}" + (f" (request id: {id})" if id else "")),
+        status=status,
+        code=fault.code,
+        type=fault.type,
+        param=fault.param,
+        request_id=id,
+        retry_after=wait if wait is not None else fault.retry_after,
+        body=mask.body(body),
+        kind=kind,
+        rewrite=_rewritten,
+    )
+
+
+def event_error(error: ir.Error, *, status: int, id: str | None, mask: Mask) -> UnexpectedResponseError:
+    """Return the error for one that a stream brought in the place of its first event."""
+    detail = {"message": error.message, "type": error.type, "param": error.param, "code": error.code}
+    id = id or error.request_id
+    word = error.code or error.type or error.kind
+    return UnexpectedResponseError(
+        mask.text(f"{status} {word}: {error.message}" + (f" (request id: {id})" if id else "")),
+        status=status,
+        code=mask.value(error.code),
+        type=mask.value(error.type),
+        param=mask.value(error.param),
+        request_id=id,
+        retry_after=error.retry_after,
+        body=mask.body(_codec.dumps({"error": detail})),
+        kind=error.kind,
+        rewrite=_rewritten,
+    )
+
+
+def unexpected(found: str, *, status: int, body: bytes, id: str | None, mask: Mask) -> UnexpectedResponseError:
+    """Return the error for a success whose body is no answer; ``found`` says what it is instead."""
+    text = f"{status}: the body {found}, expected an answer" + (f" (request id: {id})" if id else "")
+    return UnexpectedResponseError(
+        mask.text(text), status=status, request_id=id, body=mask.body(body), kind="server", rewrite=_rewritten
+    )
+
+
+def _class_of(status: int, fault: Fault) -> type[APIStatusError]:
+    if status < 400:
+        return UnexpectedResponseError
+    if status in (401, 403) and {fault.code, fault.type} & QUOTA_CODES:
+        return QuotaExceededError
+    return CLASSES.get(status, InternalServerError if status >= 500 else APIStatusError)
+
+
+def _rewritten(error: APIStatusError, format: str) -> tuple[int, JsonObject]:
+    """Write a client's error in a format; what came as a success gets the status of its kind."""
+    status = error.status if error.status >= 400 else max(WORDINGS[error.kind].status, 400)  # type: ignore[index]  # a kind
+    fault = read_fault(error.body)
+    body: bytes | JsonObject = error.body
+    if fault.message and error.status < 400 and not is_fault(_value(error.body)):
+        status, body = 502, {"message": str(error)}
+    made = convert_error(body, source=fault.shape, target=format, status=status)
+    return made.status, made.body
+
+
+def _value(body: bytes) -> object:
+    try:
+        return _codec.loads(body)
+    except _codec.NotJsonError:
+        return None

@@ -1,0 +1,65 @@
+"""A stream on its way from the wire to an official SDK, converted as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+from formatbridge.convert import Converted
+from formatbridge.errors import StreamError, TruncatedStreamError
+from formatbridge.streams import StreamConverter
+
+
+class Homecoming:
+    """A stream on its way home. One that breaks ends in an error event; nonsense is an error of the HTTP library, which the SDKs know."""
+
+    def __init__(self, library: Any, converter: StreamConverter, report: Callable[[Converted], object] | None) -> None:
+        self._library = library
+        self._converter = converter
+        self._report = report
+        self._breaks: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
+
+    def convert(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the SDK's bytes as soon as the wire's make them possible."""
+        try:
+            for chunk in chunks:
+                if made := self._converter.feed(chunk):
+                    yield made
+        except self._breaks:
+            pass  # the converter knows what is missing, if anything is
+        except StreamError as error:
+            raise self._nonsense(error) from None
+        yield self._finish()
+
+    async def convert_async(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Do the same for an async client."""
+        try:
+            async for chunk in chunks:
+                if made := self._converter.feed(chunk):
+                    yield made
+        except self._breaks:
+            pass
+        except StreamError as error:
+            raise self._nonsense(error) from None
+        yield self._finish()
+
+    def _nonsense(self, error: StreamError) -> Exception:
+        made: Exception = self._library.RemoteProtocolError(str(error))
+        return made
+
+    def _finish(self) -> bytes:
+        """Take the end; one that came too early is told to the SDK as an error event."""
+        try:
+            made = self._converter.finish()
+        except TruncatedStreamError as error:
+            made = error.tail
+        except StreamError as error:
+            raise self._nonsense(error) from None
+        self.tell()
+        return made
+
+    def tell(self) -> None:
+        """Report the answer as far as it came, once: some SDKs stop reading before the last byte."""
+        report, self._report = self._report, None
+        if report is not None:
+            report(self._converter.response())

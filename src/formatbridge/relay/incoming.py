@@ -1,0 +1,232 @@
+"""A stream as it comes in: bytes of the wire to typed events of the caller, without I/O."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+from pydantic import BaseModel
+
+from formatbridge import ir
+from formatbridge.bridge import Exchange
+from formatbridge.convert import Converted
+from formatbridge.errors import (
+    APIConnectionError,
+    APIError,
+    APITimeoutError,
+    InvalidPayloadError,
+    StreamDecodeError,
+    StreamError,
+    StreamFailedError,
+    TruncatedStreamError,
+)
+from formatbridge.losses import Loss
+from formatbridge.relay import faults
+from formatbridge.relay.calls import Call, Head, is_markup, read_json
+from formatbridge.relay.events import text_of
+from formatbridge.relay.flow import Flow, drain, read_body
+from formatbridge.relay.inflate import BodyTooLargeError, Opener
+from formatbridge.relay.steps import Patience, Rules
+from formatbridge.stream_source import EventReader
+from formatbridge.streams import replay_response
+
+Failure = APIError | StreamError
+
+_MOST_BLANK = 64 * 1024
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+
+
+class Incoming:
+    """One stream on its way in; a new one for each attempt.
+
+    ``open`` reads up to the first event, ``step`` reads on. Events wait until they are taken; what failed is raised once they are.
+    """
+
+    def __init__(self, exchange: Exchange, call: Call, rules: Rules, patience: Patience) -> None:
+        request = exchange.request
+        self._call, self._rules, self._patience = call, rules, patience
+        self._format: ir.Format = request.source
+        self._wire: ir.Format = request.target
+        self._converter = exchange.stream()
+        self._typed = EventReader(request.source)
+        self._closes_cuts = exchange.options.on_truncated == "close"
+        self._waiting: deque[BaseModel] = deque()
+        self._failure: Failure | None = None
+        self._is_over = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more events will come; some may be waiting."""
+        return self._is_over
+
+    def take(self) -> BaseModel | None:
+        """Return the next event that waits; None where none does. Raise what ended the stream, once none waits."""
+        if self._waiting:
+            return self._waiting.popleft()
+        if self._failure is not None:
+            raise self._failure
+        return None
+
+    def text(self, event: BaseModel) -> str:
+        """Return the visible text of an event."""
+        return text_of(event, self._format)
+
+    def response(self) -> Converted:
+        """Return the answer so far, in the caller's format."""
+        return self._converter.response()
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the caller's format cannot hold of the answer so far."""
+        return self._converter.losses
+
+    def open(self, head: Head) -> Flow[Incoming]:
+        """Read up to the first event. Raise here what went wrong before it: all of that can be tried again."""
+        try:
+            self._opener = Opener(head.headers.get("content-encoding", ""), self._rules.limits.max_response_bytes)
+            begun = yield from self._begin()
+        except BodyTooLargeError as error:
+            raise self._unexpected(head, error.reason, b"") from None
+        if "text/html" in head.headers.get("content-type", "") or is_markup(begun):
+            raise self._unexpected(head, "is HTML or XML", begun)
+        if begun.lstrip(_BLANK)[:1] == b"{":
+            yield from self._open_plain(head, begun)
+        elif begun:
+            self._feed(begun)
+        while not self._waiting and not self._is_over:
+            yield from self.step()
+        self._refuse_at_once(head)
+        return self
+
+    def _begin(self) -> Flow[bytes]:
+        """Read until something is there that shows what comes."""
+        begun = b""
+        while not begun.strip(_BLANK) and len(begun) < _MOST_BLANK and not self._is_over:
+            try:
+                chunk = yield self._patience.read()
+            except APITimeoutError:
+                raise
+            except APIConnectionError:
+                self._break()
+                continue
+            if chunk is None:
+                self._end()
+            else:
+                begun += self._opener.feed(chunk)
+                self._patience.check()
+        return begun
+
+    def _unexpected(self, head: Head, found: str, body: bytes) -> APIError:
+        id = faults.request_id(head.headers, self._rules.request_id_headers)
+        kept = body[: self._rules.limits.max_error_body]
+        return faults.unexpected(found, status=head.status, body=kept, id=id, mask=self._call.mask)
+
+    def _open_plain(self, head: Head, begun: bytes) -> Flow[None]:
+        """Take a whole answer, or an error, where a stream was expected."""
+        body = yield from read_body(head, self._rules, self._patience, self._call, self._opener, begun)
+        answer = read_json(head, body, self._call, self._rules.request_id_headers)
+        try:
+            pieces = list(replay_response(answer, source=self._wire))
+        except InvalidPayloadError as error:
+            raise self._unexpected(head, f"is no answer: {error}", body) from None
+        for piece in pieces:
+            self._feed(piece)
+        self._end()
+
+    def _refuse_at_once(self, head: Head) -> None:
+        """Raise what came in the place of the first event."""
+        if self._converter.error is not None and self._converter.heard <= 1:
+            id = faults.request_id(head.headers, self._rules.request_id_headers)
+            raise faults.event_error(self._converter.error, status=head.status, id=id, mask=self._call.mask)
+        if not self._waiting and self._failure is not None:
+            raise self._failure
+
+    def step(self) -> Flow[None]:
+        """Read some bytes and turn them into events."""
+        try:
+            chunk = yield self._patience.read()
+        except APITimeoutError as error:
+            self._fail(error)
+        except APIConnectionError:
+            self._break()
+        else:
+            if chunk is None:
+                self._end()
+            else:
+                self._feed(self._opened(chunk))
+                self._check_time()
+
+    def _opened(self, chunk: bytes) -> bytes:
+        try:
+            return self._opener.feed(chunk)
+        except BodyTooLargeError as error:
+            self._fail(StreamError(f"the stream {error.reason}"))
+            return b""
+
+    def finish(self) -> Flow[None]:
+        """Let the connection go: after the last event what is left is read, so that it can be used again."""
+        if self._is_over and self._failure is None:
+            yield from drain()
+
+    def _check_time(self) -> None:
+        try:
+            self._patience.check()
+        except APITimeoutError as error:
+            if not self._is_over:
+                self._fail(error)
+
+    def _feed(self, chunk: bytes) -> None:
+        if self._is_over:
+            return
+        heard = self._converter.heard
+        try:
+            self._wait(self._converter.feed(chunk))
+        except StreamError as error:
+            self._fail(error)
+            return
+        if self._converter.heard > heard:
+            self._patience.renew()
+        if self._converter.error is not None:
+            self._fail(self._failed(self._converter.error))
+        elif self._converter.has_ended:
+            self._end()
+
+    def _wait(self, made: bytes) -> None:
+        self._waiting.extend(self._typed.feed(made))
+
+    def _end(self) -> None:
+        """Take the end of the bytes: of a complete answer, or of one that was cut."""
+        if self._is_over:
+            return
+        try:
+            self._wait(self._converter.finish())
+            self._waiting.extend(self._typed.finish())
+        except StreamError as error:
+            self._fail(error)
+        else:
+            if self._converter.error is not None:
+                self._fail(self._failed(self._converter.error))
+        self._is_over = True
+
+    def _break(self) -> None:
+        """Take a break of the connection. Even an answer that looks complete was to go on, for its last event has not been seen."""
+        try:
+            made = self._converter.finish()
+            if self._closes_cuts:
+                self._wait(made)
+        except StreamDecodeError as error:  # half an event of the caller's own format, passed on
+            self._fail(error if not self._closes_cuts else None)
+        except StreamError as error:
+            self._fail(error)
+        else:
+            self._fail(None if self._closes_cuts else TruncatedStreamError(self._wire, partial=self._converter.response()))
+
+    def _failed(self, error: ir.Error) -> StreamFailedError:
+        return StreamFailedError(replace(error, message=self._call.mask.text(error.message)))
+
+    def _fail(self, failure: Failure | None) -> None:
+        """Note what ended the stream, with what had come until then; None: nothing went wrong that the caller minds."""
+        self._is_over = True
+        if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._converter.heard:
+            failure.partial = self._converter.response()
+        self._failure = failure

@@ -1,0 +1,225 @@
+"""One call on its way through an HTTP library: what a flow asks for, done.
+
+No exception of the library leaves this file: each becomes one of ours, without the request that holds the key behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+from formatbridge.relay.broken import explained
+from formatbridge.relay.calls import Call, Head
+from formatbridge.relay.due import DUE, DueError, deadline_in, hold, timed
+from formatbridge.relay.http import Pool, Shard, Shards
+from formatbridge.relay.steps import Read, Send
+
+
+def _arguments(client: Any, step: Send, extensions: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Build the library's request, and say how to send it. The secrets are set last, by the way of authentication, so that no frame
+    holds them in plain, and so that an injected client's own authentication does not replace them."""
+    call = step.call
+    request = client.build_request(
+        call.method, call.url, headers=list(call.headers.items()), content=call.body, timeout=step.phases, extensions=extensions
+    )
+    options: dict[str, Any] = {"stream": True, "follow_redirects": False}
+    return request, options | ({"auth": _stamp(call)} if call.secrets else {})
+
+
+def _stamp(call: Call) -> Callable[[Any], Any]:
+    def stamp(request: Any) -> Any:
+        for name, secret in call.secrets.items():
+            request.headers[name] = secret.reveal()
+        return request
+
+    return stamp
+
+
+def _head(response: Any) -> Head:
+    raw = response.headers.raw
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    if response.is_stream_consumed:  # by a transport in memory, which has opened the body as well
+        headers.pop("content-encoding", None)
+    return Head(response.status_code, headers, sum(len(name) + len(value) for name, value in raw))
+
+
+class _Held:
+    """What a line holds of a pool while a call is under way."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._shards: Shards | None = None
+        self._shard: Any = None
+        self._response: Any = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer holds a connection."""
+        return self._response is not None
+
+    def _take(self) -> Shard:
+        self._shards = self._pool.shards()
+        self._shard = shard = self._shards.take()
+        return shard
+
+    def _give(self) -> Any:
+        """Give the place back and return the answer that held it."""
+        response, self._response = self._response, None
+        shards, self._shards = self._shards, None
+        if shards is not None:
+            shards.give(self._shard)
+        return response
+
+
+class Line(_Held):
+    """One call at a time through a sync client: sends it, reads what comes, closes it."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool)
+        self._chunks: Iterator[bytes] = iter(())
+
+    def send(self, step: Send) -> Head:
+        """Send a call and return the head of the answer."""
+        self.close()
+        shard = self._take()
+        deadline = DUE.at = deadline_in(step.seconds)
+        try:
+            request, options = _arguments(shard.client, step, {"trace": timed})
+            self._response = response = shard.client.send(request, **options)
+            hold(response.extensions.get("network_stream"))
+            head = _head(response)
+            self._chunks = iter((response.content,)) if response.is_stream_consumed else response.iter_raw()
+            return head
+        except Exception as error:
+            failure = explained(error, shard.module, step, deadline, "headers")
+        finally:
+            DUE.at = None
+        raise failure
+
+    def read(self, step: Read) -> bytes | None:
+        """Return the next bytes of the body as they come; None at its end."""
+        deadline = DUE.at = deadline_in(step.seconds)
+        try:
+            return next(self._chunks, None)
+        except Exception as error:
+            failure = explained(error, self._shard.module, step, deadline, "body")
+        finally:
+            DUE.at = None
+        raise failure
+
+    def close(self) -> None:
+        """Let the answer go; the connection stays where the body was read to its end."""
+        response = self._give()
+        self._chunks = iter(())
+        if response is not None:
+            try:
+                response.close()
+            except (OSError, self._shard.module.TransportError, self._shard.module.StreamError):
+                return  # a connection that breaks while it is closed is closed
+
+    def drop(self) -> None:
+        """Close without an owner."""
+        self.close()
+
+
+class AsyncLine(_Held):
+    """One call at a time through an async client."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool)
+        self._chunks: AsyncIterator[bytes] = _nothing()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def send(self, step: Send) -> Head:
+        """Send a call and return the head of the answer."""
+        await self.close()
+        self._loop = _asyncio_loop()
+        shard = self._take()
+        deadline = deadline_in(step.seconds)
+        try:
+            request, options = _arguments(shard.client, step, {})
+            self._response = response = await _within(step.seconds, shard.client.send(request, **options))
+            head = _head(response)
+            self._chunks = _once(response.content) if response.is_stream_consumed else response.aiter_raw()
+            return head
+        except Exception as error:
+            failure = explained(error, shard.module, step, deadline, "headers")
+        raise failure
+
+    async def read(self, step: Read) -> bytes | None:
+        """Return the next bytes of the body as they come; None at its end."""
+        deadline = deadline_in(step.seconds)
+        try:
+            chunk: bytes | None = await _within(step.seconds, anext(self._chunks, None))
+            return chunk
+        except Exception as error:
+            failure = explained(error, self._shard.module, step, deadline, "body")
+        raise failure
+
+    async def close(self) -> None:
+        """Let the answer go, whatever cancels the caller meanwhile."""
+        response = self._give()
+        self._chunks = _nothing()
+        if response is not None:
+            try:
+                await _shielded(response.aclose)
+            except (OSError, self._shard.module.TransportError, self._shard.module.StreamError):
+                return  # a connection that breaks while it is closed is closed
+
+    def drop(self) -> None:
+        """Close without an owner, from any thread, as soon as the event loop has time for it."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self.close()))
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield b""
+
+
+async def _once(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
+async def _within(seconds: float | None, wanted: Any) -> Any:
+    """Await something for so long; raise ``DueError`` then."""
+    if seconds is None:
+        return await wanted
+    import anyio
+
+    with anyio.move_on_after(seconds) as scope:
+        return await wanted
+    if scope.cancelled_caught:
+        raise DueError
+    raise AssertionError("a scope ends by its value or by its deadline")
+
+
+async def _shielded(close: Callable[[], Any]) -> None:
+    """Run a coroutine function to its end. A scope shields from other scopes, a task of its own from being cancelled itself."""
+    import anyio
+
+    with anyio.CancelScope(shield=True):
+        if _asyncio_loop() is None:
+            await close()
+            return
+        task = asyncio.ensure_future(close())
+        cancelled: asyncio.CancelledError | None = None
+        while not task.done():
+            try:
+                await asyncio.shield(task)
+            except asyncio.CancelledError as error:
+                if task.done():
+                    raise
+                cancelled = error
+        task.result()
+    if cancelled is not None:
+        raise cancelled
+
+
+def _asyncio_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the running event loop; None in that of another library."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

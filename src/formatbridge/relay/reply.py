@@ -1,0 +1,72 @@
+"""What a client hands back: a whole answer in the caller's format, and what is known of the call that brought it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from formatbridge import formats, ir
+from formatbridge.convert import Converted, check
+from formatbridge.losses import Addition, Loss
+from formatbridge.relay import faults
+from formatbridge.relay.flow import Outcome
+
+JsonObject = dict[str, Any]
+
+
+class Reply:
+    """A whole answer."""
+
+    __slots__ = ("_answer", "_request", "attempts", "native", "request_id", "status")
+
+    def __init__(
+        self, request: Converted, answer: Converted, native: JsonObject, outcome: Outcome[Any], names: tuple[str, ...]
+    ) -> None:
+        self._request = request
+        self._answer = answer
+        #: The answer as the endpoint sent it, parsed.
+        self.native = native
+        #: By which the relay's owner finds the call; None where the answer did not say.
+        self.request_id = faults.request_id(outcome.head.headers, names)
+        #: The HTTP status.
+        self.status = outcome.head.status
+        #: How often the call was sent, from 1.
+        self.attempts = outcome.attempts
+
+    @property
+    def body(self) -> JsonObject:
+        """The answer in the caller's format, ready for JSON."""
+        return self._answer.body
+
+    @property
+    def format(self) -> ir.Format:
+        """The caller's format."""
+        return self._answer.target
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What was lost on both ways: first of the request, then of the answer, each with pointers into its own source."""
+        return self._request.losses + self._answer.losses
+
+    @property
+    def additions(self) -> tuple[Addition, ...]:
+        """What had to be added on both ways."""
+        return self._request.additions + self._answer.additions
+
+    def parse(self) -> BaseModel:
+        """Read the answer as the typed model of the caller's format."""
+        return self._answer.parse()
+
+    def json(self) -> bytes:
+        """Write the answer as JSON in UTF-8."""
+        return self._answer.json()
+
+    def text(self) -> str:
+        """Return the visible text of the first choice; reasoning and refusals are none."""
+        answer = formats.load(self.format).decode_response(check(self.body, self.format, "response"))
+        parts = answer.choices[0].parts if answer.choices else []
+        return "".join(part.text for part in parts if isinstance(part, ir.Text))
+
+    def __repr__(self) -> str:
+        return f"<Reply {self.format} {self.status}, request {self.request_id}, attempts {self.attempts}>"

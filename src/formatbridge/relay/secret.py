@@ -1,0 +1,117 @@
+"""The key, and everything else that nobody but the relay may see."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from formatbridge.errors import ConfigurationError
+
+HIDDEN = "***"
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"[\t\x20-\x7e]*")
+_SENSITIVE = re.compile(r"auth|key|token|secret|cookie|password|credential|signature", re.IGNORECASE)
+_SHORTEST_MASKED = 6
+
+
+class Secret:
+    """A text that shows itself to nobody who does not ask for it by name; it does not travel in a pickle."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """Return the text."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return HIDDEN
+
+    def __format__(self, spec: str) -> str:
+        return HIDDEN
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Secret, (HIDDEN,)
+
+    def __copy__(self) -> Secret:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Secret:
+        return self
+
+
+def checked_key(key: object) -> Secret | None:
+    """Read a key: visible ASCII or refused. White space around it is removed with a warning. An empty one is none."""
+    if not isinstance(key, str):
+        raise ConfigurationError(f"api_key is a {type(key).__name__}, expected a string, or a callable that returns one")
+    bare = key.strip(" \t\r\n")
+    if not bare:
+        return None
+    if _VISIBLE.fullmatch(bare) is None:
+        raise ConfigurationError("api_key has a character that is no visible ASCII, expected U+0021 to U+007E only")
+    if bare != key:
+        warnings.warn("api_key has white space around it, which was removed", UserWarning, stacklevel=5)
+    return Secret(bare)
+
+
+class Headers(dict[str, str]):
+    """Header fields by their names in lower case; values of the sensitive ones are hidden in ``repr``."""
+
+    def __repr__(self) -> str:
+        return repr(shown(self))
+
+
+def is_sensitive(name: str) -> bool:
+    """Say whether a header's value may be a secret, going by its name."""
+    return _SENSITIVE.search(name) is not None
+
+
+def shown(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return headers as they may be shown."""
+    return {name: HIDDEN if is_sensitive(name) else value for name, value in headers.items()}
+
+
+def checked_headers(given: Mapping[str, str] | None) -> Headers:
+    """Read headers that a caller adds; raise ``ConfigurationError`` on what cannot be one, without its value."""
+    made = Headers()
+    for name, value in (given or {}).items():
+        if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+            raise ConfigurationError(f"header name is {name!r}, expected letters, digits and hyphens")
+        if not isinstance(value, str) or _VALUE.fullmatch(value) is None:
+            raise ConfigurationError(f"value of header {name} is no printable ASCII text")
+        made[name.lower()] = value
+    return made
+
+
+class Mask:
+    """Hides known secrets wherever they stand. Short ones are left: they would garble every text."""
+
+    __slots__ = ("_secrets",)
+
+    def __init__(self, secrets: Iterable[Secret | None]) -> None:
+        texts = {secret.reveal() for secret in secrets if secret is not None}
+        self._secrets = [Secret(text) for text in sorted(texts, key=len, reverse=True) if len(text) >= _SHORTEST_MASKED]
+
+    def text(self, text: str) -> str:
+        """Return a text without the secrets."""
+        for secret in self._secrets:
+            text = text.replace(secret.reveal(), HIDDEN)
+        return text
+
+    def value(self, value: Any) -> Any:
+        """Return a text without the secrets, and anything else as it is."""
+        return self.text(value) if isinstance(value, str) else value
+
+    def body(self, body: bytes) -> bytes:
+        """Return bytes without the secrets, as they are and as JSON escapes them."""
+        for secret in self._secrets:
+            plain = secret.reveal().encode()
+            escaped = plain.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+            for form in (plain, escaped, escaped.replace(b"/", b"\\/")):
+                body = body.replace(form, HIDDEN.encode())
+        return body

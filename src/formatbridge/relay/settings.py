@@ -1,0 +1,114 @@
+"""What a caller may set: how long to wait, when to try again, how much to take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Set
+from dataclasses import dataclass, fields
+
+from formatbridge.errors import ConfigurationError
+
+RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 524, 529})
+CAUSES = frozenset({"connection", "timeout", "status"})
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """How long to wait, in seconds; None: for ever.
+
+    ``connect``: for a connection. ``write``: for the other side to take a piece of the request. ``read``: for any byte. ``pool``: for a
+    free connection. ``idle``: for the next event of a stream, the first counted from sending; pings do not count. ``total``: for the
+    whole call with its retries.
+    """
+
+    connect: float | None = 5
+    write: float | None = 60
+    read: float | None = 120
+    pool: float | None = 10
+    idle: float | None = 300
+    total: float | None = 900
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None and not _is_number(value, 0, is_open=True):
+                raise ConfigurationError(f"timeout {field.name} is {value!r}, expected seconds above 0 or None")
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """When to try again, before the first event of an answer only.
+
+    ``max``: attempts beyond the first. ``base``, ``cap``: the pause before attempt n+1 is drawn from 0 to ``base * 2 ** (n - 1)``
+    seconds, at most ``cap``. ``max_retry_after``: the longest pause asked for by the relay that is kept, in seconds; a longer one raises
+    at once. ``budget``: seconds after which no other attempt begins. ``statuses``: HTTP statuses worth another attempt. ``on``: what
+    is: ``connection``, ``timeout`` (which after a request was sent may bill it twice) and ``status``.
+    """
+
+    max: int = 2
+    base: float = 0.5
+    cap: float = 8
+    max_retry_after: float = 60
+    budget: float = 120
+    statuses: Set[int] = RETRIED_STATUSES
+    on: Set[str] = CAUSES
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.max, int) or isinstance(self.max, bool) or self.max < 0:
+            raise ConfigurationError(f"retry max is {self.max!r}, expected an integer of 0 or more")
+        for name in ("base", "cap", "max_retry_after", "budget"):
+            if not _is_number(getattr(self, name), 0):
+                raise ConfigurationError(f"retry {name} is {getattr(self, name)!r}, expected seconds of 0 or more")
+        object.__setattr__(self, "statuses", frozenset(self.statuses))
+        object.__setattr__(self, "on", frozenset(self.on))
+        if not self.on <= CAUSES:
+            raise ConfigurationError(f"retry on is {sorted(self.on)!r}, expected some of {', '.join(sorted(CAUSES))}")
+
+    def pause(self, number: int, jitter: float) -> float:
+        """Return the seconds to wait after attempt ``number``, from 1; ``jitter`` is drawn from 0 to 1."""
+        return jitter * min(self.cap, self.base * 2.0 ** min(number - 1, 64))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much to take from the other side, in bytes; a redirect counts as one."""
+
+    max_response_bytes: int = 256 * 1024 * 1024
+    max_error_body: int = 64 * 1024
+    max_header_bytes: int = 64 * 1024
+    max_redirects: int = 2
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise ConfigurationError(f"limit {field.name} is {value!r}, expected an integer of 0 or more")
+
+
+NO_TIMEOUT = Timeout(None, None, None, None, None, None)
+
+
+def timeout_of(given: object) -> Timeout:
+    """Read what a caller gives for ``timeout``: a ``Timeout``, the total seconds, or None."""
+    if given is None:
+        return NO_TIMEOUT
+    if isinstance(given, Timeout):
+        return given
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return Timeout(total=given)
+    raise ConfigurationError(f"timeout is a {type(given).__name__}, expected formatbridge.Timeout, seconds or None")
+
+
+def retry_of(given: object) -> Retry:
+    """Read what a caller gives for ``retry``: a ``Retry`` or the number of attempts beyond the first."""
+    if isinstance(given, Retry):
+        return given
+    if isinstance(given, int) and not isinstance(given, bool):
+        return Retry(max=given)
+    raise ConfigurationError(f"retry is a {type(given).__name__}, expected formatbridge.Retry or a count")
+
+
+def _is_number(value: object, least: float, *, is_open: bool = False) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return False
+    return value > least if is_open else value >= least

@@ -1,0 +1,124 @@
+"""What both streams have in common: how they are read, and what is known of them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+from pydantic import BaseModel
+
+from formatbridge.convert import Converted
+from formatbridge.errors import ConfigurationError, StreamError
+from formatbridge.losses import Addition, Loss
+from formatbridge.relay import faults
+from formatbridge.relay.caller import Caller, Plan
+from formatbridge.relay.flow import Flow, Outcome
+from formatbridge.relay.incoming import Incoming
+from formatbridge.relay.steps import Close
+
+
+class Opening:
+    """A stream before, while and after it is open. It keeps its client alive."""
+
+    _line: Any = None
+
+    def __init__(self, client: Caller, plan: Plan) -> None:
+        self._client: Any = client
+        self._plan = plan
+        self._outcome: Outcome[Incoming] | None = None
+        self._is_read = False
+        self._made_at = _caller_of_ours()
+
+    @property
+    def request_id(self) -> str | None:
+        """By which the relay's owner finds the call; None where the answer did not say."""
+        return faults.request_id(self._opened.head.headers, self._client._profile.request_id_headers)
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self._opened.head.status
+
+    @property
+    def attempts(self) -> int:
+        """How often the call was sent, from 1."""
+        return self._opened.attempts
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What was lost of the request, and of the answer so far."""
+        made = self._plan.exchange.request.losses
+        return made + self._outcome.received.losses if self._outcome else made
+
+    @property
+    def additions(self) -> tuple[Addition, ...]:
+        """What had to be added to the request, and to the answer so far."""
+        made = self._plan.exchange.request.additions
+        return made + self._partial().additions if self._outcome else made
+
+    @property
+    def _opened(self) -> Outcome[Incoming]:
+        if self._outcome is None:
+            raise ConfigurationError("the stream is not open, expected it within with")
+        return self._outcome
+
+    @property
+    def _incoming(self) -> Incoming:
+        return self._opened.received
+
+    def _partial(self) -> Converted:
+        return self._incoming.response()
+
+    def _check_new(self) -> None:
+        if self._line is not None:
+            raise StreamError("the stream has been opened, expected to open it once")
+
+    def _note(self, outcome: Outcome[Incoming]) -> None:
+        self._outcome = outcome
+
+    def _readable(self) -> Any:
+        """Return the line to read from; raise where the stream was closed before its end."""
+        if not self._incoming.is_over and not self._line.is_open:
+            raise StreamError("the stream was closed before its end, expected an open one")
+        return self._line
+
+    def _begin_reading(self) -> None:
+        if self._is_read:
+            raise StreamError("the stream has been read, expected one iteration")
+        self._is_read = self._incoming is not None
+
+    def _next(self) -> Flow[BaseModel | None]:
+        """Bring the next event; None at the end."""
+        while True:
+            event = self._incoming.take()
+            if event is not None:
+                return event
+            if self._incoming.is_over:
+                yield from self._closing()
+                return None
+            yield from self._incoming.step()
+
+    def _rest(self) -> Flow[None]:
+        """Read to the end; what ended the stream is raised."""
+        while (yield from self._next()) is not None:
+            continue
+
+    def _closing(self) -> Flow[None]:
+        if self._outcome is not None:
+            yield from self._incoming.finish()
+        yield Close()
+
+    def __del__(self) -> None:
+        if self._line is not None and self._line.is_open:
+            message = f"a stream made at {self._made_at} was dropped open, expected it within with"
+            warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
+            self._line.drop()
+
+
+def _caller_of_ours() -> str:
+    """Return the file and line outside this library that is being run."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("formatbridge."):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

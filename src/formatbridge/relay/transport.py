@@ -1,0 +1,253 @@
+"""A transport for the official SDKs: each speaks its own format, the wire another. For httpx and httpx2, sync and async; no server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from formatbridge import formats
+from formatbridge.convert import Converted, options_of
+from formatbridge.errors import ConfigurationError
+from formatbridge.options import Options
+from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.relay.crossing import Asked, Body, Crossing, Head, Home, Outgoing
+from formatbridge.relay.homecoming import Homecoming
+from formatbridge.relay.profile import RelayProfile, checked_url, profile_of
+from formatbridge.relay.secret import checked_headers, checked_key
+
+_DEFAULT = Options(raise_on="impossible")
+
+
+def transport(
+    base_url: str | None = None,
+    api_key: str | Callable[[], str] | None = None,
+    *,
+    via: str,
+    profile: RelayProfile | str | None = None,
+    headers: Mapping[str, str] | None = None,
+    options: Options | None = None,
+    on_convert: Callable[[Converted], object] | None = None,
+    inner: Any = None,
+) -> Any:
+    """Return an HTTP transport through which an official SDK speaks to an endpoint of the format ``via``.
+
+    Hand it to the SDK's own HTTP client: ``anthropic.Anthropic(http_client=httpx2.Client(transport=fb.transport(url,
+    via="responses")))``. The SDK's format is told by the path of each request, so one transport serves them all. The host that
+    the SDK believes in gets nothing: every request goes to ``base_url`` (None: the profile's, else ``FORMATBRIDGE_BASE_URL``).
+
+    ``api_key``: a string, or a callable that is asked for each request; None: ``FORMATBRIDGE_API_KEY``, else the key that the SDK
+    was given. ``headers``: added to every request. ``options``: None raises on what is impossible; such a request gets an error
+    answer from this side, with status 400. ``on_convert`` gets every conversion with its losses: of the request, then of the
+    answer, once a stream is over. ``inner``: the transport to go through; None: the HTTP library's own.
+    """
+    chosen = profile_of(profile)
+    found = base_url or chosen.base_url or os.environ.get("FORMATBRIDGE_BASE_URL")
+    if not found:
+        raise ConfigurationError("base_url is missing, expected it here, in the profile or in FORMATBRIDGE_BASE_URL")
+    crossing = Crossing(
+        base_url=checked_url(found),
+        via=formats.load(via).NAME,
+        profile=chosen,
+        key=_key_source(api_key),
+        headers=checked_headers(headers),
+        options=_DEFAULT if options is None else options_of(options),
+        report=on_convert,
+    )
+    chosen.path(crossing.via, model="m")  # a profile without this endpoint is a mistake of now, not of the first request
+    return RelayTransport(crossing, inner)
+
+
+def _key_source(given: str | Callable[[], str] | None) -> Callable[[], str] | None:
+    """Return what gives the key; None where the SDK's own is to be used. A key that cannot be sent is refused now."""
+    if callable(given):
+        return given
+    key = checked_key(given if given is not None else os.environ.get("FORMATBRIDGE_API_KEY", ""))
+    return key.reveal if key is not None else None
+
+
+class RelayTransport:
+    """A transport of httpx and of httpx2 at once, sync and async; see ``formatbridge.transport``."""
+
+    __slots__ = ("_crossing", "_given", "_lock", "_own")
+
+    def __init__(self, crossing: Crossing, inner: Any) -> None:
+        self._crossing = crossing
+        self._given = inner
+        self._own: WeakKeyDictionary[object, dict[str, Any]] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"RelayTransport({self._crossing.base_url!r}, via={self._crossing.via!r})"
+
+    def __enter__(self) -> RelayTransport:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> RelayTransport:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def close(self) -> None:
+        """Close the inner transport, and with it its connections."""
+        for inner in self._inners(is_async=False):
+            inner.close()
+
+    async def aclose(self) -> None:
+        """Close the inner transport of this event loop."""
+        for inner in self._inners(is_async=True):
+            await inner.aclose()
+
+    def handle_request(self, request: Any) -> Any:
+        """Carry a request of a sync client over, and its answer back."""
+        library = library_of(request)
+        inner = self._inner(library, is_async=False)
+        flow = self._crossing.flow(_asked(request, request.read()))
+        response: Any = None
+        given: Any = None
+        try:
+            while True:
+                try:
+                    step = flow.send(given)
+                except StopIteration as end:
+                    return self._home(library, end.value, response)
+                if isinstance(step, Body):
+                    given = _read(response, step.most)
+                    continue
+                if response is not None:
+                    response.close()
+                response = inner.handle_request(_request(library, step, request))
+                given = _head(response)
+        except BaseException:
+            if response is not None:
+                response.close()
+            raise
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Carry a request of an async client over, and its answer back."""
+        library = library_of(request)
+        inner = self._inner(library, is_async=True)
+        flow = self._crossing.flow(_asked(request, await request.aread()))
+        response: Any = None
+        given: Any = None
+        try:
+            while True:
+                try:
+                    step = flow.send(given)
+                except StopIteration as end:
+                    return await self._home_async(library, end.value, response)
+                if isinstance(step, Body):
+                    given = await _read_async(response, step.most)
+                    continue
+                if response is not None:
+                    await response.aclose()
+                response = await inner.handle_async_request(_request(library, step, request))
+                given = _head(response)
+        except BaseException:
+            if response is not None:
+                await response.aclose()
+            raise
+
+    def _home(self, library: Any, home: Home, response: Any) -> Any:
+        """Return the SDK's answer; a stream is converted as it comes."""
+        if home.converter is None:
+            if response is not None:
+                response.close()
+            return library.Response(home.status, headers=home.headers, content=home.content)
+        stream = Homecoming(library, home.converter, self._crossing.report)
+
+        def close() -> None:
+            response.close()
+            stream.tell()
+
+        return answer_of(library, home.status, home.headers, stream_of(library, stream.convert(response.iter_bytes()), close))
+
+    async def _home_async(self, library: Any, home: Home, response: Any) -> Any:
+        if home.converter is None:
+            if response is not None:
+                await response.aclose()
+            return library.Response(home.status, headers=home.headers, content=home.content)
+        stream = Homecoming(library, home.converter, self._crossing.report)
+
+        async def close() -> None:
+            await response.aclose()
+            stream.tell()
+
+        chunks = stream.convert_async(response.aiter_bytes())
+        return answer_of(library, home.status, home.headers, async_stream_of(library, chunks, close))
+
+    def _inner(self, library: Any, *, is_async: bool) -> Any:
+        """Return the transport to go through: the given one, or the library's own, made once for all threads or for each event loop."""
+        if self._given is not None:
+            return self._given
+        with self._lock:
+            own = self._own.setdefault(_place(is_async=is_async), {})
+            name = library.__name__
+            if name not in own:
+                own[name] = library.AsyncHTTPTransport() if is_async else library.HTTPTransport()
+            return own[name]
+
+    def _inners(self, *, is_async: bool) -> list[Any]:
+        """Return what is to be closed here and now, and forget it."""
+        if self._given is not None:
+            return [self._given]
+        with self._lock:
+            return list(self._own.pop(_place(is_async=is_async), {}).values())
+
+
+class _Place:
+    """Stands for the threads of the process, or for the one event loop of a library other than asyncio."""
+
+
+_THREADS, _OTHER_LOOP = _Place(), _Place()
+
+
+def _place(*, is_async: bool) -> object:
+    """Return where connections may be used: an event loop cannot wake those of another."""
+    if not is_async:
+        return _THREADS
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return _OTHER_LOOP
+
+
+def _read(response: Any, most: int) -> bytes:
+    pieces, left = [], most
+    for piece in response.iter_bytes():
+        pieces.append(piece)
+        left -= len(piece)
+        if left < 0:
+            break
+    return b"".join(pieces)
+
+
+async def _read_async(response: Any, most: int) -> bytes:
+    pieces, left = [], most
+    async for piece in response.aiter_bytes():
+        pieces.append(piece)
+        left -= len(piece)
+        if left < 0:
+            break
+    return b"".join(pieces)
+
+
+def _asked(request: Any, content: bytes) -> Asked:
+    return Asked(request.method, str(request.url), dict(request.headers), content)
+
+
+def _head(response: Any) -> Head:
+    return Head(response.status_code, dict(response.headers))
+
+
+def _request(library: Any, step: Outgoing, given: Any) -> Any:
+    """Return the request to the wire; of what came with the SDK's, only its timeouts hold here as well."""
+    kept = {name: given.extensions[name] for name in ("timeout", "trace") if name in given.extensions}
+    return library.Request(step.method, step.url, headers=step.headers, content=step.content, extensions=kept)

@@ -1,0 +1,108 @@
+"""Events that differ from the one before in nothing but a piece of text, which is nearly all of a stream: read without parsing again.
+
+Whoever has parsed and checked one event knows every event with the same bytes around another string: it is the same JSON with another
+value there, so neither the parser nor the checker could say anything new.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pydantic_core import from_json, to_json
+
+from formatbridge.ir import events
+
+_COUNTED = re.compile(rb'"sequence_number":[ ]?\d+|"obfuscation":[ ]?"[^"\\]*"')
+"""Members that change with each event and that nobody reads: the vendor's own numbers, and padding."""
+_ANY_NUMBER = rb"\d{1,15}"
+_ANY_PADDING = rb'"[ !#-\[\]-~]*"'
+_TRIES = 16
+"""How often in a row a template is taken in vain before a stream is let be."""
+_STRING = rb'("(?:[^"\\]|\\.)*")'
+
+
+class Template:
+    """What stands around the text of an event."""
+
+    __slots__ = ("_head", "_least", "_pattern", "_tail")
+
+    def __init__(self, head: bytes, tail: bytes) -> None:
+        self._head = head
+        self._tail = tail
+        self._least = len(head) + len(tail) + 2
+        is_counted = _COUNTED.search(head) or _COUNTED.search(tail)
+        self._pattern = re.compile(_generous(head) + _STRING + _generous(tail), re.DOTALL) if is_counted else None
+
+    @classmethod
+    def of(cls, data: bytes, text: str) -> Template | None:
+        """Take the template of an event whose text is known; None where the bytes do not say for sure which of them are the text.
+
+        Without escapes, a string's bytes are the same wherever it stands; so where they stand once, that is the text.
+        """
+        literal = to_json(text)
+        if not text or b"\\" in data or data.count(literal) != 1:
+            return None
+        head, _, tail = data.partition(literal)
+        return cls(head, tail)
+
+    def text_of(self, data: bytes) -> str | None:
+        """Return the text of another event; None where it differs in anything else, or is no JSON there."""
+        if self._pattern is not None:
+            found = self._pattern.fullmatch(data)
+            if found is None:
+                return None
+            literal = found[1]
+        elif len(data) >= self._least and data.startswith(self._head) and data.endswith(self._tail):
+            literal = data[len(self._head) : len(data) - len(self._tail)]
+        else:
+            return None
+        try:
+            text = from_json(literal)
+        except ValueError:
+            return None
+        return text if type(text) is str else None
+
+
+def _generous(text: bytes) -> bytes:
+    """Return a pattern for text in which what is counted may be anything of its kind."""
+    made, at = b"", 0
+    for found in _COUNTED.finditer(text):
+        key, _, value = found[0].partition(b":")
+        gap = b" " if value.startswith(b" ") else b""
+        made += re.escape(text[at : found.start()] + key + b":" + gap) + (_ANY_PADDING if b'"' in value else _ANY_NUMBER)
+        at = found.end()
+    return made + re.escape(text[at:])
+
+
+class Refrain:
+    """Knows by heart the deltas that come now. Two in a row that differ in nothing but their text make it; any other event ends it."""
+
+    __slots__ = ("_is_sure", "_last", "_template", "_tries")
+
+    def __init__(self) -> None:
+        self._template: Template | None = None
+        self._last: events.Delta | None = None
+        self._is_sure = False
+        self._tries = 0
+
+    def delta_of(self, data: bytes) -> events.Delta | None:
+        """Return what an event brings, where it is known by heart; it is never empty."""
+        if not self._is_sure or self._template is None or self._last is None:
+            return None
+        text = self._template.text_of(data)
+        return events.Delta(self._last.choice, self._last.index, text) if text else None
+
+    def learn(self, data: bytes, happened: list[events.Event]) -> None:
+        """Take an event that was not, and what came of it."""
+        delta = happened[0] if len(happened) == 1 else None
+        if not isinstance(delta, events.Delta) or delta.logprobs:
+            self._template, self._is_sure = None, False
+            return
+        known, last = self._template, self._last
+        is_again = last is not None and (last.choice, last.index) == (delta.choice, delta.index)
+        self._is_sure = is_again and known is not None and known.text_of(data) == delta.text
+        if self._is_sure:
+            self._tries = 0
+        elif self._tries < _TRIES:
+            self._tries += 1
+            self._template, self._last = Template.of(data, delta.text), delta

@@ -1,0 +1,31 @@
+"""Test doubles: a relay in the process, and faults of the way to it. For clients of httpx and httpx2, sync and async, without a socket.
+
+Load it on its own, ``from formatbridge.testing import FakeRelay``: ``import formatbridge`` does not.
+"""
+
+from __future__ import annotations
+
+from formatbridge.testing.clock import VirtualClock
+from formatbridge.testing.fake_relay import FakeRelay
+from formatbridge.testing.faults import Cut, Fail, FaultTransport, Stall
+from formatbridge.testing.quirks import QUIRKS, Quirk
+from formatbridge.testing.script import Answer, Body, Failure, Recorded, ScriptError, Step, ToolCall, Usage
+
+__all__ = [
+    "QUIRKS",
+    "Answer",
+    "Body",
+    "Cut",
+    "Fail",
+    "Failure",
+    "FakeRelay",
+    "FaultTransport",
+    "Quirk",
+    "Recorded",
+    "ScriptError",
+    "Stall",
+    "Step",
+    "ToolCall",
+    "Usage",
+    "VirtualClock",
+]

@@ -1,0 +1,120 @@
+"""The front desk of a fake relay: which endpoint a request is for, whether its key is right, and whether its body is of the format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import formatbridge as fb
+from formatbridge.testing.script import Failure
+
+_POSTS: Mapping[str, fb.Format] = {
+    "/v1/chat/completions": "chat_completions",
+    "/v1/messages": "messages",
+    "/v1/responses": "responses",
+}
+_GENERATE = re.compile(r"/(?:v1beta|v1)/models/(?P<model>[^/]+):(?P<method>generateContent|streamGenerateContent)")
+_MODEL = re.compile(r"/(?P<version>v1|v1beta)/models(?:/(?P<model>[^/:]+))?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+_VERSION_HEADERS = ("vendor-version", "anthropic-version")
+_KEY_HEADERS: Mapping[fb.Format, tuple[str, ...]] = {"messages": ("x-api-key",), "generate_content": ("x-goog-api-key",)}
+"""Headers that may hold the key in the place of the bearer header, and go before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What a request asks for. ``model`` and ``stream``: what the path says of them; ``is_array``: the stream is to be a JSON array."""
+
+    kind: Literal["answer", "models"]
+    format: fb.Format
+    model: str = ""
+    stream: bool | None = None
+    is_array: bool = False
+
+
+class RefusedError(Exception):
+    """The relay will not have this request. Never leaves this package."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def find_endpoint(method: str, url: str, prefix: str, headers: Mapping[str, str]) -> Endpoint | None:
+    """Return the endpoint of a request; None where there is none. ``prefix``: the path of the relay's base URL."""
+    split = urlsplit(url)
+    path = split.path.removesuffix("/")
+    if not path.startswith(prefix):
+        return None
+    path = path.removeprefix(prefix)
+    if method == "POST" and path in _POSTS:
+        return Endpoint("answer", _POSTS[path])
+    generate = _GENERATE.fullmatch(path)
+    if method == "POST" and generate:
+        streams = generate["method"] == "streamGenerateContent"
+        is_array = streams and parse_qs(split.query).get("alt") != ["sse"]
+        return Endpoint("answer", "generate_content", unquote(generate["model"]), streams, is_array)
+    listed = _MODEL.fullmatch(path)
+    if method == "GET" and listed:
+        return Endpoint("models", _list_format(listed["version"], headers), unquote(listed["model"] or ""))
+    return None
+
+
+def _list_format(version: str, headers: Mapping[str, str]) -> fb.Format:
+    """Return the format of a list of models, of which one path has two: the headers tell."""
+    if version == "v1beta":
+        return "generate_content"
+    return "messages" if "x-api-key" in headers or "anthropic-version" in headers else "chat_completions"
+
+
+def check_key(endpoint: Endpoint, headers: Mapping[str, str], key: str | None) -> None:
+    """Refuse a request without the key, or with a wrong one. No key: everybody may ask."""
+    if key is None:
+        return
+    given = next((headers[name] for name in _KEY_HEADERS.get(endpoint.format, ()) if name in headers), None)
+    if given is None:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        given = given if scheme.lower() == "bearer" else ""
+    if given != key:
+        told = "no key, expected authorization: Bearer <key>" if not given else "an unknown key"
+        raise RefusedError(Failure(401, f"found {told}", type="authentication_error", code="invalid_api_key"))
+
+
+def check_version(endpoint: Endpoint, headers: Mapping[str, str]) -> None:
+    """Refuse a request in the messages format that does not say its version."""
+    if endpoint.kind != "answer" or endpoint.format != "messages":
+        return
+    found = [headers[name] for name in _VERSION_HEADERS if name in headers]
+    if not found or not all(_DATE.fullmatch(value) for value in found):
+        told = f"is {found[0]!r}" if found else "is missing"
+        raise RefusedError(_invalid(f"the header vendor-version {told}, expected a date such as 2023-06-01"))
+
+
+def check_body(endpoint: Endpoint, content: bytes, target: fb.Format) -> fb.ConvertedRequest:
+    """Return the request in the target format; refuse one that is not of the endpoint's."""
+    try:
+        return fb.convert_request(
+            content, source=endpoint.format, target=target, model=endpoint.model or None, stream=endpoint.stream
+        )
+    except fb.InvalidPayloadError as error:
+        raise RefusedError(_invalid(str(error), error.problems[0][0])) from None
+    except fb.ConfigurationError as error:
+        raise RefusedError(_invalid(str(error), "/model")) from None
+
+
+def _invalid(message: str, param: str | None = None) -> Failure:
+    return Failure(400, message, type="invalid_request_error", code="invalid_request", param=param)
+
+
+def error_body(failure: Failure, format: fb.Format) -> Any:
+    """Return the body of a failure: as scripted, or in the words of a format."""
+    if failure.body is not None:
+        return failure.body
+    plain = fb.convert_error(failure.message, source="chat_completions", target="chat_completions", status=failure.status).body
+    given = {"type": failure.type, "code": failure.code, "param": failure.param}
+    words = plain.get("error", plain) | {key: value for key, value in given.items() if value is not None}
+    return fb.convert_error({"error": words}, source="chat_completions", target=format, status=failure.status).body

@@ -1,0 +1,293 @@
+"""A relay in the process: five endpoints and four formats from one script, for clients of httpx and httpx2, without a socket."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import formatbridge as fb
+from formatbridge.errors import ConfigurationError
+from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.relay.clock import Clock
+from formatbridge.relay.profile import checked_url, origin_of
+from formatbridge.testing.endpoints import (
+    Endpoint,
+    RefusedError,
+    check_body,
+    check_key,
+    check_version,
+    error_body,
+    find_endpoint,
+)
+from formatbridge.testing.events import compact, cut, write_array, write_event
+from formatbridge.testing.faults import Fault, faulty, faulty_async, suffer, suffer_async
+from formatbridge.testing.quirks import QUIRKS, Quirk, bend_error, bend_models
+from formatbridge.testing.script import Answer, Body, Failure, Prompter, Recorded, Script, Turn
+from formatbridge.testing.speech import speech_for
+
+_JSON = "application/json"
+_STREAM_HEADERS = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What the relay sends back: a status, headers and pieces of a body; and what goes wrong on the way."""
+
+    status: int
+    headers: Mapping[str, str]
+    pieces: Sequence[bytes]
+    fault: Fault | None = None
+
+
+class FakeRelay:
+    """An in-process relay; it is itself a transport for clients of httpx and httpx2, sync and async.
+
+    ``answer``: what it says. One step (text, ``Answer``, ``Body``, a typed response, ``Failure`` or a fault, or a pair of trouble
+    and an answer) is said to everybody; a list is said in turn, once; a callable gets each request, ``Recorded``, and returns a
+    step.
+
+    ``api_key``: the key that it wants; None: none. ``base_url``: where it lives, with a path prefix or without; a request that
+    goes anywhere else gets no connection and stands in ``strays``. ``models``: the ids that it lists; it answers for any model.
+    ``quirks``: what it does differently, see ``QUIRKS``. ``longest_delta``: characters in one delta of a stream. ``chunks``:
+    bytes in one read of the body, a number or a list of numbers; None: an event each. ``clock``: whose time
+    passes where a script stalls; None: the machine's.
+
+    >>> relay = FakeRelay("Hello")
+    >>> client = relay.http_client()
+    """
+
+    def __init__(
+        self,
+        answer: Script = "Hello from the fake relay.",
+        *,
+        api_key: str | None = "sk-fake",
+        base_url: str = "https://relay.test",
+        models: Sequence[str] = ("m-large", "m-small"),
+        quirks: Iterable[Quirk] = (),
+        longest_delta: int = 16,
+        chunks: int | Sequence[int] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        #: The key that it wants.
+        self.api_key = api_key
+        #: Where it lives; hand it to the client.
+        self.base_url = checked_url(base_url)
+        #: Every request that reached it, in order, also those that it refused.
+        self.requests: list[Recorded] = []
+        #: Every request that was sent to another origin than its own, in order.
+        self.strays: list[Recorded] = []
+        #: The ids that it lists.
+        self.models = tuple(models)
+        #: What it does differently.
+        self.quirks = frozenset(quirks)
+        unknown = sorted(self.quirks - QUIRKS.keys())
+        if unknown:
+            raise ConfigurationError(f"unknown quirk {unknown[0]!r}, expected some of {', '.join(QUIRKS)}")
+        if longest_delta < 1:
+            raise ConfigurationError(f"longest_delta is {longest_delta!r}, expected 1 or more")
+        self._longest_delta = longest_delta
+        self._chunks = chunks
+        self._clock = clock
+        self._prompter = Prompter(answer)
+        self._lock = threading.Lock()
+
+    def play(self, *steps: Any) -> None:
+        """Take a new script: one step for everybody (or a callable), or several in turn."""
+        self._prompter = Prompter(steps[0] if len(steps) == 1 else list(steps))
+
+    @property
+    def steps_left(self) -> int | None:
+        """How many steps of a list are still to be said; None where the script has no end."""
+        return self._prompter.left
+
+    def transport(self) -> Any:
+        """Return what to hand to a client as its ``transport``: the relay itself. It is ``Any``, for it suits httpx as well as httpx2."""
+        return self
+
+    def http_client(self, library: Literal["httpx", "httpx2"] = "httpx", **settings: Any) -> Any:
+        """Return a sync client of an HTTP library, which is loaded now, whose every request comes here."""
+        return import_module(library).Client(transport=self, **settings)
+
+    def async_http_client(self, library: Literal["httpx", "httpx2"] = "httpx", **settings: Any) -> Any:
+        """Return an async client of an HTTP library, which is loaded now, whose every request comes here."""
+        return import_module(library).AsyncClient(transport=self, **settings)
+
+    def leaks(self, secret: str) -> list[str]:
+        """Return where a secret stands in any request, but for the one header that holds the key at the relay itself."""
+        found = [place for request in self.requests for place in request.places_of(secret, is_home=True)]
+        return found + [place for request in self.strays for place in request.places_of(secret, is_home=False)]
+
+    def __enter__(self) -> FakeRelay:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> FakeRelay:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go of, and the next client may use the same relay."""
+
+    async def aclose(self) -> None:
+        """Do nothing, either."""
+
+    def handle_request(self, request: Any) -> Any:
+        """Answer a request of a sync client."""
+        library = library_of(request)
+        reply = self._reply(library, request, request.read())
+        fault = reply.fault
+        if fault is not None and fault.at is None:
+            suffer(fault, request, self._clock)
+            fault = None
+        pieces = reply.pieces if fault is None else faulty(reply.pieces, fault, request, self._clock)
+        return answer_of(library, reply.status, reply.headers, stream_of(library, pieces))
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Answer a request of an async client."""
+        library = library_of(request)
+        reply = self._reply(library, request, await request.aread())
+        fault = reply.fault
+        if fault is not None and fault.at is None:
+            await suffer_async(fault, request, self._clock)
+            fault = None
+        pieces = _each(reply.pieces)
+        if fault is not None:
+            pieces = faulty_async(pieces, fault, request, self._clock)
+        return answer_of(library, reply.status, reply.headers, async_stream_of(library, pieces))
+
+    def _reply(self, library: Any, request: Any, content: bytes) -> _Reply:
+        """Record a request and return what it gets."""
+        recorded = Recorded(request.method, str(request.url), dict(request.headers), content, body=_parsed(content))
+        if origin_of(recorded.url) != origin_of(self.base_url):
+            with self._lock:
+                self.strays.append(recorded)
+            raise library.ConnectError(f"nobody at {recorded.url}, the relay is at {self.base_url}", request=request)
+        prefix = urlsplit(self.base_url).path
+        endpoint = find_endpoint(recorded.method, recorded.url, prefix, recorded.headers)
+        if endpoint is not None:
+            recorded = replace(recorded, format=endpoint.format, model=endpoint.model, stream=bool(endpoint.stream))
+        with self._lock:
+            self.requests.append(recorded)
+            number = len(self.requests)
+        try:
+            return self._serve(endpoint, recorded, number)
+        except RefusedError as error:
+            return self._fail(error.failure, endpoint, number)
+
+    def _serve(self, endpoint: Endpoint | None, recorded: Recorded, number: int) -> _Reply:
+        moved = self._moved(recorded)
+        if moved is not None:
+            return moved
+        if endpoint is None:
+            path = urlsplit(recorded.url).path
+            raise RefusedError(Failure(404, f"Invalid URL ({recorded.method} {path})", type="invalid_request_error", code=""))
+        check_key(endpoint, recorded.headers, self.api_key)
+        check_version(endpoint, recorded.headers)
+        if endpoint.kind == "models":
+            turn = self._prompter.next(recorded, wants_answer=False)
+            return self._list(endpoint, number) if turn is None else self._trouble(turn, endpoint, number)
+        asked = check_body(endpoint, recorded.content, endpoint.format)
+        known = replace(recorded, model=asked.model, stream=asked.stream)
+        with self._lock:
+            self.requests[number - 1] = known
+        turn = self._prompter.next(known, wants_answer=True)
+        assert turn is not None
+        if turn.answer is None:
+            return self._trouble(turn, endpoint, number)
+        return self._answer(turn, turn.answer, endpoint, known, number)
+
+    def _moved(self, recorded: Recorded) -> _Reply | None:
+        """Return the redirect of a path with a slash too many, or, by the quirk, with one too few."""
+        split = urlsplit(recorded.url)
+        wants_slash = "trailing_slash_307" in self.quirks
+        if split.path.endswith("/") == wants_slash:
+            return None
+        path = f"{split.path}/" if wants_slash else split.path.rstrip("/")
+        return _Reply(307, {"location": split._replace(path=path).geturl()}, ())
+
+    def _list(self, endpoint: Endpoint, number: int) -> _Reply:
+        """Return the list of models, or one of them."""
+        ids = [id_ for id_ in self.models if endpoint.model in ("", id_)]
+        if endpoint.model and not ids:
+            raise RefusedError(Failure(404, f"no model {endpoint.model!r}", code="model_not_found"))
+        listed = {"models": [_model(id_) for id_ in ids]}
+        body = fb.convert_models(listed, source="generate_content", target=endpoint.format).body
+        body = bend_models(body, endpoint.format, self.quirks)
+        if endpoint.model:
+            body = body["models" if endpoint.format == "generate_content" else "data"][0]
+        return self._send(200, body, number)
+
+    def _answer(self, turn: Turn, answer: Answer | Body, endpoint: Endpoint, asked: Recorded, number: int) -> _Reply:
+        failure = turn.trouble if isinstance(turn.trouble, Failure) else None
+        fault = None if isinstance(turn.trouble, Failure) else turn.trouble
+        speech = speech_for(answer, endpoint, asked.content, asked.model, number)
+        if not asked.stream:
+            if failure is not None:
+                return self._fail(failure, endpoint, number)
+            status, body = speech.whole(self.quirks)
+            return self._send(status, body, number, fault=fault)
+        events = speech.streamed(self.quirks, self._longest_delta, failure)
+        if endpoint.is_array:
+            return self._send(200, write_array(events), number, fault=fault)
+        frames = [write_event(event, endpoint.format) for event in events]
+        return self._send(200, frames, number, headers=_STREAM_HEADERS, fault=fault)
+
+    def _trouble(self, turn: Turn, endpoint: Endpoint, number: int) -> _Reply:
+        """Return what a step without an answer does to a request."""
+        if isinstance(turn.trouble, Failure):
+            return self._fail(turn.trouble, endpoint, number)
+        return _Reply(200, {}, (), turn.trouble)
+
+    def _fail(self, failure: Failure, endpoint: Endpoint | None, number: int) -> _Reply:
+        format = endpoint.format if endpoint else None
+        body = error_body(failure, format or "chat_completions")
+        status, body = bend_error(failure.status, body, failure.message, format, self.quirks)
+        wait = {} if failure.retry_after is None else {"retry-after": f"{failure.retry_after:g}"}
+        return self._send(status, body, number, headers={**wait, **failure.headers})
+
+    def _send(
+        self, status: int, body: Any, number: int, *, headers: Mapping[str, str] | None = None, fault: Fault | None = None
+    ) -> _Reply:
+        """Put a body, JSON, HTML or pieces of one, in the pieces that the relay was told to send."""
+        kind = "text/html" if isinstance(body, str) else _JSON
+        pieces = body if isinstance(body, list) and all(isinstance(piece, bytes) for piece in body) else [_written(body)]
+        sent = {"content-type": kind, "x-oneapi-request-id": f"fake-{number}", **(headers or {})}
+        return _Reply(status, sent, tuple(cut(pieces, self._chunks)), fault)
+
+
+def _written(body: Any) -> bytes:
+    return body.encode() if isinstance(body, str) else compact(body).encode()
+
+
+def _model(id_: str) -> dict[str, Any]:
+    return {
+        "name": f"models/{id_}",
+        "version": "001",
+        "displayName": id_,
+        "description": f"The model {id_} of the fake relay.",
+        "inputTokenLimit": 200_000,
+        "outputTokenLimit": 64_000,
+        "supportedGenerationMethods": ["generateContent", "streamGenerateContent"],
+    }
+
+
+def _parsed(content: bytes) -> Any:
+    """Return a body as JSON; None where it is none."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+
+
+async def _each(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece

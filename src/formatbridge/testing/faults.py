@@ -1,0 +1,260 @@
+"""Faults of the way: a call that fails, stalls or is cut, by call number, phase and byte; on any transport, without a socket."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterable, AsyncIterator, Container, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from formatbridge.errors import ConfigurationError
+from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.relay.clock import Clock
+
+Phase = Literal["pool", "connect", "tls", "write", "read", "protocol"]
+
+_ERRORS: dict[str, str] = {
+    "pool": "PoolTimeout", "connect": "ConnectError", "tls": "ConnectError", "write": "WriteError", "read": "ReadError",
+    "protocol": "RemoteProtocolError",
+}  # fmt: skip
+_TIMEOUTS: dict[str, str] = {"pool": "PoolTimeout", "connect": "ConnectTimeout", "write": "WriteTimeout", "read": "ReadTimeout"}
+_BEFORE_SENDING = ("pool", "connect", "tls", "write")
+_ENDINGS = {"chunked": "incomplete chunked read", "length": "fewer bytes than its content-length says"}
+
+
+class Trouble(NamedTuple):
+    """What a fault does when its byte has come: wait ``seconds``, then raise ``error`` or, if ``is_end``, end the body."""
+
+    seconds: float = 0.0
+    error: Exception | None = None
+    is_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The call fails in a phase, with the error that the HTTP library has for it.
+
+    ``at``: after so many bytes of the answer's body; None: before there is an answer. In the phases ``pool``, ``connect``,
+    ``tls`` and ``write`` the other side never sees the request. ``timeout``: the phase took too long instead of breaking.
+    """
+
+    phase: Phase = "connect"
+    at: int | None = None
+    timeout: bool = False
+    calls: int | Container[int] | None = None
+
+    def __post_init__(self) -> None:
+        names = _TIMEOUTS if self.timeout else _ERRORS
+        if self.phase not in names:
+            raise ConfigurationError(f"phase is {self.phase!r}, expected one of {', '.join(names)}")
+        if self.at is not None and self.phase in _BEFORE_SENDING:
+            raise ConfigurationError(f"at is {self.at} in the phase {self.phase!r}, expected the phase 'read' or 'protocol'")
+
+    def strike(self, library: Any, request: Any) -> Trouble:
+        """Return the error of the phase."""
+        name = (_TIMEOUTS if self.timeout else _ERRORS)[self.phase]
+        return Trouble(error=getattr(library, name)(f"scripted fault in the phase {self.phase!r}", request=request))
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """Nothing comes for some ``seconds``: before the answer (``at`` is None) or after so many bytes of its body.
+
+    A call whose read timeout is shorter ends there with the HTTP library's ``ReadTimeout``, as on a socket.
+    """
+
+    seconds: float
+    at: int | None = None
+    calls: int | Container[int] | None = None
+    phase: Phase = "read"
+
+    def strike(self, library: Any, request: Any) -> Trouble:
+        """Return the wait, and the timeout where the call does not wait so long."""
+        limit = request.extensions.get("timeout", {}).get("read")
+        if limit is None or limit >= self.seconds:
+            return Trouble(self.seconds)
+        return Trouble(limit, library.ReadTimeout(f"nothing came for {limit} seconds", request=request))
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The body ends after ``at`` bytes.
+
+    ``framing``: how it would have ended. ``close``: with the connection, so that nobody can tell; ``chunked`` and ``length``: the
+    HTTP library knows that something is missing and raises its ``RemoteProtocolError``.
+    """
+
+    at: int
+    framing: Literal["close", "chunked", "length"] = "close"
+    calls: int | Container[int] | None = None
+    phase: Phase = "read"
+
+    def strike(self, library: Any, request: Any) -> Trouble:
+        """Return the end, which only some framings betray."""
+        if self.framing == "close":
+            return Trouble(is_end=True)
+        why = f"peer closed connection without sending complete message body ({_ENDINGS[self.framing]})"
+        return Trouble(error=library.RemoteProtocolError(why, request=request))
+
+
+Fault = Fail | Stall | Cut
+
+_REAL = Clock()
+
+
+class FaultTransport:
+    """A transport around another one, in which calls go wrong as told.
+
+    ``inner``: any transport of httpx or httpx2, sync or async, or a ``FakeRelay``. Of the faults the first whose ``calls`` (a
+    number from 1, a container of numbers, None for every call) has the call's number strikes. ``clock``: whose time passes
+    where a call stalls; None: the machine's.
+
+    >>> from formatbridge.testing import FakeRelay, FaultTransport, Fail
+    >>> broken = FaultTransport(FakeRelay("Hello"), Fail("connect", calls=1))
+    """
+
+    def __init__(self, inner: Any, *faults: Fault, clock: Clock | None = None) -> None:
+        self._inner = inner
+        self._faults = faults
+        self._clock = clock
+        self._lock = threading.Lock()
+        #: How many calls there were.
+        self.calls = 0
+
+    def __enter__(self) -> FaultTransport:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> FaultTransport:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def close(self) -> None:
+        """Close the inner transport."""
+        self._inner.close()
+
+    async def aclose(self) -> None:
+        """Close the inner transport."""
+        await self._inner.aclose()
+
+    def handle_request(self, request: Any) -> Any:
+        """Answer a request of a sync client."""
+        fault = self._next_fault()
+        if fault is None:
+            return self._inner.handle_request(request)
+        if fault.at is None and fault.phase in _BEFORE_SENDING:
+            suffer(fault, request, self._clock)
+        response = self._inner.handle_request(request)
+        if fault.at is None:
+            try:
+                suffer(fault, request, self._clock)
+            except BaseException:
+                response.close()
+                raise
+            return response
+        library = library_of(request)
+        stream = stream_of(library, faulty(response.stream, fault, request, self._clock), response.close)
+        return answer_of(library, response.status_code, response.headers, stream, response.extensions)
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Answer a request of an async client."""
+        fault = self._next_fault()
+        if fault is None:
+            return await self._inner.handle_async_request(request)
+        if fault.at is None and fault.phase in _BEFORE_SENDING:
+            await suffer_async(fault, request, self._clock)
+        response = await self._inner.handle_async_request(request)
+        if fault.at is None:
+            try:
+                await suffer_async(fault, request, self._clock)
+            except BaseException:
+                await response.aclose()
+                raise
+            return response
+        library = library_of(request)
+        stream = async_stream_of(library, faulty_async(response.stream, fault, request, self._clock), response.aclose)
+        return answer_of(library, response.status_code, response.headers, stream, response.extensions)
+
+    def _next_fault(self) -> Fault | None:
+        with self._lock:
+            self.calls += 1
+            return next((fault for fault in self._faults if _strikes(fault, self.calls)), None)
+
+
+def _strikes(fault: Fault, call: int) -> bool:
+    if fault.calls is None:
+        return True
+    return fault.calls == call if isinstance(fault.calls, int) else call in fault.calls
+
+
+def suffer(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
+    """Wait or raise as a fault says; return whether the body ends here."""
+    trouble = fault.strike(library_of(request), request)
+    if trouble.seconds:
+        (clock or _REAL).sleep(trouble.seconds)
+    if trouble.error is not None:
+        raise trouble.error
+    return trouble.is_end
+
+
+async def suffer_async(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
+    """Do the same without holding up the event loop, be it of asyncio or of trio."""
+    trouble = fault.strike(library_of(request), request)
+    if trouble.seconds:
+        await (clock or _REAL).sleep_async(trouble.seconds)
+    if trouble.error is not None:
+        raise trouble.error
+    return trouble.is_end
+
+
+def faulty(chunks: Iterable[bytes], fault: Fault, request: Any, clock: Clock | None = None) -> Iterator[bytes]:
+    """Yield a body in which a fault strikes at its byte."""
+    left: int | None = fault.at
+    if left == 0:
+        left = None
+        if suffer(fault, request, clock):
+            return
+    for chunk in chunks:
+        before, after, left = _split(chunk, left)
+        if before:
+            yield before
+        if after is None:
+            continue
+        if suffer(fault, request, clock):
+            return
+        if after:
+            yield after
+
+
+async def faulty_async(
+    chunks: AsyncIterable[bytes], fault: Fault, request: Any, clock: Clock | None = None
+) -> AsyncIterator[bytes]:
+    """Yield a body in which a fault strikes at its byte."""
+    left: int | None = fault.at
+    if left == 0:
+        left = None
+        if await suffer_async(fault, request, clock):
+            return
+    async for chunk in chunks:
+        before, after, left = _split(chunk, left)
+        if before:
+            yield before
+        if after is None:
+            continue
+        if await suffer_async(fault, request, clock):
+            return
+        if after:
+            yield after
+
+
+def _split(chunk: bytes, left: int | None) -> tuple[bytes, bytes | None, int | None]:
+    """Return what of a chunk comes before the fault, what behind it (None: it does not strike here), and the bytes left until it does."""
+    if left is None:
+        return chunk, None, None
+    if len(chunk) < left:
+        return chunk, None, left - len(chunk)
+    return chunk[:left], chunk[left:], None

@@ -1,0 +1,73 @@
+"""One scripted answer in the words of an endpoint: whole, or as the events of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import formatbridge as fb
+from formatbridge.testing.endpoints import Endpoint, check_body, error_body
+from formatbridge.testing.events import Event, read_events, split_deltas
+from formatbridge.testing.quirks import Quirk, bend_answer, bend_stream
+from formatbridge.testing.script import Answer, Body, Failure
+
+JsonObject = dict[str, Any]
+
+_CREATED = fb.Options(created=1_767_225_600)
+"""Answers that do not say when they were made were made at the beginning of 2026."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """An answer on its way to an endpoint.
+
+    ``body`` and ``source``: the answer as it was scripted, and its format. ``request``: what it answers, as the source's own
+    vendor would have got it, so that tools with other names and echoed fields come home.
+    """
+
+    body: JsonObject
+    source: fb.Format
+    target: fb.Format
+    request: fb.ConvertedRequest
+
+    def whole(self, quirks: Collection[Quirk]) -> tuple[int, JsonObject]:
+        """Return the status and the body; an answer that failed is an error in formats that have no other word for it."""
+        made = fb.convert_response(self.body, source=self.source, target=self.target, request=self.request, options=_CREATED)
+        if isinstance(made, fb.ConvertedError):
+            return made.status, made.body
+        return 200, bend_answer(made.body, self.target, quirks)
+
+    def streamed(self, quirks: Collection[Quirk], longest_delta: int, failure: Failure | None) -> list[Event]:
+        """Return the events of a stream; one with a failure ends in its error after so many events."""
+        pieces = fb.replay_response(self.body, source=self.source, options=_CREATED)
+        if self.source != self.target:
+            pieces = fb.convert_stream(pieces, source=self.source, target=self.target, request=self.request, options=_CREATED)
+        events = split_deltas(read_events(pieces), self.target, longest_delta)
+        if failure is not None:
+            return [
+                *bend_stream(events[: failure.after], self.target, quirks),
+                _error_event(failure, self.target, failure.after or 0),
+            ]
+        return bend_stream(events, self.target, quirks)
+
+
+def speech_for(answer: Answer | Body, endpoint: Endpoint, content: bytes, model: str, number: int) -> Speech:
+    """Put an answer on its way to the endpoint that it was asked for at."""
+    source = answer.format if isinstance(answer, Body) else "messages"
+    body = dict(answer.body) if isinstance(answer, Body) else answer.body(endpoint.format, model, number)
+    return Speech(body, source, endpoint.format, check_body(endpoint, content, source))
+
+
+def _error_event(failure: Failure, format: fb.Format, number: int) -> Event:
+    """Return an error inside a stream, in the words of its format."""
+    body = error_body(failure, format)
+    match format:
+        case "messages":
+            return Event("error", body)
+        case "responses":
+            detail = body["error"]
+            told = {"code": detail["code"], "message": detail["message"], "param": detail["param"]}
+            return Event("error", {"type": "error", **told, "sequence_number": number})
+        case _:
+            return Event(None, body)

@@ -1,0 +1,84 @@
+"""A whole exchange between two formats: over, and home again with what the request was called."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import formatbridge as fb
+from formatbridge.convert import wire_model
+from tests.servers import answer_of, body_of, stream_of
+
+PAIRS = [(near, far) for near in fb.FORMATS for far in fb.FORMATS]
+
+
+@pytest.mark.parametrize(("format", "via"), PAIRS)
+def test_an_exchange_ends_in_the_callers_format(format: str, via: str) -> None:
+    """Answer, stream and error come home in the format that the request came in."""
+    exchange = fb.Bridge(format, via=via).open(body_of("requests", format), stream=True)
+
+    answer = exchange.response(answer_of(via))
+    converter = exchange.stream()
+    streamed = converter.feed(stream_of(via)) + converter.finish()
+    error = exchange.error(429, {"error": {"message": "slow down", "code": None}})
+
+    assert (exchange.request.target, exchange.request.stream) == (via, True)
+    wire_model(format, "response").model_validate(answer.body)
+    assert list(fb.iter_events([streamed], format=format))
+    assert (error.status, error.target) == (429, format)
+    assert "slow down" in json.dumps(error.body)
+
+
+def test_a_renamed_tool_comes_home_under_its_own_name() -> None:
+    """The wire allows no dots in names; the caller's code knows no other name."""
+    name = "files.read" + "x" * 60
+    tool = {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}}
+    exchange = fb.Bridge("responses", via="chat_completions").open({"model": "m", "input": "hi", "tools": [tool]})
+    renamed = exchange.request.body["tools"][0]["function"]["name"]
+    call = {"id": "c", "type": "function", "function": {"name": renamed, "arguments": "{}"}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+
+    home = exchange.response({"id": "x", "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}]})
+
+    assert renamed != name
+    assert [item["name"] for item in home.body["output"] if item["type"] == "function_call"] == [name]
+
+
+def test_an_error_comes_home_whatever_it_loses() -> None:
+    """Who forbids losses still wants to know what failed."""
+    bridge = fb.Bridge("messages", via="chat_completions", options=fb.Options(raise_on="info"))
+    exchange = bridge.open({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]})
+
+    error = exchange.error(400, {"error": {"message": "no", "param": "x", "code": "y", "type": "z"}})
+
+    assert error.losses
+    assert error.status == 400
+
+
+def test_streams_of_one_exchange_share_nothing() -> None:
+    """A second attempt begins with a fresh converter."""
+    exchange = fb.Bridge("messages", via="chat_completions").open(body_of("requests", "messages"), stream=True)
+
+    first = exchange.stream()
+    first.feed(stream_of("chat_completions")[:300])
+    second = exchange.stream()
+
+    assert second.feed(stream_of("chat_completions")) + second.finish()
+    assert second is not first
+
+
+def test_a_bridge_between_unknown_banks_is_refused() -> None:
+    """A misspelled format is found before any request is."""
+    with pytest.raises(fb.UnknownFormatError):
+        fb.Bridge("message", via="chat_completions")
+    with pytest.raises(fb.UnknownFormatError):
+        fb.Bridge("messages", via="chat")
+
+
+def test_a_bridge_says_where_it_leads() -> None:
+    """In a debugger, and in a log without prompts."""
+    bridge = fb.Bridge("messages", via="responses")
+
+    assert repr(bridge) == "Bridge('messages', via='responses')"
+    assert repr(bridge.open(body_of("requests", "messages"))) == "<Exchange messages via responses>"

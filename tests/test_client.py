@@ -1,0 +1,498 @@
+"""The client: any format through any endpoint, whole and streamed, sync and async, over either HTTP library."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from types import ModuleType
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+
+import formatbridge as fb
+from formatbridge.convert import wire_model
+from tests.servers import KEY, Server, answer_of, body_of, format_of, relay, stream_of
+
+LIBRARIES = [httpx, httpx2]
+PAIRS = [(near, far) for near in fb.FORMATS for far in fb.FORMATS]
+TEXT = answer_of("messages")["content"][0]["text"]
+
+
+def transport(library: ModuleType, seen: list[Any] | None = None, piece: int = 11) -> Any:
+    """Return a transport in memory that answers in the format of the endpoint, a stream in small pieces."""
+
+    class Pieces(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[name-defined,misc]  # either library's
+        def __init__(self, data: bytes) -> None:
+            self.pieces = [data[at : at + piece] for at in range(0, len(data), piece)]
+
+        def __iter__(self) -> Any:
+            return iter(self.pieces)
+
+        async def __aiter__(self) -> Any:
+            for part in self.pieces:
+                yield part
+
+    def answer(request: Any) -> Any:
+        if seen is not None:
+            seen.append(request)
+        format, body = format_of(request.url.path), json.loads(request.content)
+        if body.get("stream") or "stream" in request.url.path:
+            return library.Response(200, stream=Pieces(stream_of(format)), headers={"content-type": "text/event-stream"})
+        return library.Response(200, json=answer_of(format), headers={"x-request-id": "r-1"})
+
+    return library.MockTransport(answer)
+
+
+def client_on(library: ModuleType, seen: list[Any] | None = None, **settings: Any) -> fb.Client:
+    """Return a client over a transport in memory."""
+    return fb.Client("https://relay.test", KEY, http_client=library.Client(transport=transport(library, seen)), **settings)
+
+
+def async_client_on(library: ModuleType) -> fb.AsyncClient:
+    """Return an async client over a transport in memory."""
+    return fb.AsyncClient("https://relay.test", KEY, http_client=library.AsyncClient(transport=transport(library)))
+
+
+def _judge(format: str, via: str, reply: fb.Reply, whole: fb.Converted, text: str, events: list[Any]) -> None:
+    """Hold an answer and its stream against one another."""
+    assert reply.text() == TEXT == text
+    assert reply.native == answer_of(via)
+    assert isinstance(reply.parse(), wire_model(format, "response"))
+    assert type(whole.parse()) is type(reply.parse())
+    assert len(events) > 1 or format == "generate_content"
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.__name__)
+@pytest.mark.parametrize(("format", "via"), PAIRS)
+def test_any_format_goes_through_any_endpoint(format: str, via: str, library: ModuleType) -> None:
+    """Whole and streamed, the caller sees one format only."""
+    client = client_on(library)
+    request = body_of("requests", format)
+
+    reply = client.send(request, format, via)
+    with client.stream(request, format, via) as stream:
+        text = "".join(stream.text())
+        whole = stream.response()
+    with client.stream(request, format, via) as stream:
+        events = list(stream)
+
+    _judge(format, via, reply, whole, text, events)
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.__name__)
+@pytest.mark.parametrize(("format", "via"), PAIRS)
+def test_any_format_goes_through_any_endpoint_awaited(format: str, via: str, library: ModuleType) -> None:
+    """The async client is the same one but for await."""
+
+    async def call() -> None:
+        client = async_client_on(library)
+        request = body_of("requests", format)
+        reply = await client.send(request, format, via)
+        async with client.stream(request, format, via) as stream:
+            text = "".join([piece async for piece in stream.text()])
+            whole = await stream.response()
+        async with client.stream(request, format, via) as stream:
+            events = [event async for event in stream]
+        _judge(format, via, reply, whole, text, events)
+
+    asyncio.run(call())
+
+
+@pytest.mark.parametrize(("format", "via"), PAIRS)
+def test_any_format_goes_through_any_endpoint_of_a_real_socket(format: str, via: str) -> None:
+    """The client's own connections, sync and async, and one connection for all calls."""
+    request = body_of("requests", format)
+
+    async def call(url: str) -> str:
+        async with fb.AsyncClient(url, KEY) as client, client.stream(request, format, via) as stream:
+            return "".join([piece async for piece in stream.text()]) + (await client.send(request, format, via)).text()
+
+    with Server(relay) as server, fb.Client(server.url, KEY) as client:
+        with client.stream(request, format, via) as stream:
+            text = "".join(stream.text())
+        reply = client.send(request, format, via)
+        connections = server.connections
+        awaited = asyncio.run(call(server.url))
+
+    assert text == reply.text() == TEXT
+    assert awaited == TEXT * 2
+    assert connections == 1
+
+
+def _surface(kind: type) -> dict[str, list[str]]:
+    """Return the public methods of a class with their parameters, by the names that both clients share."""
+    names = {name.replace("__a", "__") if name in ("__aenter__", "__aexit__", "__aiter__") else name: name for name in dir(kind)}
+    names = {shared: name for shared, name in names.items() if not name.startswith("_") or name == "__init__"}
+    found = {}
+    for shared, name in names.items():
+        member = inspect.getattr_static(kind, name)
+        found[shared] = [str(p) for p in inspect.signature(member).parameters.values()] if callable(member) else ["property"]
+    return found
+
+
+@pytest.mark.parametrize(("sync", "awaited"), [(fb.Client, fb.AsyncClient), (fb.Stream, fb.AsyncStream)])
+def test_both_clients_have_the_same_names_and_parameters(sync: type, awaited: type) -> None:
+    """Somebody turns a script into a service."""
+    assert _surface(sync) == _surface(awaited)
+
+
+def test_a_typed_model_names_its_format() -> None:
+    """Nobody has to say twice what the type says."""
+    request = wire_model("messages", "request").model_validate(body_of("requests", "messages"))
+
+    reply = client_on(httpx).send(request, via="responses")
+
+    assert reply.format == "messages"
+
+
+def test_a_dict_must_be_named() -> None:
+    """A guess behind the caller's back would be right until it is not."""
+    with pytest.raises(fb.ConfigurationError, match="format is missing"):
+        client_on(httpx).send({"model": "m", "messages": []})
+
+
+def test_the_same_format_goes_out_as_it_came() -> None:
+    """A field that this version does not know belongs to the caller and the relay."""
+    seen: list[Any] = []
+    request = body_of("requests", "messages") | {"new_field": {"a": [1, None]}}
+
+    client_on(httpx, seen).send(request, "messages")
+
+    assert json.loads(seen[0].content) == request
+
+
+def test_the_url_says_what_generate_content_keeps_out_of_its_body() -> None:
+    """A model or stream flag in the body would be an unknown field to the vendor."""
+    seen: list[Any] = []
+    client = client_on(httpx, seen)
+
+    client.generate_content("models/m 1/é", contents=[{"parts": [{"text": "hi"}]}])
+    with client.stream({"contents": [{"parts": [{"text": "hi"}]}]}, "generate_content", model="tunedModels/x") as stream:
+        list(stream)
+
+    assert seen[0].url.raw_path == b"/v1beta/models/m%201%2F%C3%A9:generateContent"
+    assert seen[1].url.raw_path == b"/v1beta/tunedModels/x:streamGenerateContent?alt=sse"
+    assert set(json.loads(seen[0].content)) == {"contents"}
+
+
+@pytest.mark.parametrize("model", ["..", "../../x", "a/../b", "a%2F..", "models/", "m\n", "m\x00", "a\\..\\b", ".", "m\r\nX: y"])
+def test_a_model_cannot_leave_its_path(model: str) -> None:
+    """A model's name may come from a form."""
+    seen: list[Any] = []
+
+    with pytest.raises(fb.ConfigurationError, match="model is"):
+        client_on(httpx, seen).generate_content(model, contents=[{"parts": [{"text": "hi"}]}])
+
+    assert seen == []
+
+
+def test_the_four_formats_have_shortcuts() -> None:
+    """The shortest call there is."""
+    client = client_on(httpx)
+    messages = [{"role": "user", "content": "hi"}]
+
+    replies = [
+        client.chat_completions(model="m", messages=messages),
+        client.messages(model="m", messages=messages, max_tokens=9, via="chat_completions"),
+        client.responses(model="m", input="hi", via="messages"),
+        client.generate_content("m", contents=[{"parts": [{"text": "hi"}]}], via="responses"),
+    ]
+
+    assert [reply.format for reply in replies] == list(fb.FORMATS)
+    assert {reply.text() for reply in replies} == {TEXT}
+
+
+def test_prepare_shows_a_call_and_makes_none() -> None:
+    """What would go out, for a dry run or a question to support; without the key."""
+    seen: list[Any] = []
+    client = client_on(httpx, seen, headers={"X-Team": "a", "X-Token": "hush"})
+
+    made = client.prepare(body_of("requests", "chat_completions") | {"seed": 7}, "chat_completions", "messages", stream=True)
+
+    assert seen == []
+    assert (made.method, made.url) == ("POST", "https://relay.test/v1/messages")
+    assert made.body["stream"] is True
+    assert [loss.path for loss in made.losses] == ["/seed"]
+    assert made.headers["authorization"] == "Bearer ***"
+    assert made.headers["vendor-version"] == made.headers["anthropic-version"] == "2023-06-01"
+    assert (made.headers["x-team"], made.headers["x-token"]) == ("a", "***")
+
+
+def test_a_request_that_means_something_else_is_not_sent() -> None:
+    """What the endpoint cannot do at all is refused by default, before it costs anything."""
+    seen: list[Any] = []
+    client = client_on(httpx, seen)
+    request = {"model": "m", "input": [{"role": "user", "content": "hi"}], "previous_response_id": "resp_1"}
+
+    with pytest.raises(fb.LossyConversionError) as caught:
+        client.send(request, "responses", "messages")
+    lenient = client.with_options(options=fb.Options()).send(request, "responses", "messages")
+
+    assert caught.value.losses[0].path == "/previous_response_id"
+    assert caught.value.losses[0] in lenient.losses
+    assert len(seen) == 1
+
+
+def test_a_reply_tells_the_losses_of_both_ways() -> None:
+    """The report is the price of the bridge, both ways of it."""
+    request = body_of("requests", "chat_completions") | {"seed": 7}
+
+    reply = client_on(httpx).send(request, "chat_completions", "messages")
+    with client_on(httpx).stream(request, "chat_completions", "messages") as stream:
+        list(stream)
+        losses = stream.losses
+
+    assert "/seed" in [loss.path for loss in reply.losses]
+    assert "/seed" in [loss.path for loss in losses]
+
+
+def test_a_stream_is_read_once() -> None:
+    """A second loop over nothing would look like an empty answer."""
+    with client_on(httpx).stream(body_of("requests", "messages"), "messages") as stream:
+        list(stream)
+
+        with pytest.raises(fb.StreamError, match="has been read"):
+            list(stream)
+
+
+def test_the_answer_of_a_stream_can_be_had_at_any_time() -> None:
+    """``response()`` reads what is left."""
+    with client_on(httpx).stream(body_of("requests", "messages"), "messages") as stream:
+        next(iter(stream))
+        first, second = stream.response(), stream.response()
+
+    assert first.body["content"][0]["text"] == TEXT
+    assert first.body == second.body
+
+
+def test_a_stream_outside_with_is_refused() -> None:
+    """Nobody would close it."""
+    stream = client_on(httpx).stream(body_of("requests", "messages"), "messages")
+
+    with pytest.raises(fb.ConfigurationError, match="within with"):
+        next(iter(stream))
+
+
+def test_reading_a_closed_stream_is_told() -> None:
+    """Half an answer must not look like a whole one because somebody closed it."""
+    with client_on(httpx).stream(body_of("requests", "messages"), "messages") as stream:
+        next(iter(stream))
+
+    with pytest.raises(fb.StreamError, match="closed before its end"):
+        stream.response()
+
+
+def test_a_whole_answer_passes_for_a_stream() -> None:
+    """A relay that cannot stream answers whole; the caller asked for events and gets them."""
+
+    def answer(_request: Any) -> Any:
+        return httpx.Response(200, json=answer_of("chat_completions"))
+
+    client = fb.Client("https://relay.test", http_client=httpx.Client(transport=httpx.MockTransport(answer)))
+    with client.stream(body_of("requests", "messages"), "messages", "chat_completions") as stream:
+        text = "".join(stream.text())
+
+    assert text == TEXT
+
+
+def test_a_profile_that_cannot_stream_is_asked_for_the_whole() -> None:
+    """Where an endpoint has no streaming, a stream is the whole answer, replayed."""
+    seen: list[Any] = []
+    profile = fb.RelayProfile(plain_only=frozenset({"messages"}))
+
+    with client_on(httpx, seen, profile=profile).stream(body_of("requests", "responses"), "responses", "messages") as stream:
+        text = "".join(stream.text())
+
+    assert text == TEXT
+    assert not json.loads(seen[0].content).get("stream")
+
+
+def test_reasoning_returns_with_the_next_turn() -> None:
+    """A tool conversation in one format over another's endpoint keeps what the vendor signed."""
+    answer = body_of("responses", "messages", "reasoning_signed")
+    seen: list[Any] = []
+
+    def serve(request: Any) -> Any:
+        seen.append(json.loads(request.content))
+        return httpx.Response(200, json=answer)
+
+    client = fb.Client("https://relay.test", http_client=httpx.Client(transport=httpx.MockTransport(serve)))
+    first: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    reply = client.send(first, "chat_completions", "messages")
+    turns = [*first["messages"], reply.body["choices"][0]["message"], {"role": "user", "content": "go on"}]
+
+    client.send({"model": "m", "messages": turns}, "chat_completions", "messages")
+
+    thinking = [block for block in answer["content"] if block["type"] == "thinking"]
+    assert thinking
+    blocks = [block for turn in seen[1]["messages"] if isinstance(turn["content"], list) for block in turn["content"]]
+    assert [block for block in blocks if block["type"] == "thinking"] == thinking
+
+
+MODEL_LISTS: dict[str, list[dict[str, Any]]] = {
+    "generate_content": [
+        {"models": [{"name": "models/a"}, {"name": "b", "version": None, "nextPageToken": None}], "nextPageToken": "p 2"},
+        {"models": [{"name": "models/c"}]},
+    ],
+    "chat_completions": [{"object": "list", "data": [{"id": "a", "object": "model", "created": 1, "owned_by": "x"}]}],
+}
+
+
+@pytest.mark.parametrize("shape", MODEL_LISTS)
+def test_models_are_listed_page_by_page(shape: str) -> None:
+    """Ids are those that a request names, whatever the list writes before them."""
+    pages = iter(MODEL_LISTS[shape])
+    asked: list[str] = []
+
+    def serve(request: Any) -> Any:
+        asked.append(request.url.raw_path.decode())
+        return httpx.Response(200, json=next(pages))
+
+    client = fb.Client("https://relay.test", KEY, http_client=httpx.Client(transport=httpx.MockTransport(serve)))
+
+    found = client.models()
+
+    assert [model.id for model in found] == (["a", "b", "c"] if shape == "generate_content" else ["a"])
+    assert asked == ["/v1beta/models", "/v1beta/models?pageToken=p+2"][: len(asked)]
+
+
+def test_the_environment_is_read_where_nothing_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script on a laptop and a service in a cluster run the same code."""
+    monkeypatch.setenv("FORMATBRIDGE_BASE_URL", "https://env.test/relay")
+    monkeypatch.setenv("FORMATBRIDGE_API_KEY", "sk-from-the-environment")
+    request = body_of("requests", "messages")
+
+    found = fb.Client().prepare(request, "messages")
+    given = fb.Client("https://arg.test", "").prepare(request, "messages")
+
+    assert (found.url, found.headers["authorization"]) == ("https://env.test/relay/v1/messages", "Bearer ***")
+    assert given.url == "https://arg.test/v1/messages"
+    assert "authorization" not in given.headers
+
+
+def test_no_address_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing setting is found at the start, not at the first call."""
+    monkeypatch.delenv("FORMATBRIDGE_BASE_URL", raising=False)
+
+    with pytest.raises(fb.ConfigurationError, match="FORMATBRIDGE_BASE_URL"):
+        fb.Client()
+
+
+@pytest.mark.parametrize("name", fb.PROFILES)
+def test_each_format_has_a_profile_of_its_home(name: str) -> None:
+    """People without a relay talk to the vendor's host, which has its own endpoint only."""
+    client = fb.Client("https://relay.test" if name == "relay" else None, KEY, profile=name)
+    format = name if name in fb.FORMATS else "messages"
+
+    made = client.prepare(body_of("requests", format), format)
+
+    header = {"messages": "x-api-key", "generate_content": "x-goog-api-key"}.get(name, "authorization")
+    assert [header for header in ("x-api-key", "x-goog-api-key", "authorization") if header in made.headers] == [header]
+    if name == "messages":
+        with pytest.raises(fb.ConfigurationError, match="no endpoint"):
+            client.prepare(body_of("requests", "messages"), "messages", "responses")
+
+
+def test_the_dialect_of_a_profile_holds_for_header_and_body() -> None:
+    """A relay on the newer dialect has no sampling parameters, and is told so by the header."""
+    profile = fb.RelayProfile(messages_version="2026-10-21", version_headers=("anthropic-version",))
+    client = fb.Client("https://relay.test", profile=profile)
+
+    made = client.prepare(body_of("requests", "chat_completions") | {"temperature": 0.5}, "chat_completions", "messages")
+
+    assert made.headers["anthropic-version"] == "2026-10-21"
+    assert "temperature" not in made.body
+    assert "/temperature" in [loss.path for loss in made.losses]
+
+
+def test_a_derived_client_differs_and_shares() -> None:
+    """A longer timeout for one call needs no second pool, and closing it must not close the first."""
+    with Server(relay) as server, fb.Client(server.url, KEY, headers={"x-a": "1"}) as client:
+        with client.with_options(timeout=5, headers={"x-b": "2"}, retry=0) as derived:
+            derived.send(body_of("requests", "messages"), "messages")
+        client.send(body_of("requests", "messages"), "messages")
+
+    assert [("x-a" in got.headers, "x-b" in got.headers) for got in server.requests] == [(True, True), (True, False)]
+    assert server.connections == 1
+
+
+def test_every_attempt_is_told() -> None:
+    """Whoever counts, bills or traces wants each attempt, with its status and what comes next."""
+    statuses = iter((503, 200))
+    told: list[fb.Attempt] = []
+
+    def serve(_request: Any) -> Any:
+        return httpx.Response(next(statuses), json=answer_of("messages"), headers={"request-id": "r"})
+
+    own = httpx.Client(transport=httpx.MockTransport(serve))
+    client = fb.Client("https://relay.test", KEY, http_client=own, retry=fb.Retry(base=0), on_attempt=told.append)
+
+    reply = client.send(body_of("requests", "responses"), "responses", "messages")
+
+    assert reply.attempts == 2
+    assert [(attempt.number, attempt.status, attempt.request_id, attempt.pause) for attempt in told] == [
+        (1, 503, "r", 0),
+        (2, 200, "r", None),
+    ]
+    assert isinstance(told[0].error, fb.OverloadedError)
+    assert (told[1].format, told[1].via, told[1].model) == ("responses", "messages", "m-large")
+
+
+def test_a_client_of_the_wrong_kind_is_refused() -> None:
+    """An async client in a sync one would fail at the first call, in words of another library."""
+    with pytest.raises(fb.ConfigurationError, match="expected a sync one"):
+        fb.Client("https://relay.test", http_client=httpx.AsyncClient())
+    with pytest.raises(fb.ConfigurationError, match="expected an async one"):
+        fb.AsyncClient("https://relay.test", http_client=httpx2.Client())
+    with pytest.raises(fb.ConfigurationError, match="expected a client of httpx or httpx2"):
+        fb.Client("https://relay.test", http_client=object())
+
+
+def test_a_subclass_of_a_library_client_is_one() -> None:
+    """Instrumented clients are subclasses."""
+
+    class Traced(httpx2.Client):
+        pass
+
+    client = fb.Client("https://relay.test", http_client=Traced(transport=transport(httpx2)))
+
+    assert client.send(body_of("requests", "messages"), "messages").text() == TEXT
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["relay.test", "ftp://relay.test", "https://", "https://u:p@relay.test", "https://relay.test/?a=b", "https://relay.test/#f",
+     "https://relay.test/a/../b", "https://relay.test\n", "https://relay.test:99999", "https://relay.test/%2e%2e/", "https://[::1"],
+)  # fmt: skip
+def test_a_base_url_is_an_address_and_nothing_else(url: str) -> None:
+    """A key in a URL ends up in logs; a query would stand in the middle of the path."""
+    with pytest.raises(fb.ConfigurationError, match="base_url") as caught:
+        fb.Client(url)
+
+    assert "u:p" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"timeout": "5"}, {"timeout": -1}, {"timeout": float("nan")}, {"retry": -1}, {"retry": True}, {"retry": "2"},
+        {"headers": {"a b": "c"}}, {"headers": {"a": "b\r\nc: d"}}, {"headers": {"a": "é"}}, {"options": {}}, {"profile": "other"},
+    ],
+)  # fmt: skip
+def test_a_setting_that_is_none_is_refused_at_the_start(settings: dict[str, Any]) -> None:
+    """A wrong setting must not wait for the call that meets it."""
+    with pytest.raises(fb.ConfigurationError):
+        fb.Client("https://relay.test", **settings)
+
+
+def test_a_closed_client_says_so() -> None:
+    """Twice closed is closed."""
+    client = fb.Client("https://relay.test")
+    client.close()
+    client.close()
+
+    with pytest.raises(fb.ConfigurationError, match="closed"):
+        client.send(body_of("requests", "messages"), "messages")

@@ -1,0 +1,151 @@
+"""Streams that break off on a real socket: at every byte, in three framings, never a silent end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+import formatbridge as fb
+from tests.servers import FRAMINGS, KEY, Framing, Peer, Received, Server, body_of, framed, stream_of
+
+LAST = {
+    "chat_completions": b'"finish_reason":"stop"',
+    "messages": b'"stop_reason":"end_turn"',
+    "responses": b'"response.completed"',
+    "generate_content": b'"finishReason":"STOP"',
+}
+"""What an answer ends with; many servers say no more, so what follows may be missing where the connection closes as if all was said."""
+
+
+def _is_complete(sent: bytes, data: bytes, format: str, framing: Framing) -> bool:
+    """Say whether some bytes of a stream may count as all of it: where the framing knows of more, only all do."""
+    if framing == "length":
+        return sent == data
+    if framing == "chunked":  # and here the last chunk is missing
+        return sent == data and format != "generate_content"
+    told = [line.removeprefix(b"data: ").strip() for line in sent.splitlines() if line.startswith(b"data: ")]
+    return all(_is_json(event) for event in told if event not in (b"", b"[DONE]")) and LAST[format] in sent
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+class _Cutter:
+    """Serves a stream up to ``upto`` bytes."""
+
+    def __init__(self, data: bytes, framing: Framing) -> None:
+        self.data, self.framing, self.upto = data, framing, 0
+
+    def __call__(self, peer: Peer, _request: Received) -> bool:
+        peer.send(framed(self.data, self.framing, self.upto))
+        return False
+
+
+def _read(client: fb.Client, format: str, via: str) -> tuple[int, Exception | None]:
+    seen = 0
+    try:
+        with client.stream(body_of("requests", format), format, via) as stream:
+            for _ in stream:
+                seen += 1
+    except Exception as error:  # whatever comes is the finding
+        return seen, error
+    return seen, None
+
+
+async def _read_async(client: fb.AsyncClient, format: str, via: str) -> tuple[int, Exception | None]:
+    seen = 0
+    try:
+        async with client.stream(body_of("requests", format), format, via) as stream:
+            async for _ in stream:
+                seen += 1
+    except Exception as error:  # whatever comes is the finding
+        return seen, error
+    return seen, None
+
+
+def _faults(outcomes: list[tuple[int, int, Exception | None]], data: bytes, format: str, framing: Framing) -> list[str]:
+    """Say where an outcome is not what the law wants."""
+    found = []
+    for upto, seen, error in outcomes:
+        is_complete = _is_complete(data[:upto], data, format, framing)
+        if not is_complete and not isinstance(error, fb.TruncatedStreamError):
+            found.append(f"cut at {upto}: {error!r} after {seen} events")
+        elif isinstance(error, fb.StreamError) and seen and error.partial is None:
+            found.append(f"cut at {upto}: no partial after {seen} events")
+        elif is_complete and error is not None:
+            found.append(f"complete at {upto}: {error!r}")
+    return found
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize("via", fb.FORMATS)
+def test_a_cut_at_any_byte_is_told(via: str, framing: Framing) -> None:
+    """A proxy times out, a process dies: half an answer must never pass for a whole one."""
+    data = stream_of(via)
+    cutter = _Cutter(data, framing)
+    with Server(cutter) as server, fb.Client(server.url, KEY, retry=0) as client:
+        outcomes = []
+        for upto in range(len(data) + 1):
+            cutter.upto = upto
+            outcomes.append((upto, *_read(client, via, via)))
+
+    assert _faults(outcomes, data, via, framing) == []
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize("via", fb.FORMATS)
+def test_a_cut_is_told_to_async_callers_in_another_format(via: str, framing: Framing) -> None:
+    """The same, converted and awaited, at every third byte."""
+    data = stream_of(via)
+    target = "messages" if via != "messages" else "responses"
+    cutter = _Cutter(data, framing)
+
+    async def read_all(url: str) -> list[tuple[int, int, Exception | None]]:
+        outcomes = []
+        async with fb.AsyncClient(url, KEY, retry=0) as client:
+            for upto in range(0, len(data), 3):
+                cutter.upto = upto
+                outcomes.append((upto, *await _read_async(client, target, via)))
+        return outcomes
+
+    with Server(cutter) as server:
+        outcomes = asyncio.run(read_all(server.url))
+
+    assert _faults(outcomes, data, via, framing) == []
+
+
+def test_a_cut_before_the_first_event_is_tried_again() -> None:
+    """Nothing was handed out yet, so nobody can be told a thing twice."""
+    data = stream_of("messages")
+    sent = iter((0, 10, None))
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(framed(data, "close", next(sent)))
+        return False
+
+    with Server(answer) as server:
+        client = fb.Client(server.url, KEY, retry=fb.Retry(base=0))
+        with client.stream(body_of("requests", "messages"), "messages") as stream:
+            text = "".join(stream.text())
+
+    assert stream.attempts == 3
+    assert text
+
+
+def test_nothing_is_tried_again_after_the_first_event() -> None:
+    """A second attempt would say the beginning twice."""
+    cutter = _Cutter(stream_of("messages"), "chunked")
+    cutter.upto = len(cutter.data) // 2
+    with Server(cutter) as server, fb.Client(server.url, KEY, retry=5) as client:
+        seen, error = _read(client, "messages", "messages")
+
+    assert seen
+    assert isinstance(error, fb.TruncatedStreamError)
+    assert len(server.requests) == 1

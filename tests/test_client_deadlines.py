@@ -1,0 +1,212 @@
+"""Deadlines on a real socket: a server that drips is late all the same, within 0.2 s of the limit."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+
+import formatbridge as fb
+from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, events_of, head, read, relay, stream_of, whole
+
+LIMIT = 0.5
+SLACK = 0.2
+REQUEST = body_of("requests", "messages")
+STREAM = list(events_of(stream_of("messages")))
+
+
+def _drip_headers(peer: Peer, _request: Received) -> bool:
+    peer.send(b"HTTP/1.1 200 OK\r\n")
+    peer.drip(itertools.cycle(b"X-A: b\r\n"), 0.05)
+    return False
+
+
+def _drip_body(peer: Peer, request: Received) -> bool:
+    peer.send(head(200, "text/event-stream" if request.is_stream else "application/json"))
+    peer.drip(itertools.cycle(b"           "), 0.05)
+    return False
+
+
+def _drip_chunk_sizes(peer: Peer, _request: Received) -> bool:
+    """Bytes come and no byte of the body does."""
+    peer.send(head(200, "text/event-stream", Transfer_Encoding="chunked") + b"5;")
+    peer.drip(itertools.cycle(b"a=b;"), 0.05)
+    return False
+
+
+def _drip_after_an_event(peer: Peer, _request: Received) -> bool:
+    peer.send(head(200, "text/event-stream") + STREAM[0])
+    peer.drip(itertools.cycle(b": ping\n\n"), 0.02)
+    return False
+
+
+def _ping_after_an_event(peer: Peer, _request: Received) -> bool:
+    peer.send(head(200, "text/event-stream") + STREAM[0])
+    for _ in range(200):
+        peer.send(b'event: ping\ndata: {"type": "ping"}\n\n: PING\n\n')
+        peer.wait(0.05)
+    return False
+
+
+def _silence(peer: Peer, _request: Received) -> bool:
+    peer.wait(10)
+    return False
+
+
+def _silence_after_an_event(peer: Peer, _request: Received) -> bool:
+    peer.send(head(200, "text/event-stream") + STREAM[0])
+    peer.wait(10)
+    return False
+
+
+DRIPS = (_drip_headers, _drip_body, _silence)
+STREAMED = (*DRIPS, _drip_chunk_sizes, _drip_after_an_event, _ping_after_an_event, _silence_after_an_event)
+TOTAL = fb.Timeout(total=LIMIT, idle=30)
+IDLE = fb.Timeout(total=30, idle=LIMIT)
+Answering = Callable[[Peer, Received], bool]
+
+
+def _late(act: Callable[[], object]) -> tuple[fb.APITimeoutError, float]:
+    begun = time.monotonic()
+    with pytest.raises(fb.APITimeoutError) as caught:
+        act()
+    return caught.value, time.monotonic() - begun
+
+
+async def _read_async(url: str, timeout: fb.Timeout) -> None:
+    client = fb.AsyncClient(url, KEY, retry=0, timeout=timeout)
+    async with client, client.stream(REQUEST, "messages") as stream:
+        async for _ in stream:
+            pass
+
+
+@pytest.mark.parametrize("answer", DRIPS)
+def test_a_whole_answer_ends_in_time(answer: Answering) -> None:
+    """The total counts from the call to the last byte, whatever the server does between."""
+    with Server(answer) as server, fb.Client(server.url, KEY, retry=0, timeout=LIMIT) as client:
+        error, seconds = _late(lambda: client.send(REQUEST, "messages"))
+
+    assert error.kind == "total"
+    assert LIMIT - 0.02 <= seconds <= LIMIT + SLACK
+
+
+@pytest.mark.parametrize("timeout", [TOTAL, IDLE], ids=["total", "idle"])
+@pytest.mark.parametrize("answer", STREAMED)
+def test_a_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) -> None:
+    """Neither single bytes nor pings are events."""
+    with Server(answer) as server, fb.Client(server.url, KEY, retry=0, timeout=timeout) as client:
+        error, seconds = _late(lambda: read(client))
+
+    assert error.kind == ("total" if timeout is TOTAL else "idle")
+    assert LIMIT - 0.02 <= seconds <= LIMIT + SLACK
+
+
+@pytest.mark.parametrize("timeout", [TOTAL, IDLE], ids=["total", "idle"])
+@pytest.mark.parametrize("answer", STREAMED)
+def test_an_async_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) -> None:
+    """The same, awaited."""
+    with Server(answer) as server:
+        error, seconds = _late(lambda: asyncio.run(_read_async(server.url, timeout)))
+
+    assert error.kind == ("total" if timeout is TOTAL else "idle")
+    assert LIMIT - 0.02 <= seconds <= LIMIT + SLACK
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
+@pytest.mark.parametrize("answer", [_drip_headers, _drip_chunk_sizes, _drip_after_an_event])
+def test_a_client_that_was_handed_in_ends_in_time(answer: Answering, library: Any) -> None:
+    """Its own timeouts count from byte to byte; ours hold for it as well."""
+    with Server(answer) as server, library.Client(timeout=30) as own:
+        client = fb.Client(server.url, KEY, retry=0, timeout=TOTAL, http_client=own)
+        error, seconds = _late(lambda: read(client))
+
+    assert error.kind == "total"
+    assert seconds <= LIMIT + SLACK
+
+
+def test_a_connection_used_again_ends_in_time() -> None:
+    """The second call meets no new connection on which a deadline could be set."""
+    answers = iter((relay, _drip_headers))
+
+    def answer(peer: Peer, request: Received) -> bool:
+        return next(answers)(peer, request)
+
+    with Server(answer) as server, fb.Client(server.url, KEY, retry=0, timeout=LIMIT) as client:
+        client.send(REQUEST, "messages")
+        _, seconds = _late(lambda: client.send(REQUEST, "messages"))
+
+    assert server.connections == 1
+    assert seconds <= LIMIT + SLACK
+
+
+def test_silence_is_told_from_slowness() -> None:
+    """The read timeout counts from byte to byte, and says so."""
+    with Server(_silence_after_an_event) as server:
+        client = fb.Client(server.url, KEY, retry=0, timeout=fb.Timeout(read=LIMIT))
+        error, seconds = _late(lambda: read(client))
+
+    assert error.kind == "read"
+    assert seconds <= LIMIT + SLACK
+
+
+def test_events_keep_a_stream_alive() -> None:
+    """A long answer is no idle one."""
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(head(200, "text/event-stream"))
+        for event in STREAM:
+            peer.wait(LIMIT / 3)
+            peer.send(event)
+        return False
+
+    with Server(answer) as server, fb.Client(server.url, KEY, retry=0, timeout=IDLE) as client:
+        seen = read(client)
+
+    assert len(seen) == len(STREAM) > 3
+
+
+def test_what_came_before_a_deadline_is_kept() -> None:
+    """The first half of an answer may be all that somebody needs."""
+    with Server(_silence_after_an_event) as server, fb.Client(server.url, KEY, retry=0, timeout=IDLE) as client:
+        error, _ = _late(lambda: read(client))
+
+    assert error.partial is not None
+    assert error.partial.body["role"] == "assistant"
+
+
+def test_retries_count_towards_the_total() -> None:
+    """Three attempts of 0.4 s are no call of 0.5 s."""
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.wait(0.2)
+        peer.send(whole(b'{"error": {"message": "no"}}', 503))
+        return True
+
+    with Server(answer) as server, fb.Client(server.url, KEY, retry=fb.Retry(max=9, base=0.01), timeout=LIMIT) as client:
+        begun = time.monotonic()
+        with pytest.raises((fb.APITimeoutError, fb.OverloadedError)):
+            client.send(REQUEST, "messages")
+        seconds = time.monotonic() - begun
+
+    assert seconds <= LIMIT + SLACK
+
+
+def test_no_timeout_waits() -> None:
+    """Who sets None means it."""
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.wait(0.3)
+        peer.send(whole(json.dumps(answer_of("messages")).encode()))
+        return True
+
+    with Server(answer) as server, fb.Client(server.url, KEY, timeout=None) as client:
+        reply = client.send(REQUEST, "messages")
+
+    assert reply.status == 200

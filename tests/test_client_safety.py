@@ -1,0 +1,586 @@
+"""What a relay, or somebody on the way to it, may try: keys that wander, bodies without end."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import dataclasses
+import gzip
+import json
+import logging
+import os
+import pickle
+import resource
+import time
+import traceback
+import warnings
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+
+import formatbridge as fb
+from formatbridge.relay.secret import Secret
+from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, events_of, framed, head, read, relay, stream_of, whole
+
+REQUEST = body_of("requests", "messages")
+PROMPT = b"tallest waterfall"
+
+
+def _redirect(status: int, to: str) -> Any:
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(whole(b"", status, Location=to))
+        return True
+
+    return answer
+
+
+@pytest.mark.parametrize("kind", ["own", "httpx", "httpx2"])
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_carries_nothing_to_another_origin(status: int, kind: str) -> None:
+    """Whoever takes over a path of the relay must get neither the key nor the prompt."""
+    library: Any = {"httpx": httpx, "httpx2": httpx2}.get(kind)
+    with Server(relay) as other, Server(_redirect(status, f"{other.url}/v1/messages")) as server:
+        own = library.Client(follow_redirects=True) if library else None
+        client = fb.Client(server.url, KEY, http_client=own, headers={"X-Api-Key": KEY})
+        with pytest.raises(fb.APIConnectionError) as caught:
+            client.send(REQUEST, "messages")
+
+    assert caught.value.phase == "redirect"
+    assert other.connections == 0
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_redirect_within_the_origin_is_followed_twice(status: int) -> None:
+    """Relays redirect for a slash at the end of a path."""
+    hops = iter(["/v1/messages/", "/v2/messages", None])
+
+    def answer(peer: Peer, request: Received) -> bool:
+        to = next(hops)
+        return _redirect(status, to)(peer, request) if to else relay(peer, request)
+
+    with Server(answer) as server, fb.Client(server.url, KEY) as client:
+        client.send(REQUEST, "messages")
+
+    assert [request.path for request in server.requests] == ["/v1/messages", "/v1/messages/", "/v2/messages"]
+    assert {request.body for request in server.requests} == {server.requests[0].body}
+
+
+@pytest.mark.parametrize(
+    "to", ["/v1/messages", "", "//u:p@127.0.0.1/", "//other.test/", "https://127.0.0.1/", "http://[", "\\\\other.test\\"]
+)
+def test_a_redirect_without_end_or_sense_is_refused(to: str) -> None:
+    """In a circle, to another host by half a URL, to another scheme, to nowhere."""
+    with Server(_redirect(307, to)) as server:
+        client = fb.Client(server.url, KEY)
+        with pytest.raises(fb.APIConnectionError) as caught:
+            client.send(REQUEST, "messages")
+
+    assert caught.value.phase == "redirect"
+    assert len(server.requests) <= 3
+
+
+def test_a_key_is_sent_in_its_header_to_its_origin_and_nowhere_else(caplog: pytest.LogCaptureFixture) -> None:
+    """A canary: no log, error, repr or traceback holds it, even where the relay echoes it."""
+    caplog.set_level(logging.DEBUG)
+    told: list[str] = []
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        echo = {"error": {"message": f"bad key {KEY}", "type": KEY, "code": KEY, "param": KEY}, "request_id": KEY}
+        peer.send(whole(json.dumps(echo).encode(), 401))
+        return True
+
+    with Server(answer) as server, fb.Client(server.url, KEY) as client:
+        for streams in (False, True):
+            with pytest.raises(fb.AuthenticationError) as caught:
+                read(client) if streams else client.send(REQUEST, "messages")
+            error = caught.value
+            shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+            told += [str(error), repr(error), repr(vars(error)), "".join(shown.format()), repr(error.as_format("responses"))]
+            told.append(repr(pickle.dumps(error)))
+        told += [repr(client), repr(vars(client)), str(client), repr(client.prepare(REQUEST, "messages"))]
+    told += [record.getMessage() + repr(vars(record)) for record in caplog.records]
+
+    assert server.requests[0].raw.count(KEY.encode()) == 1
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert [text for text in told if KEY in text] == []
+    assert any("***" in text for text in told)
+
+
+def test_a_prompt_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Logs are read by more people than conversations."""
+    caplog.set_level(logging.DEBUG)
+    with Server(relay) as server, fb.Client(server.url, KEY) as client:
+        client.send(REQUEST, "messages", "responses")
+        with client.stream(REQUEST, "messages") as stream:
+            list(stream)
+
+    ours = [record for record in caplog.records if record.name == "formatbridge"]
+    assert [record.levelname for record in ours if record.levelname == "INFO"] == ["INFO"] * 2
+    assert "messages via responses" in ours[0].getMessage() + ours[1].getMessage()
+    assert [record for record in caplog.records if PROMPT.decode() in record.getMessage()] == []
+
+
+def test_a_secret_shows_itself_to_nobody() -> None:
+    """Settings are printed, copied, pickled and turned into JSON by tools that know nothing of keys."""
+
+    @dataclasses.dataclass
+    class Settings:
+        key: Secret
+
+    secret = Secret(KEY)
+    told = [
+        repr(secret), str(secret), f"{secret}", f"{secret!r:>40}", repr(pickle.dumps(secret)), repr(copy.deepcopy(secret)),
+        repr(dataclasses.asdict(Settings(secret))), json.dumps({"key": secret}, default=str),
+    ]  # fmt: skip
+
+    assert [text for text in told if KEY in text] == []
+    assert not hasattr(secret, "__dict__")
+
+
+@pytest.mark.parametrize("key", ["a\r\nX: y", "a\nb", "a\x00b", "schlüssel", "a b", "\x7f", "☃", "a\tb"])
+def test_a_key_is_visible_ascii_or_refused(key: str) -> None:
+    """Anything else would be a second header, or an error of another library that shows it."""
+    with pytest.raises(fb.ConfigurationError) as caught:
+        fb.Client("https://relay.test", key)
+
+    assert key not in str(caught.value)
+
+
+def test_white_space_around_a_key_is_removed_and_told() -> None:
+    """A key from a file ends in a line end."""
+    with pytest.warns(UserWarning, match="white space"), Server(relay) as server:
+        fb.Client(server.url, f" {KEY}\n").send(REQUEST, "messages")
+
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_key_may_change_from_call_to_call() -> None:
+    """Keys rotate while a service runs."""
+    keys = iter(("sk-first-000", "sk-second-00", "bad\nkey"))
+    with Server(relay) as server, fb.Client(server.url, lambda: next(keys)) as client:
+        client.send(REQUEST, "messages")
+        client.send(REQUEST, "messages")
+        with pytest.raises(fb.ConfigurationError):
+            client.send(REQUEST, "messages")
+
+    assert [request.headers["authorization"] for request in server.requests] == ["Bearer sk-first-000", "Bearer sk-second-00"]
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
+def test_the_clients_key_wins_over_that_of_a_client_handed_in(library: Any) -> None:
+    """One header, one key: the one that this client was given."""
+    with Server(relay) as server, library.Client(auth=("u", "p"), headers={"Authorization": "Bearer other"}) as own:
+        fb.Client(server.url, KEY, http_client=own).send(REQUEST, "messages")
+        fb.Client(server.url, "", http_client=own).send(REQUEST, "messages")
+
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert server.requests[1].headers["authorization"] != f"Bearer {KEY}"
+
+
+def _memory() -> int:
+    """Return the most memory that this process has held, in bytes; what the library itself needs is loaded before."""
+    with Server(relay) as server, fb.Client(server.url, KEY) as client:
+        read(client)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _bomb(encoding: str) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31 if encoding == "gzip" else 15)
+    piece = b" " * 1024 * 1024
+    return b"".join([packer.compress(piece) for _ in range(300)]) + packer.flush()
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_bomb_does_not_go_off(encoding: str, streams: bool) -> None:
+    """300 KB that would be 300 MB are not opened."""
+    data = _bomb(encoding)
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(whole(data, Content_Encoding=encoding))
+        return False
+
+    before = _memory()
+    with (
+        Server(answer) as server,
+        fb.Client(server.url, KEY) as client,
+        pytest.raises(fb.UnexpectedResponseError, match="compressed"),
+    ):
+        read(client) if streams else client.send(REQUEST, "messages")
+
+    assert _memory() - before < 64 * 1024 * 1024
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw deflate"])
+def test_a_compressed_answer_is_read(encoding: str) -> None:
+    """Compression is asked for, where no stream is."""
+    plain = json.dumps(answer_of("messages")).encode()
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = {"gzip": gzip.compress(plain), "deflate": zlib.compress(plain), "raw deflate": packer.compress(plain) + packer.flush()}
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(whole(packed[encoding], Content_Encoding=encoding.removeprefix("raw ")))
+        return True
+
+    with Server(answer) as server, fb.Client(server.url, KEY) as client:
+        reply = client.send(REQUEST, "messages")
+        client.stream(REQUEST, "messages").__enter__().close()
+
+    assert reply.native == answer_of("messages")
+    assert [request.headers["accept-encoding"] for request in server.requests] == ["gzip, deflate", "identity"]
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "x"])
+def test_an_encoding_that_nobody_asked_for_is_refused(encoding: str) -> None:
+    """Nothing could check how far it would open."""
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(whole(b"xx", Content_Encoding=encoding))
+        return True
+
+    with Server(answer) as server:
+        client = fb.Client(server.url, KEY)
+        with pytest.raises(fb.UnexpectedResponseError, match="nobody asked for"):
+            client.send(REQUEST, "messages")
+
+
+@pytest.mark.parametrize("over", [-1, 0, 1])
+def test_a_body_is_taken_up_to_its_limit(over: int) -> None:
+    """At n - 1 and n it is read, at n + 1 it is refused."""
+    body = json.dumps(answer_of("messages")).encode()
+    client = fb.Client(
+        "https://relay.test",
+        http_client=httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, content=body))),
+        limits=fb.Limits(max_response_bytes=len(body) - over),
+    )
+
+    if over <= 0:
+        assert client.send(REQUEST, "messages").status == 200
+    else:
+        with pytest.raises(fb.UnexpectedResponseError, match="longer than"):
+            client.send(REQUEST, "messages")
+
+
+def test_an_error_body_of_any_size_is_kept_in_part() -> None:
+    """20 MB of error must fill neither a log nor the memory of whoever pickles it."""
+    body = json.dumps({"error": {"message": "é" * 10_000_000}}, ensure_ascii=False).encode()
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(whole(body, 400))
+        return True
+
+    with Server(answer) as server, fb.Client(server.url, KEY) as client, pytest.raises(fb.BadRequestError) as caught:
+        client.send(REQUEST, "messages")
+
+    assert len(str(caught.value).encode()) <= 2048
+    assert len(caught.value.body) == 64 * 1024
+    assert len(pickle.dumps(caught.value)) < 100_000
+
+
+@pytest.mark.parametrize("size", [20, 200])
+def test_a_flood_of_headers_is_told_and_not_tried_again(size: int) -> None:
+    """2,000 headers: whether the HTTP library or the client gives up first."""
+    flood = "".join(f"X-{number}: {'a' * size}\r\n" for number in range(2000)).encode()
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(b"HTTP/1.1 200 OK\r\n" + flood * 2 + b"\r\n")
+        return False
+
+    with Server(answer) as server, fb.Client(server.url, KEY) as client, pytest.raises(fb.APIConnectionError) as caught:
+        client.send(REQUEST, "messages")
+
+    assert caught.value.phase == "headers"
+    assert len(server.requests) == 1
+
+
+def test_a_line_without_end_is_not_kept() -> None:
+    """64 MB of one event, then no more."""
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(head(200, "text/event-stream") + next(events_of(stream_of("messages"))) + b"data: ")
+        for _ in range(100):
+            peer.send(b"a" * 1024 * 1024)
+        return False
+
+    before = _memory()
+    with Server(answer) as server, fb.Client(server.url, KEY) as client, pytest.raises(fb.EventTooLargeError) as caught:
+        read(client)
+
+    assert caught.value.limit == 64 * 1024 * 1024
+    assert _memory() - before < 3 * caught.value.limit
+
+
+@pytest.mark.parametrize(
+    "junk", [b"id: 1\n: ping\n\n", b"data:\n\n", b"retry: 5\n\n", b"\n\n\n", b"event: x\n\n", b": OPENROUTER PROCESSING\n\n"]
+)
+def test_what_carries_no_event_is_passed_over(junk: bytes) -> None:
+    """Relays keep connections open in many ways."""
+    data = b"\xef\xbb\xbf" + junk + junk.join(events_of(stream_of("messages")))
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(framed(data, "chunked"))
+        return True
+
+    with Server(answer) as server, fb.Client(server.url, KEY) as client, client.stream(REQUEST, "messages") as stream:
+        seen = list(stream)
+
+    assert len(seen) == len(list(events_of(stream_of("messages"))))
+
+
+def test_a_connection_is_used_again_after_the_last_event() -> None:
+    """What follows the last event is read, within reason, so that the next call needs no handshake."""
+    with Server(relay) as server, fb.Client(server.url, KEY) as client:
+        for format in fb.FORMATS:
+            with client.stream(body_of("requests", format), format) as stream:
+                list(stream)
+
+    assert (server.connections, len(server.requests)) == (1, 4)
+
+
+def test_a_server_that_never_hangs_up_ends_with_its_last_event() -> None:
+    """The answer is complete, whatever the connection does."""
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(head(200, "text/event-stream", Transfer_Encoding="chunked"))
+        data = stream_of("chat_completions")
+        peer.send(b"%x\r\n%b\r\n" % (len(data), data))
+        peer.wait(10)
+        return False
+
+    with Server(answer) as server, fb.Client(server.url, KEY) as client:
+        begun = time.monotonic()
+        with client.stream(REQUEST, "messages", "chat_completions") as stream:
+            text = "".join(stream.text())
+
+    assert text
+    assert time.monotonic() - begun < 1
+
+
+def test_leaving_early_closes_the_connection() -> None:
+    """Nobody pays for an answer that nobody reads."""
+    sent: list[int] = []
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(head(200, "text/event-stream") + next(events_of(stream_of("messages"))))
+        try:
+            for number in range(500):
+                peer.send(b": still here\n\n")
+                sent.append(number)
+                peer.wait(0.01)
+        finally:
+            sent.append(-1)
+        return False
+
+    with Server(answer) as server, fb.Client(server.url, KEY) as client:
+        with client.stream(REQUEST, "messages") as stream:
+            next(iter(stream))
+        deadline = time.monotonic() + 2
+        while sent[-1:] != [-1] and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    assert sent[-1] == -1
+    assert len(sent) < 100
+
+
+def test_a_stream_dropped_open_says_where_it_was_made() -> None:
+    """A connection that nobody gives back is missed only when the pool is empty."""
+    with Server(relay) as server, fb.Client(server.url, KEY) as client:
+        stream = client.stream(REQUEST, "messages").__enter__()
+
+        with pytest.warns(ResourceWarning, match=r"test_client_safety\.py:\d+ was dropped open"):
+            del stream
+
+
+def test_an_async_stream_dropped_open_gives_its_connection_back() -> None:
+    """The same, in an event loop, from which the garbage collector cannot wait."""
+
+    async def call(url: str) -> str:
+        own = httpx.AsyncClient(limits=httpx.Limits(max_connections=1))
+        async with own:
+            client = fb.AsyncClient(url, KEY, http_client=own, timeout=fb.Timeout(pool=1))
+            stream = await client.stream(REQUEST, "messages").__aenter__()
+            with pytest.warns(ResourceWarning, match="was dropped open"):
+                del stream
+            return (await client.send(REQUEST, "messages")).text()
+
+    with Server(relay) as server:
+        assert asyncio.run(call(server.url))
+
+
+def test_a_stream_keeps_its_client() -> None:
+    """``Client().stream()`` in one line must not lose its connections to the garbage collector."""
+    with Server(relay) as server, fb.Client(server.url, KEY).stream(REQUEST, "messages") as stream:
+        assert list(stream)
+
+
+def test_one_client_serves_several_event_loops() -> None:
+    """Tests, notebooks and scripts call ``asyncio.run`` again and again."""
+    with warnings.catch_warnings(), Server(relay) as server:
+        warnings.simplefilter("ignore", ResourceWarning)  # the connections that went with the first loops
+        client = fb.AsyncClient(server.url, KEY)
+        texts = [asyncio.run(client.send(REQUEST, "messages")).text() for _ in range(3)]
+
+    assert len(set(texts)) == 1
+    assert server.connections == 3
+
+
+def test_a_child_process_does_not_use_its_parents_connection() -> None:
+    """Two processes on one socket would read one another's answers."""
+    with Server(relay) as server, fb.Client(server.url, KEY) as client:
+        client.send(REQUEST, "messages")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # forking beside the server's threads
+            child = os.fork()
+        if child == 0:
+            try:
+                client.send(REQUEST, "messages")
+                os._exit(0)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        client.send(REQUEST, "messages")
+
+    assert status == 0
+    assert server.connections == 2
+
+
+def test_hundreds_of_streams_run_side_by_side_and_can_be_cancelled() -> None:
+    """All are served; those that are cancelled in the middle give their connections back."""
+    begun = list(events_of(stream_of("messages")))
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(framed(b"".join(begun), "chunked"))
+        return True
+
+    async def read(client: fb.AsyncClient, *, hangs: bool) -> int:
+        async with client.stream(REQUEST, "messages") as stream:
+            seen = [event async for event in stream]
+            if hangs:
+                await asyncio.sleep(60)
+        return len(seen)
+
+    async def call(url: str) -> list[int]:
+        async with httpx.AsyncClient(limits=httpx.Limits(max_connections=200), timeout=None) as own:
+            client = fb.AsyncClient(url, KEY, http_client=own, timeout=fb.Timeout(pool=30))
+            seen = await asyncio.gather(*(read(client, hangs=False) for _ in range(200)))
+            tasks = [asyncio.ensure_future(read(client, hangs=True)) for _ in range(200)]
+            await asyncio.sleep(0.3)
+            for task in tasks:
+                task.cancel()
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+            assert all(isinstance(error, asyncio.CancelledError) for error in ended)
+            again = await asyncio.gather(*(read(client, hangs=False) for _ in range(200)))
+            return seen + again
+
+    with Server(answer) as server:
+        seen = asyncio.run(call(server.url))
+
+    assert set(seen) == {len(begun)}
+
+
+def test_a_cancelled_stream_gives_its_connection_back() -> None:
+    """At any point of waiting: the pool of one connection serves the next call."""
+
+    def answer(peer: Peer, request: Received) -> bool:
+        if not request.is_stream:
+            return relay(peer, request)
+        peer.send(head(200, "text/event-stream") + next(events_of(stream_of("messages"))))
+        peer.wait(5)
+        return False
+
+    async def read(client: fb.AsyncClient) -> None:
+        async with client.stream(REQUEST, "messages") as stream:
+            async for _ in stream:
+                pass
+
+    async def call(url: str) -> list[str]:
+        async with httpx.AsyncClient(limits=httpx.Limits(max_connections=1)) as own:
+            client = fb.AsyncClient(url, KEY, http_client=own, timeout=fb.Timeout(pool=1))
+            texts = []
+            for after in (0, 0.001, 0.01, 0.1):
+                task = asyncio.ensure_future(read(client))
+                await asyncio.sleep(after)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                texts.append((await client.send(REQUEST, "messages")).text())
+            return texts
+
+    with Server(answer) as server:
+        texts = asyncio.run(call(server.url))
+
+    assert len(texts) == 4
+    assert all(texts)
+
+
+def test_threads_may_share_a_client() -> None:
+    """Sixteen threads, one client, no answer in the wrong hands."""
+
+    def answer(peer: Peer, request: Received) -> bool:
+        body = answer_of("messages")
+        body["content"][0]["text"] = json.loads(request.body)["messages"][0]["content"]
+        peer.send(whole(json.dumps(body).encode()))
+        return True
+
+    def ask(number: int) -> bool:
+        text = f"question {number}"
+        return client.messages(model="m", max_tokens=9, messages=[{"role": "user", "content": text}]).text() == text
+
+    with Server(answer) as server, fb.Client(server.url, KEY) as client, ThreadPoolExecutor(16) as threads:
+        outcomes = list(threads.map(ask, range(400)))
+
+    assert all(outcomes)
+    assert server.connections <= 16
+
+
+def test_a_connection_that_died_while_idle_costs_an_attempt_and_no_error() -> None:
+    """Servers close idle connections at the worst of times: between the look and the request."""
+    answers = iter((True, False, True))
+
+    def answer(peer: Peer, request: Received) -> bool:
+        return relay(peer, request) if next(answers) else False
+
+    with Server(answer) as server, fb.Client(server.url, KEY, retry=fb.Retry(base=0)) as client:
+        client.send(REQUEST, "messages")
+        reply = client.send(REQUEST, "messages")
+
+    assert reply.attempts == 2
+
+
+def test_what_is_sent_is_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
+    """At DEBUG one sees headers and sizes, to compare with what a relay says it got."""
+    caplog.set_level(logging.DEBUG, logger="formatbridge")
+    with Server(relay) as server:
+        fb.Client(server.url, KEY, headers={"X-Token": KEY}).send(REQUEST, "messages")
+
+    told = caplog.records[0].getMessage()
+    assert "POST" in told
+    assert "'authorization': '***'" in told
+    assert "'x-token': '***'" in told
+    assert KEY not in caplog.text
+
+
+def test_streams_left_early_leave_nothing() -> None:
+    """Sockets and memory of streams that were left early come back."""
+    own = httpx.Client(limits=httpx.Limits(max_connections=2))
+    with Server(relay) as server, own:
+        client = fb.Client(server.url, KEY, http_client=own, timeout=fb.Timeout(pool=1))
+        for _ in range(300):
+            with client.stream(REQUEST, "messages") as stream:
+                next(iter(stream))
+
+        assert client.send(REQUEST, "messages").status == 200
+
+
+def test_header_names_of_a_user_keep_the_key_to_one_header() -> None:
+    """Who writes the key's header out replaces the key, and there is one."""
+    with Server(relay) as server:
+        fb.Client(server.url, KEY, headers={"Authorization": "Bearer sk-written-out"}).send(REQUEST, "messages")
+
+    assert server.requests[0].headers["authorization"] == "Bearer sk-written-out"
+    assert KEY.encode() not in server.requests[0].raw

@@ -1,0 +1,164 @@
+"""A fault strikes where it was told to: at its call, in its phase, at its byte, in both HTTP libraries, sync and async."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+
+import formatbridge as fb
+from formatbridge.testing import Cut, Fail, FakeRelay, FaultTransport, Stall, VirtualClock
+
+LIBRARIES = {"httpx": httpx, "httpx2": httpx2}
+BODY = {"model": "m", "input": "hi"}
+KEY = {"authorization": "Bearer sk-fake"}
+URL = "https://relay.test/v1/responses"
+
+
+def get(transport: Any, library: str, *, is_async: bool, **settings: Any) -> bytes:
+    """Read an answer to its end and return its body."""
+
+    async def read() -> bytes:
+        async with LIBRARIES[library].AsyncClient(transport=transport) as client:
+            body: bytes = (await client.post(URL, json=BODY, headers=KEY, **settings)).content
+            return body
+
+    if is_async:
+        return asyncio.run(read())
+    with LIBRARIES[library].Client(transport=transport) as client:
+        answer: bytes = client.post(URL, json=BODY, headers=KEY, **settings).content
+        return answer
+
+
+WHOLE = get(FakeRelay("Hello"), "httpx", is_async=False)
+
+both_libraries = pytest.mark.parametrize("library", LIBRARIES)
+sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+
+
+@sync_and_async
+@both_libraries
+@pytest.mark.parametrize(
+    ("fault", "error", "was_sent"),
+    [
+        (Fail("pool"), "PoolTimeout", False),
+        (Fail("connect"), "ConnectError", False),
+        (Fail("connect", timeout=True), "ConnectTimeout", False),
+        (Fail("tls"), "ConnectError", False),
+        (Fail("write"), "WriteError", False),
+        (Fail("write", timeout=True), "WriteTimeout", False),
+        (Fail("read"), "ReadError", True),
+        (Fail("read", timeout=True), "ReadTimeout", True),
+        (Fail("read", at=0), "ReadError", True),
+        (Fail("read", at=9), "ReadError", True),
+        (Fail("protocol"), "RemoteProtocolError", True),
+        (Fail("protocol", at=9), "RemoteProtocolError", True),
+        (Cut(9, framing="chunked"), "RemoteProtocolError", True),
+        (Cut(9, framing="length"), "RemoteProtocolError", True),
+    ],
+)
+def test_a_call_fails_in_its_phase_with_the_library_s_own_error(
+    fault: Any, error: str, was_sent: bool, library: str, is_async: bool
+) -> None:
+    """Code that asks whether a call may be made again asks whether the other side has seen it."""
+    relay = FakeRelay("Hello")
+
+    with pytest.raises(getattr(LIBRARIES[library], error)):
+        get(FaultTransport(relay, fault), library, is_async=is_async)
+
+    assert bool(relay.requests) is was_sent
+
+
+@sync_and_async
+@both_libraries
+def test_a_body_is_cut_at_each_byte(library: str, is_async: bool) -> None:
+    """The end of a connection is all that some servers say."""
+    for at in range(len(WHOLE) + 2):
+        assert get(FaultTransport(FakeRelay("Hello", chunks=5), Cut(at)), library, is_async=is_async) == WHOLE[:at]
+
+
+@pytest.mark.parametrize(("calls", "struck"), [(2, [2]), (range(2, 4), [2, 3]), ({1, 4}, [1, 4]), (None, [1, 2, 3, 4])], ids=str)
+@sync_and_async
+def test_a_fault_strikes_at_its_calls(calls: Any, struck: list[int], is_async: bool) -> None:
+    """The second attempt goes well, or the third."""
+    transport = FaultTransport(FakeRelay("Hello"), Cut(0, calls=calls))
+
+    bodies = [get(transport, "httpx", is_async=is_async) for _ in range(4)]
+
+    assert [number for number, body in enumerate(bodies, 1) if not body] == struck
+    assert transport.calls == 4
+
+
+@sync_and_async
+@both_libraries
+@pytest.mark.parametrize("at", [None, 0, 9])
+def test_a_stall_waits_and_goes_on(at: int | None, library: str, is_async: bool) -> None:
+    """A slow server is no broken one."""
+    clock = VirtualClock()
+    transport = FaultTransport(FakeRelay("Hello"), Stall(30, at=at), clock=clock)
+
+    body = get(transport, library, is_async=is_async, timeout=60)
+
+    assert body == WHOLE
+    assert clock.naps == [30]
+
+
+@sync_and_async
+@both_libraries
+def test_a_stall_longer_than_the_read_timeout_ends_there(library: str, is_async: bool) -> None:
+    """The clock of the HTTP library would have rung."""
+    clock = VirtualClock()
+    transport = FaultTransport(FakeRelay("Hello"), Stall(30, at=9), clock=clock)
+
+    with pytest.raises(LIBRARIES[library].ReadTimeout, match="nothing came for 5 seconds"):
+        get(transport, library, is_async=is_async, timeout=5)
+
+    assert clock.naps == [5]
+
+
+@sync_and_async
+def test_a_stall_takes_real_time_unless_told_otherwise(is_async: bool) -> None:
+    """A deadline is measured against the clock on the wall."""
+    begun = time.monotonic()
+
+    get(FaultTransport(FakeRelay("Hello"), Stall(0.05)), "httpx", is_async=is_async)
+
+    assert time.monotonic() - begun >= 0.05
+
+
+@sync_and_async
+@both_libraries
+def test_a_fault_stands_in_a_script_as_well(library: str, is_async: bool) -> None:
+    """First no connection, then half an answer, then all of it."""
+    relay = FakeRelay([Fail("connect"), (Cut(9), "Hello"), (Fail("read", at=9), "Hello"), "Hello"])
+    errors = LIBRARIES[library].ConnectError, LIBRARIES[library].ReadError
+
+    with pytest.raises(errors[0]):
+        get(relay, library, is_async=is_async)
+    cut = get(relay, library, is_async=is_async)
+    with pytest.raises(errors[1]):
+        get(relay, library, is_async=is_async)
+
+    assert cut == WHOLE[:9]
+    assert fb.convert_response(get(relay, library, is_async=is_async), source="responses", target="messages").body["content"]
+
+
+@sync_and_async
+@both_libraries
+def test_any_transport_can_be_broken(library: str, is_async: bool) -> None:
+    """The faults are of the way, not of the relay."""
+    module = LIBRARIES[library]
+    inner = module.MockTransport(lambda _: module.Response(200, content=b"x" * 1000))
+
+    assert get(FaultTransport(inner, Cut(10)), library, is_async=is_async) == b"x" * 10
+
+
+@pytest.mark.parametrize("wrong", [{"phase": "lunch"}, {"phase": "tls", "timeout": True}, {"phase": "connect", "at": 3}])
+def test_a_fault_that_cannot_happen_is_refused(wrong: dict[str, Any]) -> None:
+    """There is no byte of an answer before there is a connection."""
+    with pytest.raises(fb.ConfigurationError, match="expected"):
+        Fail(**wrong)

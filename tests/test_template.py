@@ -1,0 +1,123 @@
+"""What is known by heart is read as what is parsed: the short way through a stream gives what the long way gives."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import formatbridge as fb
+from formatbridge.ir import events
+from formatbridge.streaming.template import Refrain, Template
+from tests import corpus, fixtures
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+
+
+def _chunk(text: Any, **more: Any) -> bytes:
+    return json.dumps({"id": "c", "delta": {"text": text, **more}, "end": None}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+@given(TEXTS, TEXTS)
+def test_a_template_reads_the_text_of_every_event_like_it(first: str, second: str) -> None:
+    """Whatever the text holds, escaped or not, it is read as a parser reads it."""
+    template = Template.of(_chunk(first), first)
+    if template is None:
+        return
+
+    for data in (_chunk(second), _chunk("GAP").replace(b'"GAP"', json.dumps(second).encode())):
+        assert template.text_of(data) == second
+
+
+@given(VALUES)
+def test_a_template_passes_over_what_is_not_text(value: Any) -> None:
+    """Null, a number or an object in the place of the text goes the long way, where it is refused or understood."""
+    template = Template.of(_chunk("word"), "word")
+    assert template is not None
+
+    assert template.text_of(_chunk(value)) == (value if isinstance(value, str) else None)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"id":"d","delta":{"text":"x"},"end":null}',
+        b'{"id":"c","delta":{"text":"x","more":"y"},"end":null}',
+        b'{"id":"c","delta":{"text":"\xff"},"end":null}',
+        b'{"id":"c","delta":{"text":"\\ud800"},"end":null}',
+        b'{"id":"c","delta":{"text":"a\nb"},"end":null}',
+        b'{"id":"c","delta":{"text":"x"},"end":1}',
+        b'{"id":"c","delta":{"text":"},"end":null}',
+    ],
+)
+def test_a_template_knows_no_other_event(data: bytes) -> None:
+    """Another id, another member, text that is no JSON: nothing is guessed."""
+    template = Template.of(_chunk("word"), "word")
+    assert template is not None
+
+    assert template.text_of(data) is None
+
+
+@pytest.mark.parametrize("text", ["c", "text", "id", ":", ","])
+def test_text_that_stands_elsewhere_too_is_no_template(text: str) -> None:
+    """Where the bytes do not say which string is the text, none is taken for it."""
+    assert Template.of(_chunk(text, other=text), text) is None
+
+
+def test_numbers_and_padding_that_nobody_reads_may_change() -> None:
+    """The vendor numbers its events and pads them against eavesdroppers; neither makes another event of one."""
+    data = b'{"sequence_number":7,"delta":"word","obfuscation":"a1b2"}'
+    template = Template.of(data, "word")
+    assert template is not None
+
+    assert template.text_of(b'{"sequence_number":12,"delta":"x\\n","obfuscation":""}') == "x\n"
+    assert template.text_of(b'{"sequence_number":-1,"delta":"x","obfuscation":""}') is None
+    assert template.text_of(b'{"sequence_number":12,"delta":"x","obfuscation":"\\u00"}') is None
+
+
+def test_an_event_is_known_by_heart_when_it_has_come_twice() -> None:
+    """The first of its kind may do more than add text; only a second one shows that there is nothing else to it."""
+    refrain, seen = Refrain(), events.Delta(0, 1, "one")
+
+    assert refrain.delta_of(_chunk("one")) is None
+    refrain.learn(_chunk("one"), [seen])
+    assert refrain.delta_of(_chunk("two")) is None
+    refrain.learn(_chunk("two"), [events.Delta(0, 1, "two")])
+    assert refrain.delta_of(_chunk("three")) == events.Delta(0, 1, "three")
+    refrain.learn(b"{}", [])
+    assert refrain.delta_of(_chunk("four")) is None
+
+
+def _streams(format: str) -> list[bytes]:
+    made = [b"".join(fb.replay_response(each.body, source=format)) for each in fixtures.fixtures("response", format)]
+    return made + [entry.bytes() for entry in corpus.entries(format, "stream")]
+
+
+def _outcome(stream: bytes, source: str, target: str) -> tuple[Any, ...]:
+    converter = fb.StreamConverter(source=source, target=target)
+    try:
+        made = converter.feed(stream)
+        made += converter.finish()
+    except fb.FormatBridgeError as error:
+        return type(error), str(error), converter.response().body
+    return made, converter.response().body, converter.losses
+
+
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_what_is_known_by_heart_changes_no_stream(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every stream, recorded or made, is the same bytes, answer and report with the short way as without."""
+    target = "messages" if source != "messages" else "responses"
+    streams = _streams(source)
+    short = [_outcome(stream, source, target) for stream in streams]
+
+    monkeypatch.setattr(Refrain, "delta_of", lambda *_: None)
+
+    assert [_outcome(stream, source, target) for stream in streams] == short
