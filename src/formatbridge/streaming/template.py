@@ -14,6 +14,8 @@ from formatbridge.ir import events
 
 _COUNTED = re.compile(rb'"sequence_number":[ ]?\d+|"obfuscation":[ ]?"[^"\\]*"')
 """Members that change with each event and that nobody reads: the vendor's own numbers, and padding."""
+_LONG = 4096
+"""Bytes of an event that is not worth being known by heart."""
 _ANY_NUMBER = rb"\d{1,15}"
 _ANY_PADDING = rb'"[ !#-\[\]-~]*"'
 _TRIES = 16
@@ -39,14 +41,17 @@ class Template:
 
         Without escapes, a string's bytes are the same wherever it stands; so where they stand once, that is the text.
         """
-        literal = to_json(text)
-        if not text or b"\\" in data or data.count(literal) != 1:
+        if not text or len(data) > _LONG or b"\\" in data:
+            return None
+        data, literal = _bare(data), to_json(text)
+        if data.count(literal) != 1:
             return None
         head, _, tail = data.partition(literal)
         return cls(head, tail)
 
     def text_of(self, data: bytes) -> str | None:
         """Return the text of another event; None where it differs in anything else, or is no JSON there."""
+        data = _bare(data)
         if self._pattern is not None:
             found = self._pattern.fullmatch(data)
             if found is None:
@@ -61,6 +66,11 @@ class Template:
         except ValueError:
             return None
         return text if type(text) is str else None
+
+
+def _bare(data: bytes) -> bytes:
+    """Return an event without the spaces before its last brace, by which messages is padded; JSON has no others there but as text."""
+    return data[:-1].rstrip(b" ") + b"}" if data.endswith(b" }") else data
 
 
 def _generous(text: bytes) -> bytes:

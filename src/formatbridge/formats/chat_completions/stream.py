@@ -75,6 +75,7 @@ class StreamDecoder:
         self._answer_id: str | None = None
         self._extra: JsonObject = {}
         self._has_failed = False
+        self._thinking: Thoughts | None = None
         self._tail: list[events.Event] = []
 
     def feed(self, raw: JsonObject) -> list[events.Event]:
@@ -82,6 +83,7 @@ class StreamDecoder:
         if self._has_failed:
             return []
         made: list[events.Event] = []
+        self._thinking = None
         error = raw.get("error") or (raw.get("choices") is None and "usage" not in raw and ("message" in raw or "detail" in raw))
         if self._answer_id is None:
             self._begin(raw, made, is_last=bool(error))
@@ -98,7 +100,9 @@ class StreamDecoder:
         return made
 
     def grow(self, text: str) -> None:
-        """Take another piece of the last event's text: nothing here depends on how much came."""
+        """Take another piece of the last event's text; of a thought all of it is kept, for it may be told again."""
+        if self._thinking is not None:
+            self._thinking.add(text)
 
     def _begin(self, raw: JsonObject, made: list[events.Event], *, is_last: bool) -> None:
         """Tell who answers. Some servers send something ahead that has no choices yet and names nobody."""
@@ -209,6 +213,7 @@ class StreamDecoder:
         number = self._open(choice, "reasoning", part, made)
         text = "" if is_again else thoughts.grow(part)
         if text:
+            self._thinking = thoughts
             made.append(events.Delta(choice.index, number, text))
         if part.signature is not None:
             made.append(events.PartMeta(choice.index, number, signature=part.signature))

@@ -41,6 +41,10 @@ class Thoughts:
         """Say whether a detail tells again of the open thought, which came as text."""
         return self._came_as_text and _DETAILS in part.src and part.text == self.text()
 
+    def add(self, text: str) -> None:
+        """Add a piece to the open thought."""
+        self._pieces.append(text)
+
     def grow(self, part: ir.Reasoning) -> str:
         """Add what a part brings to the open thought and return it; a blank line tells a thought from the one before."""
         is_first = self._pieces or self._count == 1

@@ -22,7 +22,6 @@ from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import decode_response
 from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare
 from formatbridge.ir import events
-from formatbridge.losses import escape
 
 JsonObject = dict[str, Any]
 
@@ -68,6 +67,7 @@ class StreamDecoder:
         self._by_place: dict[int, Item] = {}
         self._length = 0
         self._extra: JsonObject | None = None
+        self._fields: JsonObject = {}  # of the answer, which events brought
         self._tell = Teller()
 
     def feed(self, raw: JsonObject) -> list[events.Event]:
@@ -83,9 +83,9 @@ class StreamDecoder:
         if handle:
             handle(self, raw)
             if not _MEMBERS.issuperset(raw) and kind in _HANDLERS:
-                self._extra = joined(self._extra, rest(raw, _MEMBERS, "/"))
+                self._fields |= rest(raw, _MEMBERS) or {}
         elif kind not in _SAID:  # nobody knows it; it counts as a field of the answer
-            self._extra = joined(self._extra, {f"/{escape(str(kind))}": raw})
+            self._fields[str(kind)] = raw
         return made
 
     def grow(self, text: str) -> None:
@@ -123,8 +123,8 @@ class StreamDecoder:
         error = shell.error or (decode_failure({}) if raw["type"] == "response.failed" else None)
         if error is None:
             self._tell.made.append(events.Finished(0, finish, self._extra))
-        if shell.extra:
-            self._tell.made.append(events.Meta(shell.extra))
+        if shell.extra or self._fields:
+            self._tell.made.append(events.Meta({**(shell.extra or {}), **self._fields}))
         if shell.usage:
             self._tell.made.append(events.UsageTold(shell.usage))
         self._tell.made.append(events.Failed(error) if error else events.End())
