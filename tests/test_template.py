@@ -121,3 +121,30 @@ def test_what_is_known_by_heart_changes_no_stream(source: str, monkeypatch: pyte
     monkeypatch.setattr(Refrain, "delta_of", lambda *_: None)
 
     assert [_outcome(stream, source, target) for stream in streams] == short
+
+
+def test_spaces_before_the_last_brace_are_padding() -> None:
+    """The vendor of messages pads its events with them; in a text they count."""
+    template = Template.of(b'{"delta":{"text":"word"}     }', "word")
+    assert template is not None
+
+    assert template.text_of(b'{"delta":{"text":"two } "}  }') == "two } "
+    assert template.text_of(b'{"delta":{"text":"three"}}') == "three"
+
+
+def test_counts_of_events_known_by_heart_are_read_when_they_matter() -> None:
+    """generate_content counts up in every event; whoever asks in between, or when the stream is cut, gets the latest count."""
+
+    def event(number: int, **more: Any) -> bytes:
+        usage = {"promptTokenCount": 7, "candidatesTokenCount": number, "totalTokenCount": 7 + number}
+        part = {"content": {"parts": [{"text": f"word{number} "}], "role": "model"}, "index": 0} | more
+        return b"data: " + json.dumps({"candidates": [part], "usageMetadata": usage}).encode() + b"\r\n\r\n"
+
+    converter = fb.StreamConverter(source="generate_content", target="chat_completions")
+    made = b"".join(converter.feed(event(number)) for number in range(1, 6))
+
+    assert made.count(b"word") == 5
+    assert converter.response().body["usage"]["completion_tokens"] == 5
+    converter.feed(event(6))
+    made = converter.feed(event(7, finishReason="STOP")) + converter.finish()
+    assert b'"completion_tokens":7' in made

@@ -41,6 +41,8 @@ class StreamSource:
         self._has_begun = False
         self._kept: list[bytes] | None = [] if keeps_events else None
         self._refrain = Refrain()
+        self._unread: ServerSentEvent | None = None  # the last event known by heart, whose counts nobody has read
+        self._late: list[events.Event] = []
         self._is_torn = False
         self.is_over = False
         self.has_ended = False
@@ -68,6 +70,8 @@ class StreamSource:
             self._decoder.grow(delta.text)
             self._collector.grow(delta)
             self.heard += 1
+            if self._refrain.counts_usage:
+                self._unread = event
             if self._kept is not None:
                 self._kept.append(data)
             return [delta]
@@ -77,11 +81,11 @@ class StreamSource:
             happened = self._decoder.done()
             self.has_ended = self.has_ended or self._decoder.is_complete
             return self.collect(happened)
-        return self._decode(event)
+        return [*self._catch_up(), *self._decode(event)]
 
     def end(self) -> list[events.Event]:
         """Return what happens by the end of the bytes."""
-        return self.collect(self._decoder.finish())
+        return [*self._catch_up(), *self.collect(self._decoder.finish())]
 
     @property
     def is_complete(self) -> bool:
@@ -99,6 +103,7 @@ class StreamSource:
 
     def answer(self) -> ir.Response:
         """Return the answer so far."""
+        self._late = self._catch_up()
         return self._collector.response()
 
     def body(self) -> JsonObject | None:
@@ -115,6 +120,14 @@ class StreamSource:
             began = f"; it begins with {self._head.decode(errors='replace')!r}" if self._head else ""
             expected += f"; not one event of {self.near.NAME} came{began}"
         return TruncatedStreamError(expected, partial=partial, tail=tail)
+
+    def _catch_up(self) -> list[events.Event]:
+        """Read the counts of the events that were known by heart; the last of them replace those before."""
+        made, self._late = self._late, []
+        if self._unread is not None:
+            raw, self._unread = _check_event(self._unread, self.near.NAME), None
+            made += self.collect(self._decoder.recount(raw))
+        return made
 
     def collect(self, happened: list[events.Event]) -> list[events.Event]:
         """Keep what happened and hand it on."""

@@ -77,7 +77,7 @@ class StreamConverter:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the source and return those of the target that they make possible; perhaps none."""
-        return self._write(lambda: self._source.read(chunk))
+        return self._write(self._source.read, chunk)
 
     def finish(self) -> bytes:
         """Take the end of the bytes."""
@@ -109,13 +109,13 @@ class StreamConverter:
         """Return the whole answer so far, in the target format."""
         return _whole(self._source, self._far, self._request, replace(self._options, raise_on=None))
 
-    def _write(self, read: Callable[[], list[ServerSentEvent]]) -> bytes:
+    def _write(self, read: Callable[..., list[ServerSentEvent]], *given: bytes) -> bytes:
         """Write what becomes of some events; a fault waits for the next call where there is something to return."""
         if self._fault:
             raise self._fault
         made: list[bytes] = []
         try:
-            for event in read():
+            for event in read(*given):
                 made.append(self._step(event))
         except FormatBridgeError as fault:
             if isinstance(fault, StreamError):

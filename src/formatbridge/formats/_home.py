@@ -45,6 +45,8 @@ class Homecoming:
 
     def __init__(self, context: Context | None) -> None:
         self._context = context if context and _has_moved(context) else None
+        #: Whether anything has to come home at all.
+        self.is_needed = self._context is not None
         self._held: dict[tuple[int, int], list[str]] = {}
 
     def feed(self, happened: list[events.Event]) -> list[events.Event]:

@@ -64,6 +64,9 @@ class StreamDecoder(Protocol):
     def grow(self, text: str) -> None:
         """Take another piece of the text that the last event brought, which was nothing but text; what happened is known."""
 
+    def recount(self, raw: JsonObject) -> list[events.Event]:
+        """Take nothing but the counts of an event whose text has been taken."""
+
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``."""
 

@@ -12,8 +12,12 @@ from pydantic_core import from_json, to_json
 
 from formatbridge.ir import events
 
-_COUNTED = re.compile(rb'"sequence_number":[ ]?\d+|"obfuscation":[ ]?"[^"\\]*"')
-"""Members that change with each event and that nobody reads: the vendor's own numbers, and padding."""
+_COUNTED = re.compile(
+    rb'"(?:sequence_number|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|totalTokenCount|tokenCount)":[ ]?\d+'
+    rb'|"obfuscation":[ ]?"[^"\\]*"'
+)
+"""Members that change with each event: the vendor's own numbers and padding, which nobody reads, and counts, of which the last counts."""
+_USAGE = b'"usageMetadata"'
 _LONG = 4096
 """Bytes of an event that is not worth being known by heart."""
 _ANY_NUMBER = rb"\d{1,15}"
@@ -26,12 +30,14 @@ _STRING = rb'("(?:[^"\\]|\\.)*")'
 class Template:
     """What stands around the text of an event."""
 
-    __slots__ = ("_head", "_least", "_pattern", "_tail")
+    __slots__ = ("_head", "_least", "_pattern", "_tail", "counts_usage")
 
     def __init__(self, head: bytes, tail: bytes) -> None:
         self._head = head
         self._tail = tail
         self._least = len(head) + len(tail) + 2
+        #: Whether its events also tell what the answer costs so far.
+        self.counts_usage = _USAGE in head or _USAGE in tail
         is_counted = _COUNTED.search(head) or _COUNTED.search(tail)
         self._pattern = re.compile(_generous(head) + _STRING + _generous(tail), re.DOTALL) if is_counted else None
 
@@ -102,9 +108,15 @@ class Refrain:
         text = self._template.text_of(data)
         return events.Delta(self._last.choice, self._last.index, text) if text else None
 
+    @property
+    def counts_usage(self) -> bool:
+        """Whether the events that are known by heart also tell what the answer costs so far."""
+        return self._template is not None and self._template.counts_usage
+
     def learn(self, data: bytes, happened: list[events.Event]) -> None:
         """Take an event that was not, and what came of it."""
-        delta = happened[0] if len(happened) == 1 else None
+        is_plain = len(happened) == 1 or (len(happened) == 2 and isinstance(happened[1], events.UsageTold))
+        delta = happened[0] if is_plain else None
         if not isinstance(delta, events.Delta) or delta.logprobs:
             self._template, self._is_sure = None, False
             return

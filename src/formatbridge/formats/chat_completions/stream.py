@@ -110,6 +110,10 @@ class StreamDecoder:
             self._answer_id = raw.get("id") or ""
             made.append(events.Start(self._answer_id or None, raw.get("model") or None, raw.get("created")))
 
+    def recount(self, raw: JsonObject) -> list[events.Event]:  # noqa: ARG002
+        """Take nothing: no event with text counts here."""
+        return []
+
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``: whatever is open is over."""
         self.is_complete = True

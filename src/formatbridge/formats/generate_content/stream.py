@@ -90,10 +90,7 @@ class StreamDecoder:
             return made
         for candidate in raw.get("candidates") or ():
             self._feed_candidate(candidate, made)
-        usage = raw.get("usageMetadata")
-        if usage and usage != self._usage:
-            self._usage = usage
-            made.append(events.UsageTold(decode_usage(usage, "/usageMetadata")))
+        made += self.recount(raw)
         if raw.get("promptFeedback"):
             self._feedback |= {key: value for key, value in raw["promptFeedback"].items() if value is not None}
         if not _EVENT.issuperset(raw):
@@ -105,6 +102,14 @@ class StreamDecoder:
         """Take another piece of the last event's text."""
         if self._growing is not None:
             self._growing.append(text)
+
+    def recount(self, raw: JsonObject) -> list[events.Event]:
+        """Take what the answer costs so far."""
+        usage = raw.get("usageMetadata")
+        if not usage or usage == self._usage:
+            return []
+        self._usage = usage
+        return [events.UsageTold(decode_usage(usage, "/usageMetadata"))]
 
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``, which this format does not have: it says nothing."""

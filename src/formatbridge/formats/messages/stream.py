@@ -57,6 +57,10 @@ class StreamDecoder:
         """Take another piece of the last event's text."""
         self._blocks.go_on(text)
 
+    def recount(self, raw: JsonObject) -> list[events.Event]:  # noqa: ARG002
+        """Take nothing: no event with text counts here."""
+        return []
+
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``, which some relays let slip into a stream that ends by other means: it says nothing."""
         return []

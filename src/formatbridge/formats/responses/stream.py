@@ -92,6 +92,10 @@ class StreamDecoder:
         """Take another piece of the last event's text."""
         self._tell.go_on(text)
 
+    def recount(self, raw: JsonObject) -> list[events.Event]:  # noqa: ARG002
+        """Take nothing: no event with text counts here."""
+        return []
+
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``, which some servers send after the last event and which says nothing by itself."""
         return []
