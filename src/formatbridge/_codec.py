@@ -43,15 +43,19 @@ class NotJsonError(ValueError):
 def loads(text: bytes | bytearray | str) -> JsonValue:
     """Parse JSON text; raise ``NotJsonError`` on anything that is not strict JSON in valid Unicode."""
     try:
-        value = from_json(text, allow_inf_nan=False)
+        value = from_json(text, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
         return checked(_loads_slowly(text))
     # ``1e400`` becomes an infinity without a word. In a dump, whose floats are raw bytes, one search finds it, at a twentieth of the cost
     # of looking at each value; of something very long a dump would be one copy too many, and there a look at each value costs little.
-    return value if len(text) <= _LONG and not _may_hold_infinity(marshal.dumps(value)) else checked(value)
+    if len(text) <= _LONG:
+        dump = marshal.dumps(value)
+        if _INFINITE_BYTE not in dump or not _holds_infinity(dump):
+            return value
+    return checked(value)
 
 
-def _may_hold_infinity(dump: bytes) -> bool:
+def _holds_infinity(dump: bytes) -> bool:
     at = -1
     for _ in range(_FEW):
         at = dump.find(_INFINITE_BYTE, at + 1)

@@ -141,7 +141,7 @@ class Ledger:
     nor a node that was noted may change in between.
     """
 
-    __slots__ = ("_additions", "_body", "_losses", "_notes", "_spelling")
+    __slots__ = ("_additions", "_body", "_losses", "_notes", "_spelling", "text")
 
     def __init__(self, body: JsonValue, spelling: Spelling) -> None:
         self._body = body
@@ -149,6 +149,8 @@ class Ledger:
         self._notes: list[_Note] = []
         self._losses: dict[str, Loss] = {}
         self._additions: dict[str, tuple[JsonValue, str]] = {}
+        #: The JSON text of the body, which may hold equal keys; None where there is none.
+        self.text: bytes | bytearray | str | None = None
 
     @property
     def losses(self) -> tuple[Loss, ...]:
