@@ -12,7 +12,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_id
+from formatbridge.formats._parts import drop_id, is_plain
 from formatbridge.formats._signatures import decode_token, native_token
 from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning, encode_history
@@ -30,8 +30,10 @@ _CALL = frozenset({"id", "type", "function", "custom", "extra_content", "index"}
 
 def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Message:
     """Read one message. ``calls`` remembers the id of the last call of each legacy function, by name."""
-    role = raw["role"]
-    extra = None if len(raw) == 2 and "content" in raw else rest(raw, MESSAGE)
+    role, content = raw["role"], raw.get("content")
+    if len(raw) == 2 and type(content) is str:  # text and nothing else
+        return ir.Message(role, [ir.Text(content, f"{src}/content")], src)
+    extra = rest(raw, MESSAGE)
     if role == "assistant":
         parts, leftover = decode_answer(raw, src, calls, f"call_{_position(src)}")
         return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
@@ -39,7 +41,7 @@ def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Messa
         if role == "function" and extra:
             extra.pop("name", None)
         return ir.Message("tool", [decode_result(raw, src, calls)], src, extra)
-    return ir.Message(role, decode_content(raw.get("content"), f"{src}/content"), src, extra)
+    return ir.Message(role, decode_content(content, f"{src}/content"), src, extra)
 
 
 def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str]) -> list[JsonObject]:
@@ -50,6 +52,9 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str]) -> l
     if message.extra:
         losses.extras(message)
     role, parts = message.role, message.parts
+    first = parts[0] if len(parts) == 1 else None
+    if type(first) is ir.Text and is_plain(first):  # one text and nothing else
+        return [{"role": "user" if role == "tool" else role, "content": first.text}]
     if role == "assistant":
         made = encode_answer(parts, losses, made_ids)
         return [made] if made else []

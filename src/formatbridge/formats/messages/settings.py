@@ -28,6 +28,7 @@ TIERS = ValueTable(("auto", "auto"), ("standard", "standard_only"))
 
 _WITHOUT_SAMPLING = "2026-10-21"
 _SAMPLING = ("temperature", "top_p", "top_k")
+_RARE = frozenset({"stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options"})
 
 DONE = frozenset({
     *_SAMPLING, "stop", "max_tokens", "tier", "user", "safety_identifier", "parallel_tool_calls", "compact_at", "prompt_cache_options",
@@ -35,10 +36,8 @@ DONE = frozenset({
 """Settings that are written here; the others go through the table or are lost."""
 
 
-def decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
-    """Read the settings; the second value is what is left of those that only partly have a counterpart."""
-    names = SETTINGS.canonical
-    settings: JsonObject = {names[key]: value for key, value in body.items() if key in names and value is not None}
+def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
+    """Read the settings that are more than a name and a value; return what is left of those that only partly have a counterpart."""
     left: JsonObject = {}
     if "service_tier" in body or "speed" in body:
         _decode_tier(body, settings, left)
@@ -52,7 +51,7 @@ def decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
         settings["parallel_tool_calls"] = not choice["disable_parallel_tool_use"]
     if body.get("context_management"):
         _decode_context_management(body["context_management"], settings, left)
-    return settings, left or None  # type: ignore[return-value]  # built key by key
+    return left or None
 
 
 def _decode_tier(body: JsonObject, settings: JsonObject, left: JsonObject) -> None:
@@ -99,6 +98,8 @@ def encode_shaped_settings(request: ir.Request, losses: Ledger, options: Options
     """Write the settings that change more than their name."""
     settings = request.settings
     body = _encode_sampling(request, losses, options)
+    if _RARE.isdisjoint(settings):
+        return body
     if settings.get("stop"):
         body |= _encode_stop(request, settings["stop"], losses)
     if settings.get("tier") is not None:
