@@ -7,7 +7,7 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -124,8 +124,11 @@ UNSEEN = object()
 ITSELF = "//"
 """The key in ``extra`` that means the node itself, of which nothing is modelled; no pointer of a field looks like it."""
 
-_Note = tuple[Literal["dropped", "changed", "extras"], Any, str, JsonValue, str, Severity]
-"""A note as it was made: what happened, the node, the field, the value that stands there now, code and severity."""
+Examine = Callable[[JsonValue, JsonValue], str | None]
+"""Says what is lost between a value and the one that stands for it: the code of a reason, or None."""
+
+_Note = tuple[Literal["dropped", "changed", "extras", "examined"], Any, str, JsonValue, Any, Severity]
+"""A note as it was made: what happened, the node, the field, the value that stands there now, code (or what finds it) and severity."""
 
 _UNKNOWN = Own(code="unknown_field")
 _ABSENT = object()
@@ -157,6 +160,10 @@ class Ledger:
         """The losses so far, without those below a container that is gone as a whole."""
         notes, self._notes = self._notes, []
         for kind, node, name, after, code, severity in notes:
+            if kind == "examined":
+                kind, code = "changed", code(getattr(node, name), after)
+            if code is None:
+                continue
             if kind == "extras":
                 self._settle_extras(node)
             elif kind == "dropped":
@@ -185,6 +192,10 @@ class Ledger:
         """Note that a field of a node becomes ``after`` and return that."""
         self._notes.append(("changed", node, name, after, code, severity))
         return after
+
+    def examined(self, node: Any, name: str, after: JsonValue, examine: Examine) -> None:
+        """Note that a field of a node becomes ``after``, for the reason that is looked for when the losses are read."""
+        self._notes.append(("examined", node, name, after, examine, "lossy"))
 
     def added(self, path: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
         """Note that the target demands ``value`` at ``path`` (a pointer into the target) and return it."""

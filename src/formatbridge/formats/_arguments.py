@@ -9,12 +9,11 @@ from pydantic_core import from_json, to_json
 
 from formatbridge import ir
 from formatbridge._codec import NotJsonError, dumps, loads
-from formatbridge.losses import Ledger
+from formatbridge.losses import Examine, Ledger
 
 JsonObject = dict[str, Any]
 
 _PLAIN = frozenset({str, int, bool, type(None)})
-
 
 def encode_arguments_text(call: ir.ToolCall) -> str:
     """Write arguments as text: as it was, or the object as JSON without spaces."""
@@ -22,19 +21,25 @@ def encode_arguments_text(call: ir.ToolCall) -> str:
     return arguments if isinstance(arguments, str) else dumps(arguments).decode()
 
 
-def encode_arguments_object(call: ir.ToolCall, losses: Ledger) -> JsonObject:
-    """Write arguments as an object. Text that is none is passed on under ``raw_arguments`` and noted, never repaired."""
+def encode_arguments_object(call: ir.ToolCall, losses: Ledger, examine: Examine | None = None) -> JsonObject:
+    """Write arguments as an object. Text that is none is passed on under ``raw_arguments`` and noted, never repaired.
+
+    ``examine`` says what the target loses of a sound object beside keys that stand twice.
+    """
     arguments = call.arguments
     if not isinstance(arguments, str):
+        if examine:
+            losses.examined(call, "arguments", arguments, examine)
         return arguments
-    if not arguments.strip():
+    if not arguments or arguments.isspace():
         return {}
-    parsed, repeated = parse_object(arguments)
+    parsed = read_object(arguments)
     if parsed is None:
         wrapped: JsonObject = losses.changed(call, "arguments", {"raw_arguments": arguments}, "invalid_arguments")
         return wrapped
-    if repeated:
-        losses.changed(call, "arguments", parsed, "duplicate_keys")
+    losses.examined(call, "arguments", parsed, repeated_keys)
+    if examine:
+        losses.examined(call, "arguments", parsed, examine)
     return parsed
 
 
@@ -45,10 +50,25 @@ def wrap_text(text: str) -> dict[str, str]:
 
 def read_wrapped_text(arguments: str | ir.JsonObject) -> str | None:
     """Read free text back from the arguments that ``wrap_text`` made; None where they are something else."""
-    value = parse_object(arguments)[0] if isinstance(arguments, str) else arguments
+    value = read_object(arguments) if isinstance(arguments, str) else arguments
     if value is not None and set(value) == {"input"} and isinstance(value["input"], str):
         return value["input"]
     return None
+
+
+def read_object(text: str) -> JsonObject | None:
+    """Parse text as a JSON object; None where it is no object."""
+    try:
+        value = loads(text)
+    except NotJsonError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def repeated_keys(text: str, parsed: JsonObject) -> str | None:
+    """Say whether a key stands twice in the text of an object, of which ``parsed`` holds the last only."""
+    del parsed
+    return "duplicate_keys" if _parse_carefully(text)[1] else None
 
 
 def parse_object(text: str) -> tuple[JsonObject | None, bool]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic_core import from_json
-
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_object
 from formatbridge.formats._extra import joined, rest
@@ -48,46 +46,15 @@ def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject
         losses.dropped(call, "item_id", "diagnostic", severity="info")
     if call.namespace is not None:
         losses.dropped(call, "namespace")
-    arguments = _read_exactly(call.arguments) if isinstance(call.arguments, str) else None
-    if arguments is None:
-        arguments = encode_arguments_object(call, losses)
-        if _has_inexact_numbers(arguments):
-            losses.changed(call, "arguments", arguments, "inexact_number")
+    arguments = encode_arguments_object(call, losses, _inexact_numbers)
     made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
     return made | encode_signature(call.signature, losses, carry=carry) if call.signature else made
 
 
-def _read_exactly(text: str) -> JsonObject | None:
-    """Parse text as an object, as long as it is plain that nothing of it is lost: no key stands twice, no number is inexact.
-
-    Without a backslash each key and each string takes two quotes, so a key that stood twice would leave more quotes than are counted.
-    """
-    try:
-        value: Any = from_json(text, allow_inf_nan=False)
-    except (ValueError, TypeError):
-        return None
-    if type(value) is not dict or "\\" in text:
-        return None
-    quotes, pending = 2 * len(value), [*value.values()]
-    for item in pending:  # which grows on the way
-        kind = type(item)
-        if kind is str:
-            quotes += 2
-        elif kind is int:
-            if not -_EXACT <= item <= _EXACT:
-                return None
-        elif kind is list:
-            pending += item
-        elif kind is dict:
-            quotes += 2 * len(item)
-            pending += item.values()
-        elif kind is float:  # which may have been too large for one
-            return None
-    return value if text.count('"') == quotes else None
-
-
-def _has_inexact_numbers(value: JsonObject) -> bool:
-    pending: list[Any] = [value]
+def _inexact_numbers(given: str | JsonObject, arguments: JsonObject) -> str | None:
+    """Find integers that a double cannot hold."""
+    del given
+    pending: list[Any] = [arguments]
     while pending:
         node = pending.pop()
         for item in node.values() if type(node) is dict else node:
@@ -95,5 +62,5 @@ def _has_inexact_numbers(value: JsonObject) -> bool:
             if kind is dict or kind is list:
                 pending.append(item)
             elif kind is int and (item > _EXACT or item < -_EXACT):
-                return True
-    return False
+                return "inexact_number"
+    return None
