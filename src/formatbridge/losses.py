@@ -159,18 +159,14 @@ class Ledger:
     def losses(self) -> tuple[Loss, ...]:
         """The losses so far, without those below a container that is gone as a whole."""
         notes, self._notes = self._notes, []
-        for kind, node, name, after, code, severity in notes:
-            if kind == "examined":
-                kind, code = "changed", code(getattr(node, name), after)
-            if code is None:
-                continue
+        for kind, node, name, after, noted, severity in notes:
             if kind == "extras":
                 self._settle_extras(node)
             elif kind == "dropped":
-                self._settle_dropped(node, name, code, severity)
+                self._settle_dropped(node, name, noted, severity)
             else:
-                path, before = self._find(node, name)
-                self._keep(Loss(path, "changed", severity, code, REASONS[code], before, after))
+                code = noted(getattr(node, name), after) if kind == "examined" else noted
+                self._settle_changed(node, name, after, code, severity)
         gone = {path for path, loss in self._losses.items() if loss.kind == "dropped"}
         return tuple(loss for path, loss in self._losses.items() if not _is_below(path, gone))
 
@@ -215,6 +211,11 @@ class Ledger:
         if aside and not name:
             path, before = self._resolve(aside)
             self._keep(Loss(path, "dropped", severity, code, REASONS[code], before))
+
+    def _settle_changed(self, node: Any, name: str, after: JsonValue, code: str | None, severity: Severity) -> None:
+        if code is not None:
+            path, before = self._find(node, name)
+            self._keep(Loss(path, "changed", severity, code, REASONS[code], before, after))
 
     def _settle_extras(self, node: Any) -> None:
         kind = type(node).__name__

@@ -15,21 +15,27 @@ JsonObject = dict[str, Any]
 
 _PLAIN = frozenset({str, int, bool, type(None)})
 
+
 def encode_arguments_text(call: ir.ToolCall) -> str:
     """Write arguments as text: as it was, or the object as JSON without spaces."""
     arguments = call.arguments
     return arguments if isinstance(arguments, str) else dumps(arguments).decode()
 
 
-def encode_arguments_object(call: ir.ToolCall, losses: Ledger, examine: Examine | None = None) -> JsonObject:
+def repeated_keys(given: str | JsonObject, parsed: JsonObject) -> str | None:
+    """Say whether a key stands twice in the text of an object, of which ``parsed`` holds the last only."""
+    del parsed
+    return "duplicate_keys" if isinstance(given, str) and _parse_carefully(given)[1] else None
+
+
+def encode_arguments_object(call: ir.ToolCall, losses: Ledger, examine: Examine = repeated_keys) -> JsonObject:
     """Write arguments as an object. Text that is none is passed on under ``raw_arguments`` and noted, never repaired.
 
-    ``examine`` says what the target loses of a sound object beside keys that stand twice.
+    ``examine`` says what the target loses of an object.
     """
     arguments = call.arguments
     if not isinstance(arguments, str):
-        if examine:
-            losses.examined(call, "arguments", arguments, examine)
+        losses.examined(call, "arguments", arguments, examine)
         return arguments
     if not arguments or arguments.isspace():
         return {}
@@ -37,9 +43,7 @@ def encode_arguments_object(call: ir.ToolCall, losses: Ledger, examine: Examine 
     if parsed is None:
         wrapped: JsonObject = losses.changed(call, "arguments", {"raw_arguments": arguments}, "invalid_arguments")
         return wrapped
-    losses.examined(call, "arguments", parsed, repeated_keys)
-    if examine:
-        losses.examined(call, "arguments", parsed, examine)
+    losses.examined(call, "arguments", parsed, examine)
     return parsed
 
 
@@ -63,12 +67,6 @@ def read_object(text: str) -> JsonObject | None:
     except NotJsonError:
         return None
     return value if isinstance(value, dict) else None
-
-
-def repeated_keys(text: str, parsed: JsonObject) -> str | None:
-    """Say whether a key stands twice in the text of an object, of which ``parsed`` holds the last only."""
-    del parsed
-    return "duplicate_keys" if _parse_carefully(text)[1] else None
 
 
 def parse_object(text: str) -> tuple[JsonObject | None, bool]:

@@ -44,13 +44,14 @@ class Open:
     """Marks a union of models as told apart by one key, with ``Unknown`` for every other value of it.
 
     ``Part = Annotated[TextPart | ImagePart | Unknown, Open("type")]``. The key's values are read from the members' ``Literal``
-    annotations. ``absent`` names the value that an object without the key counts as. Without ``Unknown`` the union is closed: an
-    unknown value is refused by its name.
+    annotations. ``absent`` names the value that an object without the key counts as, if it has the key ``having`` where that is
+    given. Without ``Unknown`` the union is closed: an unknown value is refused by its name.
     """
 
-    def __init__(self, key: str, *, absent: str | None = None) -> None:
+    def __init__(self, key: str, *, absent: str | None = None, having: str | None = None) -> None:
         self.key = key
         self.absent = absent
+        self.having = having
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         choices: dict[str, CoreSchema] = {}
@@ -58,7 +59,7 @@ class Open:
             schema = handler.generate_schema(member)
             for value in ("?",) if member is Unknown else _literals(member, self.key):
                 choices[value] = schema
-        return core_schema.tagged_union_schema(choices, _discriminator(self.key, choices, self.absent))
+        return core_schema.tagged_union_schema(choices, _discriminator(self, choices))
 
 
 def _literals(member: type[BaseModel], key: str) -> list[str]:
@@ -67,20 +68,24 @@ def _literals(member: type[BaseModel], key: str) -> list[str]:
     return [value for arm in arms if typing.get_origin(arm) is Literal for value in typing.get_args(arm)]
 
 
-def _discriminator(key: str, choices: Mapping[str, object], absent: str | None) -> Callable[[Any], str | None]:
+def _discriminator(union: Open, choices: Mapping[str, object]) -> Callable[[Any], str | None]:
     """Name the member that reads a value; an unknown name goes to ``Unknown``, where there is one, and what is no name nowhere."""
-    is_open = "?" in choices
+    key, absent, having, is_open = union.key, union.absent, union.having, "?" in choices
 
     def tag(value: Any) -> str | None:
         found = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
         if found is None:
-            found = absent or "?"
+            found = absent if absent and (having is None or _has(value, having)) else "?"
         if not isinstance(found, str):
             return None
         return found if found in choices or not is_open else "?"
 
     tag.__name__ = key  # the validator's errors name the function: this makes them name the key
     return tag
+
+
+def _has(value: Any, key: str) -> bool:
+    return (value.get(key) if isinstance(value, dict) else getattr(value, key, None)) is not None
 
 
 def checker(shape: Any) -> SchemaValidator:

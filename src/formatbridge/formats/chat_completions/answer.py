@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
@@ -29,7 +28,7 @@ def decode_message(raw: JsonObject, src: str, answer_id: str, position: int) -> 
     what they say.
     """
     calls = raw.get("tool_calls") or raw.get("function_call")
-    parts, leftover = decode_answer(raw, src, {}, call_stem(answer_id, position) if calls else "")
+    parts, leftover = decode_answer(raw, src, {}, answer_id)
     if calls and not answer_id:
         _give_ids(parts, position)
     if _HISTORY.issuperset(raw):  # nothing that only an answer has
@@ -47,11 +46,6 @@ def _give_ids(parts: list[ir.Part], position: int) -> None:
     for number, call in enumerate(calls):
         if call.id_made:
             call.id = made_call_id(position, number, call.name, call.arguments)
-
-
-def call_stem(answer_id: str, position: int) -> str:
-    """Return what the ids begin with that are made for the calls of a choice."""
-    return f"call_{sha256(answer_id.encode()).hexdigest()[:16]}_{position}"
 
 
 def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._arguments import encode_arguments_object
+from formatbridge.formats._arguments import encode_arguments_object, repeated_keys
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.generate_content.turns import Calls
@@ -38,6 +38,15 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
 
 def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject:
     """Write one tool call; the server reads its numbers as doubles."""
+    if call.extra or call.cache or call.item_id is not None or call.namespace is not None:
+        _note_call(call, losses)
+    arguments = encode_arguments_object(call, losses, _lost)
+    made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
+    return made | encode_signature(call.signature, losses, carry=carry) if call.signature else made
+
+
+def _note_call(call: ir.ToolCall, losses: Ledger) -> None:
+    """Note what a call has besides its name and arguments."""
     if call.extra:
         losses.extras(call)
     if call.cache:
@@ -46,14 +55,14 @@ def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject
         losses.dropped(call, "item_id", "diagnostic", severity="info")
     if call.namespace is not None:
         losses.dropped(call, "namespace")
-    arguments = encode_arguments_object(call, losses, _inexact_numbers)
-    made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
-    return made | encode_signature(call.signature, losses, carry=carry) if call.signature else made
 
 
-def _inexact_numbers(given: str | JsonObject, arguments: JsonObject) -> str | None:
-    """Find integers that a double cannot hold."""
-    del given
+def _lost(given: str | JsonObject, arguments: JsonObject) -> str | None:
+    """Say what is lost of arguments: of keys that stand twice all but the last, and of integers what a double cannot hold."""
+    return repeated_keys(given, arguments) or ("inexact_number" if _has_inexact_numbers(arguments) else None)
+
+
+def _has_inexact_numbers(arguments: JsonObject) -> bool:
     pending: list[Any] = [arguments]
     while pending:
         node = pending.pop()
@@ -62,5 +71,5 @@ def _inexact_numbers(given: str | JsonObject, arguments: JsonObject) -> str | No
             if kind is dict or kind is list:
                 pending.append(item)
             elif kind is int and (item > _EXACT or item < -_EXACT):
-                return "inexact_number"
-    return None
+                return True
+    return False
