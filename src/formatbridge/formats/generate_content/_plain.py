@@ -13,8 +13,6 @@ _KINDS = {
     "type": str, "description": str, "title": str, "pattern": str, "properties": dict, "items": dict, "required": list, "enum": list,
     "minimum": int, "maximum": int,
 }  # fmt: skip
-_NESTED = frozenset({"properties", "items"})
-_NARROW = frozenset({"required", "minimum", "maximum"})
 _EXACT = 2**53
 """Integers up to this are the same as doubles."""
 _DEEPEST = 64
@@ -32,14 +30,14 @@ def is_plain_schema(schema: Any, types: Container[str] | None = None, depth: int
         kind = type(value)
         if kind is not _KINDS.get(key):
             return False
-        if key in _NESTED:
+        if kind is str:
+            if key == "type" and types is not None and value not in types:
+                return False
+        elif kind is dict:
             for inner in value.values() if key == "properties" else (value,):
                 if not is_plain_schema(inner, types, depth + 1):
                     return False
-        elif key == "type":
-            if types is not None and value not in types:
-                return False
-        elif key in _NARROW and not _is_narrow(value):
+        elif key != "enum" and not _is_narrow(value):
             return False
     return True
 
