@@ -254,7 +254,7 @@ def note_call(call: ir.ToolCall, losses: Ledger) -> None:
 
 def encode_plain_call(call: ir.ToolCall) -> JsonObject:
     """Write what calls have in requests and answers alike."""
-    text = encode_arguments_text(call)
+    text = call.arguments if isinstance(call.arguments, str) else encode_arguments_text(call)
     if call.kind == "custom":
         return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}

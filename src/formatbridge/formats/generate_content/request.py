@@ -6,7 +6,8 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._settings import decode_settings, drop_setting, encode_settings
+from formatbridge.formats._parts import is_plain
+from formatbridge.formats._settings import Ranges, decode_settings, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.content import (
@@ -61,7 +62,13 @@ SETTINGS = FieldTable(
 TIERS = ValueTable(("standard", "standard"), ("flex", "flex"), ("priority", "priority"))
 
 _MOST_STOPS = 5
-_RANGES = {"temperature": (0, 2), "topP": (0, 1), "presencePenalty": (-2, 2), "frequencyPenalty": (-2, 2), "logprobs": (0, 20)}
+_RANGES: Ranges = {
+    "temperature": (0, 2),
+    "top_p": (0, 1),
+    "presence_penalty": (-2, 2),
+    "frequency_penalty": (-2, 2),
+    "top_logprobs": (0, 20),
+}
 _REQUEST = frozenset({
     "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",
 })  # fmt: skip
@@ -193,7 +200,9 @@ def _encode_instruction(message: ir.Message, instructions: list[JsonObject], tur
     if message.extra:
         losses.extras(message)
     for part in message.parts:
-        if isinstance(part, ir.Media):
+        if type(part) is ir.Text and is_plain(part):
+            instructions += [{"text": part.text}] if part.text else []
+        elif isinstance(part, ir.Media):
             losses.dropped(part, code="unsupported_media", severity="impossible")
         else:
             instructions += encode_part(part, f"/systemInstruction/parts/{len(instructions)}", turn, losses)
@@ -215,6 +224,8 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
         if message.tools:
             losses.changed(message, "tools", None, "moved")
             added += message.tools
+    if not request.tools:
+        return added
     kept = [tool for tool in request.tools if type(tool) is not ir.HostedTool or tool.family != "image_generation"]
     return kept + added if added else kept
 
@@ -257,11 +268,7 @@ def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
 def _encode_settings(request: ir.Request, losses: Ledger) -> JsonObject:
     """Write the settings that ``generationConfig`` has."""
     config: JsonObject = {}
-    encode_settings(request, SETTINGS, config, losses, _DONE)
-    for name, (least, most) in _RANGES.items():
-        value = config.get(name)
-        if value is not None and not least <= value <= most:
-            config[name] = losses.changed(request, SETTINGS.canonical[name], min(max(value, least), most), "out_of_range")
+    encode_settings(request, SETTINGS, config, losses, _DONE, _RANGES)
     limit, stop = request.settings.get("max_tokens"), request.settings.get("stop")
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
