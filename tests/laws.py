@@ -13,7 +13,6 @@ from formatbridge import formats
 from formatbridge.convert import (
     Converted,
     ConvertedError,
-    Report,
     check,
     convert_error,
     convert_models,
@@ -110,7 +109,7 @@ def through_itself(entry: Sample) -> Convert:
             made = format.encode_models(format.decode_models(checked), losses)
         else:
             made = format.encode_error(format.decode_error(checked, status=entry.status), losses)[1]
-        return Converted(made, Report(losses), format.NAME, format.NAME, kind)
+        return Converted(made, losses, format.NAME, format.NAME, kind)
 
     return convert
 

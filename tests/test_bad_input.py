@@ -93,11 +93,13 @@ def test_a_hundred_thousand_levels_of_nesting_are_refused(source: str, target: s
             _convert(body, source, target)
 
 
-@pytest.mark.parametrize("beside", ["plain", "🙂", "🙂" * 2_000, "a" * 240, "a🙂" * 9_000 + "a" * 90_000])
+@pytest.mark.parametrize(
+    "beside", ["plain", "🙂", "🙂" * 2_000, "a" * 240, "a🙂" * 9_000 + "a" * 90_000, "a" * 300_000, [[0] * 400] * 400]
+)
 @pytest.mark.parametrize("number", ["1e400", "-1e400"])
-def test_a_number_too_large_is_found_whatever_stands_beside_it(beside: str, number: str) -> None:
+def test_a_number_too_large_is_found_whatever_stands_beside_it(beside: str | list[Any], number: str) -> None:
     """``1e400`` reads as infinity, which no JSON can hold; the quick search for it must not be led astray by text."""
-    body = json.dumps(REQUESTS["chat_completions"] | {"user": beside}, ensure_ascii=False)[:-1] + f',"x_rate":{number}}}'
+    body = json.dumps(REQUESTS["chat_completions"] | {"x_beside": beside}, ensure_ascii=False)[:-1] + f',"x_rate":{number}}}'
 
     with pytest.raises(fb.InvalidPayloadError, match=r"/x_rate is -?inf, expected a finite number"):
         _convert(body.encode())

@@ -13,10 +13,13 @@ from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyCo
 from formatbridge.formats._home import bring_home
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
-from formatbridge.formats._protocol import Context, Format, JsonObject, Kind
+from formatbridge.formats._protocol import Context, Format, Home, JsonObject, Kind
 from formatbridge.formats._tools import adapt_tools
 from formatbridge.losses import REASONS, Addition, Ledger, Loss
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
+
+_TEXT = (bytes, bytearray, str)
+"""What JSON text may be."""
 
 _MODELS: dict[Kind, str] = {"request": "Request", "response": "Response", "error": "Error", "models": "ModelList"}
 
@@ -31,9 +34,9 @@ class Converted:
     when it is first read (or at once where ``Options(raise_on=...)`` is set): whoever does not ask does not pay.
     """
 
-    __slots__ = ("_report", "body", "kind", "source", "target")
+    __slots__ = ("_ledger", "_losses", "body", "kind", "source", "target")
 
-    def __init__(self, body: JsonObject, report: Report, source: ir.Format, target: ir.Format, kind: Kind) -> None:
+    def __init__(self, body: JsonObject, ledger: Ledger, source: ir.Format, target: ir.Format, kind: Kind) -> None:
         #: The payload in the target format.
         self.body = body
         #: The format that the body came in.
@@ -42,17 +45,20 @@ class Converted:
         self.target = target
         #: ``request``, ``response``, ``error`` or ``models``.
         self.kind: Kind = kind
-        self._report = report
+        self._ledger = ledger
+        self._losses: tuple[Loss, ...] | None = None
 
     @property
     def losses(self) -> tuple[Loss, ...]:
         """What the target could not hold as it was."""
-        return self._report.losses
+        if self._losses is None:
+            self._losses = losses_of(self._ledger)
+        return self._losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
         """Values that the target demanded and the source lacked."""
-        return self._report.additions
+        return self._ledger.additions
 
     def json(self) -> bytes:
         """Write the body as JSON in UTF-8, without spaces."""
@@ -74,18 +80,21 @@ class Converted:
 class ConvertedRequest(Converted):
     """A request in the target format, and where on the relay it goes."""
 
-    __slots__ = ("context", "model", "path", "stream")
+    __slots__ = ("context", "model", "stream")
 
-    def __init__(self, body: JsonObject, report: Report, far: Format, model: str, stream: bool, context: Context) -> None:
-        super().__init__(body, report, context.source, far.NAME, "request")
+    def __init__(self, body: JsonObject, ledger: Ledger, target: ir.Format, model: str, stream: bool, context: Context) -> None:
+        Converted.__init__(self, body, ledger, context.source, target, "request")
         #: The model; empty where nothing names one.
         self.model = model
         #: Whether the answer is to be a stream.
         self.stream = stream
-        #: URL path and query on the relay, such as ``/v1beta/models/m:streamGenerateContent?alt=sse``.
-        self.path = far.request_path(model, stream=stream)
         #: What ``convert_response`` needs to bring the answer home.
         self.context = context
+
+    @property
+    def path(self) -> str:
+        """URL path and query on the relay, such as ``/v1beta/models/m:streamGenerateContent?alt=sse``."""
+        return formats.load(self.target).request_path(self.model, stream=self.stream)
 
 
 class ConvertedError(Converted):
@@ -93,36 +102,15 @@ class ConvertedError(Converted):
 
     __slots__ = ("status",)
 
-    def __init__(self, body: JsonObject, report: Report, source: ir.Format, target: ir.Format, status: int) -> None:
-        super().__init__(body, report, source, target, "error")
+    def __init__(self, body: JsonObject, ledger: Ledger, source: ir.Format, target: ir.Format, status: int) -> None:
+        super().__init__(body, ledger, source, target, "error")
         #: The HTTP status.
         self.status = status
 
 
-class Report:
-    """The books of one conversion, read when somebody asks; ``text`` is JSON text that may hold equal keys."""
-
-    __slots__ = ("_ledger", "_losses", "_text")
-
-    def __init__(self, ledger: Ledger, text: bytes | bytearray | str | None = None) -> None:
-        self._ledger = ledger
-        self._text = text
-        self._losses: tuple[Loss, ...] | None = None
-
-    @property
-    def losses(self) -> tuple[Loss, ...]:
-        """What the target could not hold as it was."""
-        if self._losses is None:
-            self._losses = self._ledger.losses
-            if self._text is not None:
-                self._losses += tuple(repeated_key_losses(self._text))
-                self._text = None
-        return self._losses
-
-    @property
-    def additions(self) -> tuple[Addition, ...]:
-        """Values that the target demanded and the source lacked."""
-        return self._ledger.additions
+def losses_of(ledger: Ledger) -> tuple[Loss, ...]:
+    """Return what the encoders noted, and the equal keys of the source's text."""
+    return ledger.losses if ledger.text is None else (*ledger.losses, *repeated_key_losses(ledger.text))
 
 
 def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
@@ -150,7 +138,7 @@ def _checker(name: str, kind: Kind) -> SchemaValidator:
 def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
     """Turn what a caller hands in into a JSON object of its own; raise ``InvalidPayloadError`` where it is none."""
     try:
-        if isinstance(body, bytes | bytearray | str):
+        if isinstance(body, _TEXT):
             value = _codec.loads(body)
         elif isinstance(body, BaseModel):
             found = model_of(body)
@@ -203,15 +191,16 @@ def options_of(options: Options | None) -> Options:
     return options
 
 
-def finished(losses: Ledger, options: Options, body: Any) -> Report:
+def finished(losses: Ledger, options: Options, body: Any) -> Ledger:
     """Close the books; raise ``LossyConversionError`` where the options forbid what was lost."""
-    report = Report(losses, body if isinstance(body, bytes | bytearray | str) else None)
+    if isinstance(body, _TEXT):
+        losses.text = body
     if options.raise_on is not None:
         floor = SEVERITIES.index(options.raise_on)
-        grave = [loss for loss in report.losses if SEVERITIES.index(loss.severity) >= floor]
+        grave = [loss for loss in losses_of(losses) if SEVERITIES.index(loss.severity) >= floor]
         if grave:
             raise LossyConversionError(grave)
-    return report
+    return losses
 
 
 def convert_request(
@@ -238,14 +227,15 @@ def convert_request(
         raise ConfigurationError("generate_content needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
     losses = Ledger(raw, near.SPELLING)
-    context = Context(near.NAME, raw)
+    tools: dict[str, Home] = {}
     if near is far:
         made = _same_request(raw, near, model, stream)
     else:
         request = near.decode_request(checked, model=model or None, stream=stream)
-        request, context.tools = adapt_tools(request, far.TOOL_RULES, losses)
+        request, tools = adapt_tools(request, far.TOOL_RULES, losses)
         made = far.encode_request(request, losses, options)
-    return ConvertedRequest(made, finished(losses, options, body), far, model, stream, context)
+    context = Context(near.NAME, raw, tools)
+    return ConvertedRequest(made, finished(losses, options, body), far.NAME, model, stream, context)
 
 
 def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> JsonObject:

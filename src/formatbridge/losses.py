@@ -7,7 +7,7 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -124,8 +124,11 @@ UNSEEN = object()
 ITSELF = "//"
 """The key in ``extra`` that means the node itself, of which nothing is modelled; no pointer of a field looks like it."""
 
-_Note = tuple[Literal["dropped", "changed", "extras"], Any, str, JsonValue, str, Severity]
-"""A note as it was made: what happened, the node, the field, the value that stands there now, code and severity."""
+Examine = Callable[[JsonValue, JsonValue], str | None]
+"""Says what is lost between a value and the one that stands for it: the code of a reason, or None."""
+
+_Note = tuple[Literal["dropped", "changed", "extras", "examined"], Any, str, JsonValue, Any, Severity]
+"""A note as it was made: what happened, the node, the field, the value that stands there now, code (or what finds it) and severity."""
 
 _UNKNOWN = Own(code="unknown_field")
 _ABSENT = object()
@@ -141,7 +144,7 @@ class Ledger:
     nor a node that was noted may change in between.
     """
 
-    __slots__ = ("_additions", "_body", "_losses", "_notes", "_spelling")
+    __slots__ = ("_additions", "_body", "_losses", "_notes", "_spelling", "text")
 
     def __init__(self, body: JsonValue, spelling: Spelling) -> None:
         self._body = body
@@ -149,19 +152,21 @@ class Ledger:
         self._notes: list[_Note] = []
         self._losses: dict[str, Loss] = {}
         self._additions: dict[str, tuple[JsonValue, str]] = {}
+        #: The JSON text of the body, which may hold equal keys; None where there is none.
+        self.text: bytes | bytearray | str | None = None
 
     @property
     def losses(self) -> tuple[Loss, ...]:
         """The losses so far, without those below a container that is gone as a whole."""
         notes, self._notes = self._notes, []
-        for kind, node, name, after, code, severity in notes:
+        for kind, node, name, after, noted, severity in notes:
             if kind == "extras":
                 self._settle_extras(node)
             elif kind == "dropped":
-                self._settle_dropped(node, name, code, severity)
+                self._settle_dropped(node, name, noted, severity)
             else:
-                path, before = self._find(node, name)
-                self._keep(Loss(path, "changed", severity, code, REASONS[code], before, after))
+                code = noted(getattr(node, name), after) if kind == "examined" else noted
+                self._settle_changed(node, name, after, code, severity)
         gone = {path for path, loss in self._losses.items() if loss.kind == "dropped"}
         return tuple(loss for path, loss in self._losses.items() if not _is_below(path, gone))
 
@@ -184,6 +189,10 @@ class Ledger:
         self._notes.append(("changed", node, name, after, code, severity))
         return after
 
+    def examined(self, node: Any, name: str, after: JsonValue, examine: Examine) -> None:
+        """Note that a field of a node becomes ``after``, for the reason that is looked for when the losses are read."""
+        self._notes.append(("examined", node, name, after, examine, "lossy"))
+
     def added(self, path: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
         """Note that the target demands ``value`` at ``path`` (a pointer into the target) and return it."""
         self._additions.setdefault(path, (value, why))
@@ -202,6 +211,11 @@ class Ledger:
         if aside and not name:
             path, before = self._resolve(aside)
             self._keep(Loss(path, "dropped", severity, code, REASONS[code], before))
+
+    def _settle_changed(self, node: Any, name: str, after: JsonValue, code: str | None, severity: Severity) -> None:
+        if code is not None:
+            path, before = self._find(node, name)
+            self._keep(Loss(path, "changed", severity, code, REASONS[code], before, after))
 
     def _settle_extras(self, node: Any) -> None:
         kind = type(node).__name__

@@ -9,7 +9,7 @@ from pydantic_core import from_json, to_json
 
 from formatbridge import ir
 from formatbridge._codec import NotJsonError, dumps, loads
-from formatbridge.losses import Ledger
+from formatbridge.losses import Examine, Ledger
 
 JsonObject = dict[str, Any]
 
@@ -22,19 +22,28 @@ def encode_arguments_text(call: ir.ToolCall) -> str:
     return arguments if isinstance(arguments, str) else dumps(arguments).decode()
 
 
-def encode_arguments_object(call: ir.ToolCall, losses: Ledger) -> JsonObject:
-    """Write arguments as an object. Text that is none is passed on under ``raw_arguments`` and noted, never repaired."""
+def repeated_keys(given: str | JsonObject, parsed: JsonObject) -> str | None:
+    """Say whether a key stands twice in the text of an object, of which ``parsed`` holds the last only."""
+    del parsed
+    return "duplicate_keys" if isinstance(given, str) and _parse_carefully(given)[1] else None
+
+
+def encode_arguments_object(call: ir.ToolCall, losses: Ledger, examine: Examine = repeated_keys) -> JsonObject:
+    """Write arguments as an object. Text that is none is passed on under ``raw_arguments`` and noted, never repaired.
+
+    ``examine`` says what the target loses of an object.
+    """
     arguments = call.arguments
     if not isinstance(arguments, str):
+        losses.examined(call, "arguments", arguments, examine)
         return arguments
-    if not arguments.strip():
+    if not arguments or arguments.isspace():
         return {}
-    parsed, repeated = parse_object(arguments)
+    parsed = read_object(arguments)
     if parsed is None:
         wrapped: JsonObject = losses.changed(call, "arguments", {"raw_arguments": arguments}, "invalid_arguments")
         return wrapped
-    if repeated:
-        losses.changed(call, "arguments", parsed, "duplicate_keys")
+    losses.examined(call, "arguments", parsed, examine)
     return parsed
 
 
@@ -45,10 +54,19 @@ def wrap_text(text: str) -> dict[str, str]:
 
 def read_wrapped_text(arguments: str | ir.JsonObject) -> str | None:
     """Read free text back from the arguments that ``wrap_text`` made; None where they are something else."""
-    value = parse_object(arguments)[0] if isinstance(arguments, str) else arguments
+    value = read_object(arguments) if isinstance(arguments, str) else arguments
     if value is not None and set(value) == {"input"} and isinstance(value["input"], str):
         return value["input"]
     return None
+
+
+def read_object(text: str) -> JsonObject | None:
+    """Parse text as a JSON object; None where it is no object."""
+    try:
+        value = loads(text)
+    except NotJsonError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def parse_object(text: str) -> tuple[JsonObject | None, bool]:

@@ -16,7 +16,11 @@ def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> Jso
     """
     if known.issuperset(raw):
         return None
-    return {f"{at}{escape(key)}": value for key, value in raw.items() if key not in known and value is not None} or None
+    return {
+        at + (escape(key) if "/" in key or "~" in key else key): value
+        for key, value in raw.items()
+        if key not in known and value is not None
+    } or None
 
 
 def joined(*extras: JsonObject | None) -> JsonObject | None:

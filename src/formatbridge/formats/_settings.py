@@ -37,34 +37,41 @@ _PLAIN = Own()
 Ranges = Mapping[str, tuple[float, float]]
 """Canonical setting to the least and the greatest value that a target takes."""
 
+_BOUNDLESS: Ranges = {}
+
+
+def decode_settings(body: dict[str, Any], table: FieldTable, request: ir.Request, beside: frozenset[str]) -> bool:
+    """Read the flat settings; say whether the rest of the body is nothing but what is read ``beside`` them."""
+    names, is_flat = table.canonical, True
+    settings: dict[str, Any] = request.settings  # type: ignore[assignment]  # built key by key
+    for key, value in body.items():
+        name = names.get(key)
+        if name is None:
+            is_flat = is_flat and key in beside
+        elif value is not None:
+            settings[name] = value
+    return is_flat
+
 
 def encode_settings(
-    request: ir.Request, table: FieldTable, losses: Ledger, done: frozenset[str], ranges: Ranges | None = None
-) -> dict[str, Any]:
-    """Write the flat settings that the target has under its names, and note the others.
+    request: ir.Request, table: FieldTable, body: dict[str, Any], losses: Ledger, done: frozenset[str], ranges: Ranges = _BOUNDLESS
+) -> None:
+    """Write the flat settings that the target has into ``body`` under its names, and note the others.
 
     ``done`` are written elsewhere. A number outside its range becomes the nearest one inside.
     """
-    body: dict[str, Any] = {}
     value: Any
     for name, value in request.settings.items():
         if name in done:
             continue
-        wire = table.wire.get(name)
-        if wire is not None:
-            body[wire] = within(request, name, value, losses, ranges[name]) if ranges and name in ranges else value
-        else:
+        wire, limits = table.wire.get(name), ranges.get(name)
+        if wire is None:
             drop_setting(request, name, value, losses)
-    return body
-
-
-def within(request: ir.Request, name: str, value: float, losses: Ledger, limits: tuple[float, float]) -> float:
-    """Return a number if it is within the target's limits, else the nearest limit."""
-    least, most = limits
-    if least <= value <= most:
-        return value
-    nearest: float = losses.changed(request, name, min(max(value, least), most), "out_of_range")
-    return nearest
+        elif limits is None or limits[0] <= value <= limits[1]:
+            body[wire] = value
+        else:
+            least, most = limits
+            body[wire] = losses.changed(request, name, min(max(value, least), most), "out_of_range")
 
 
 def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> None:

@@ -44,13 +44,14 @@ class Open:
     """Marks a union of models as told apart by one key, with ``Unknown`` for every other value of it.
 
     ``Part = Annotated[TextPart | ImagePart | Unknown, Open("type")]``. The key's values are read from the members' ``Literal``
-    annotations. ``absent`` names the value that an object without the key counts as. Without ``Unknown`` the union is closed: an
-    unknown value is refused by its name.
+    annotations. ``absent`` names the value that an object without the key counts as, if it has the key ``having`` where that is
+    given. Without ``Unknown`` the union is closed: an unknown value is refused by its name.
     """
 
-    def __init__(self, key: str, *, absent: str | None = None) -> None:
+    def __init__(self, key: str, *, absent: str | None = None, having: str | None = None) -> None:
         self.key = key
         self.absent = absent
+        self.having = having
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         choices: dict[str, CoreSchema] = {}
@@ -58,7 +59,30 @@ class Open:
             schema = handler.generate_schema(member)
             for value in ("?",) if member is Unknown else _literals(member, self.key):
                 choices[value] = schema
-        return core_schema.tagged_union_schema(choices, _discriminator(self.key, choices, self.absent))
+        return core_schema.tagged_union_schema(choices, _discriminator(self, choices))
+
+
+class Plain:
+    """Marks values that a predicate knows to be sound at a glance, which the checker then takes as they are.
+
+    The predicate may say so only of what the model accepts and would return as it came. It is for objects that may have dozens of fields
+    and mostly have two: looking for each of the others costs more than looking at those that are there.
+    """
+
+    def __init__(self, is_plain: Callable[[Any], bool]) -> None:
+        self.is_plain = is_plain
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        metadata = {"is_plain": self.is_plain}
+        return core_schema.no_info_wrap_validator_function(_in_full, handler(source), metadata=metadata)
+
+
+def _in_full(value: Any, validate: Callable[[Any], Any]) -> Any:
+    return validate(value)
+
+
+def _at_a_glance(is_plain: Callable[[Any], bool]) -> Callable[[Any, Callable[[Any], Any]], Any]:
+    return lambda value, validate: value if is_plain(value) else validate(value)
 
 
 def _literals(member: type[BaseModel], key: str) -> list[str]:
@@ -67,20 +91,24 @@ def _literals(member: type[BaseModel], key: str) -> list[str]:
     return [value for arm in arms if typing.get_origin(arm) is Literal for value in typing.get_args(arm)]
 
 
-def _discriminator(key: str, choices: Mapping[str, object], absent: str | None) -> Callable[[Any], str | None]:
+def _discriminator(union: Open, choices: Mapping[str, object]) -> Callable[[Any], str | None]:
     """Name the member that reads a value; an unknown name goes to ``Unknown``, where there is one, and what is no name nowhere."""
-    is_open = "?" in choices
+    key, absent, having, is_open = union.key, union.absent, union.having, "?" in choices
 
     def tag(value: Any) -> str | None:
         found = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
         if found is None:
-            found = absent or "?"
+            found = absent if absent and (having is None or _has(value, having)) else "?"
         if not isinstance(found, str):
             return None
         return found if found in choices or not is_open else "?"
 
     tag.__name__ = key  # the validator's errors name the function: this makes them name the key
     return tag
+
+
+def _has(value: Any, key: str) -> bool:
+    return (value.get(key) if isinstance(value, dict) else getattr(value, key, None)) is not None
 
 
 def checker(shape: Any) -> SchemaValidator:
@@ -96,7 +124,10 @@ def _as_dicts(schema: Any) -> Any:
     if isinstance(schema, dict):
         if schema.get("type") == "model":
             return _typed_dict(schema)
-        return {key: value if key == "metadata" else _as_dicts(value) for key, value in schema.items()}
+        made = {key: value if key == "metadata" else _as_dicts(value) for key, value in schema.items()}
+        if schema.get("type") == "function-wrap" and "is_plain" in schema.get("metadata", ()):
+            made["function"] = made["function"] | {"function": _at_a_glance(schema["metadata"]["is_plain"])}
+        return made
     if isinstance(schema, list | tuple):
         return type(schema)(_as_dicts(item) for item in schema)
     return schema

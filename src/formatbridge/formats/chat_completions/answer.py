@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
@@ -29,7 +28,7 @@ def decode_message(raw: JsonObject, src: str, answer_id: str, position: int) -> 
     what they say.
     """
     calls = raw.get("tool_calls") or raw.get("function_call")
-    parts, leftover = decode_answer(raw, src, {}, call_stem(answer_id, position) if calls else "")
+    parts, leftover = decode_answer(raw, src, {}, answer_id)
     if calls and not answer_id:
         _give_ids(parts, position)
     if _HISTORY.issuperset(raw):  # nothing that only an answer has
@@ -47,11 +46,6 @@ def _give_ids(parts: list[ir.Part], position: int) -> None:
     for number, call in enumerate(calls):
         if call.id_made:
             call.id = made_call_id(position, number, call.name, call.arguments)
-
-
-def call_stem(answer_id: str, position: int) -> str:
-    """Return what the ids begin with that are made for the calls of a choice."""
-    return f"call_{sha256(answer_id.encode()).hexdigest()[:16]}_{position}"
 
 
 def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
@@ -83,14 +77,25 @@ def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger
 
 def _with_rest(message: JsonObject, parts: list[ir.Part], calls: list[JsonObject], losses: Ledger, options: Options) -> JsonObject:
     """Add what has a place of its own in the message: refusal, reasoning, calls, citations."""
-    kinds = {type(part) for part in parts}
-    if ir.Refusal in kinds:
-        message["refusal"] = "".join(part.text for part in parts if isinstance(part, ir.Refusal))
-    if ir.Reasoning in kinds or any(type(part) is not ir.ToolCall and getattr(part, "signature", None) for part in parts):
+    refusals: list[str] = []
+    thinks = is_cited = False
+    for part in parts:
+        if isinstance(part, ir.ToolCall):
+            continue
+        if isinstance(part, ir.Text):
+            is_cited = is_cited or bool(part.citations)
+            thinks = thinks or part.signature is not None
+        elif isinstance(part, ir.Refusal):
+            refusals.append(part.text)
+        else:
+            thinks = thinks or isinstance(part, ir.Reasoning) or part.signature is not None
+    if refusals:
+        message["refusal"] = "".join(refusals)
+    if thinks:
         message |= encode_reasoning(parts, losses, options)
     if calls:
         message["tool_calls"] = calls
-    annotations = _encode_annotations(parts, losses) if ir.Text in kinds else None
+    annotations = _encode_annotations(parts, losses) if is_cited else None
     if annotations:
         message["annotations"] = annotations
     return message
@@ -119,7 +124,8 @@ def _encode_words(part: ir.Part, losses: Ledger) -> str | None:
 
 def _encode_call(call: ir.ToolCall, losses: Ledger, options: Options) -> JsonObject:
     note_call(call, losses)
-    return encode_plain_call(call) | encode_call_token(call.signature, losses, options)
+    made = encode_plain_call(call)
+    return made | encode_call_token(call.signature, losses, options) if call.signature else made
 
 
 # Citations.

@@ -7,12 +7,13 @@ messages of their own and hold text only.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_id
+from formatbridge.formats._parts import drop_id, is_plain
 from formatbridge.formats._signatures import decode_token, native_token
 from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning, encode_history
@@ -30,16 +31,18 @@ _CALL = frozenset({"id", "type", "function", "custom", "extra_content", "index"}
 
 def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Message:
     """Read one message. ``calls`` remembers the id of the last call of each legacy function, by name."""
-    role = raw["role"]
-    extra = None if len(raw) == 2 and "content" in raw else rest(raw, MESSAGE)
+    role, content = raw["role"], raw.get("content")
+    if len(raw) == 2 and type(content) is str:  # text and nothing else
+        return ir.Message(role, [ir.Text(content, f"{src}/content")], src)
+    extra = rest(raw, MESSAGE)
     if role == "assistant":
-        parts, leftover = decode_answer(raw, src, calls, f"call_{_position(src)}")
+        parts, leftover = decode_answer(raw, src, calls)
         return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
     if role in ("tool", "function"):
         if role == "function" and extra:
             extra.pop("name", None)
         return ir.Message("tool", [decode_result(raw, src, calls)], src, extra)
-    return ir.Message(role, decode_content(raw.get("content"), f"{src}/content"), src, extra)
+    return ir.Message(role, decode_content(content, f"{src}/content"), src, extra)
 
 
 def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str]) -> list[JsonObject]:
@@ -50,6 +53,9 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str]) -> l
     if message.extra:
         losses.extras(message)
     role, parts = message.role, message.parts
+    first = parts[0] if len(parts) == 1 else None
+    if type(first) is ir.Text and is_plain(first):  # one text and nothing else
+        return [{"role": "user" if role == "tool" else role, "content": first.text}]
     if role == "assistant":
         made = encode_answer(parts, losses, made_ids)
         return [made] if made else []
@@ -67,10 +73,12 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str]) -> l
 # An answer, in a request's history or in a response.
 
 
-def decode_answer(raw: JsonObject, src: str, calls: dict[str, str], made_id: str) -> tuple[list[ir.Part], JsonObject | None]:
+def decode_answer(
+    raw: JsonObject, src: str, calls: dict[str, str], answer_id: str | None = None
+) -> tuple[list[ir.Part], JsonObject | None]:
     """Read what a model said: reasoning, content, refusal, calls, in that order; and what is left of the reasoning's aliases.
 
-    ``made_id`` begins the ids of calls that have none.
+    ``answer_id`` goes into the ids of calls that have none; None: this is a request, where their place tells them apart.
     """
     parts: list[ir.Part] = []
     leftover: JsonObject | None = None
@@ -82,12 +90,12 @@ def decode_answer(raw: JsonObject, src: str, calls: dict[str, str], made_id: str
     if raw.get("refusal"):
         parts.append(ir.Refusal(text=raw["refusal"], src=f"{src}/refusal"))
     for index, call in enumerate(raw.get("tool_calls") or ()):
-        parts.append(decode_call(call, f"{src}/tool_calls/{index}", f"{made_id}_{index}"))
+        parts.append(decode_call(call, f"{src}/tool_calls/{index}", answer_id))
     legacy = raw.get("function_call")
     if legacy and not legacy.get("name"):  # some servers send an empty one to say that there is none
         leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
     elif legacy:
-        call_id = calls[legacy["name"]] = f"{made_id}_0"
+        call_id = calls[legacy["name"]] = f"{_call_stem(src, answer_id)}_0"
         parts.append(_decode_legacy_call(legacy, f"{src}/function_call", call_id))
     if not parts and content == "":
         parts = [ir.Text(text="", src=f"{src}/content")]
@@ -176,15 +184,15 @@ def _encode_visible_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
 # Calls and their results.
 
 
-def decode_call(raw: JsonObject, src: str, made_id: str) -> ir.Part:
+def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
     """Read one tool call, a function's or a custom tool's; any other kind stays as it is."""
     function, kind = raw.get("function"), raw.get("type")
     if function is None or kind not in ("function", None):
         if kind == "custom":
-            return _decode_custom_call(raw, src, made_id)
+            return _decode_custom_call(raw, src, answer_id)
         return ir.Opaque(format="chat_completions", raw=raw, what=str(kind), severity="impossible", src=src)
     call_id = raw.get("id")
-    call = ir.ToolCall(call_id or made_id, function.get("name") or "", function.get("arguments") or "", src)
+    call = ir.ToolCall(call_id or _made_id(src, answer_id), function.get("name") or "", function.get("arguments") or "", src)
     if not call_id:
         call.id_made = True
     if len(raw) > 3 or not (call_id and kind):
@@ -194,11 +202,11 @@ def decode_call(raw: JsonObject, src: str, made_id: str) -> ir.Part:
     return call
 
 
-def _decode_custom_call(raw: JsonObject, src: str, made_id: str) -> ir.ToolCall:
+def _decode_custom_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.ToolCall:
     custom = raw["custom"]
     signature, extra = _decode_call_extra(raw, src)
     return ir.ToolCall(
-        id=raw.get("id") or made_id,
+        id=raw.get("id") or _made_id(src, answer_id),
         id_made=not raw.get("id"),
         name=custom.get("name") or "",
         arguments=custom.get("input") or "",
@@ -246,7 +254,7 @@ def note_call(call: ir.ToolCall, losses: Ledger) -> None:
 
 def encode_plain_call(call: ir.ToolCall) -> JsonObject:
     """Write what calls have in requests and answers alike."""
-    text = encode_arguments_text(call)
+    text = call.arguments if isinstance(call.arguments, str) else encode_arguments_text(call)
     if call.kind == "custom":
         return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
@@ -291,6 +299,21 @@ def _encode_result_media(result: ir.ToolResult, losses: Ledger) -> JsonObject | 
     if not made:
         return None
     return {"role": "user", "content": [{"type": "text", "text": f"[tool result {result.call_id}]"}, *made]}
+
+
+def call_stem(answer_id: str, position: int | str) -> str:
+    """Return what the ids begin with that are made for the calls of a choice."""
+    return f"call_{sha256(answer_id.encode()).hexdigest()[:16]}_{position}"
+
+
+def _call_stem(src: str, answer_id: str | None) -> str:
+    """Return what the ids begin with that are made for the calls of a message."""
+    return f"call_{_position(src)}" if answer_id is None else call_stem(answer_id, _position(src))
+
+
+def _made_id(src: str, answer_id: str | None) -> str:
+    """Make the id of a call at a pointer."""
+    return f"{_call_stem(src, answer_id)}_{src.rpartition('/')[2]}"
 
 
 def _position(src: str) -> str:

@@ -18,6 +18,8 @@ FINISH: Mapping[str, ir.FinishReason] = {
 }
 """The wire's words to ours; any other is ``other``, none at all is inferred from the content."""
 
+_PLAIN = frozenset({"length", "tool_calls", "function_call", "content_filter"})
+
 WORDS: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "stop": ("stop", True),
     "stop_sequence": ("stop", False),
@@ -38,11 +40,13 @@ WORDS: Mapping[ir.FinishReason, tuple[str, bool]] = {
 def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
     """Read why a choice ended. What it holds beats what it says: with calls it ended for calls, with a refusal it refused."""
     word: str = raw.get("finish_reason") or ""
+    if word in _PLAIN:  # which nothing else can contradict
+        return ir.Finish(FINISH[word], word, False, src)
     reason = FINISH.get(word, "other") if word else "stop"
-    stop = raw.get("stop_reason")
-    if reason in ("stop", "other") and any(isinstance(part, ir.ToolCall) for part in parts):
+    stop, kinds = raw.get("stop_reason"), set(map(type, parts))
+    if reason in ("stop", "other") and ir.ToolCall in kinds:
         reason = "tool_calls"
-    elif reason == "stop" and any(isinstance(part, ir.Refusal) for part in parts):
+    elif reason == "stop" and ir.Refusal in kinds:
         reason = "refusal"
     elif reason == "stop" and isinstance(stop, str):
         reason = "stop_sequence"

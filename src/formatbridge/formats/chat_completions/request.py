@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import with_instructions_first
 from formatbridge.formats._reasoning import EFFORTS, encode_effort
-from formatbridge.formats._settings import drop_setting, encode_settings
+from formatbridge.formats._settings import decode_settings, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats.chat_completions.content import decode_message, encode_message
 from formatbridge.formats.chat_completions.tools import (
@@ -71,25 +72,27 @@ _SHAPED = frozenset({
     "response_format", "reasoning_effort", "web_search_options", "modalities", "audio", "service_tier",
 })  # fmt: skip
 _KNOWN = _SHAPED | SETTINGS.canonical.keys()
-_DONE = frozenset({"stop", "modalities", "tier", "stream_options", "usage_in_stream", "max_tokens", "prompt_cache_options"})
+_added_tools = attrgetter("tools")
+_BESIDE = frozenset({"model", "messages", "stream"})
+_RARE = frozenset({"stop", "tier", "stream_options", "prompt_cache_options"})
+_DONE = _RARE | {"modalities", "usage_in_stream", "max_tokens"}
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Read a request."""
     calls: dict[str, str] = {}
     messages = [decode_message(raw, f"/messages/{index}", calls) for index, raw in enumerate(body["messages"])]
-    request = ir.Request("chat_completions", model or body.get("model"), bool(stream), messages)
-    if len(body) > 1 + ("model" in body):
-        _decode_options(body, request, stream)
+    stream = bool(body.get("stream") if stream is None else stream)
+    request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
+    if not decode_settings(body, SETTINGS, request, _BESIDE):
+        _decode_shaped_options(body, request)
     return request
 
 
-def _decode_options(body: JsonObject, request: ir.Request, stream: bool | None) -> None:
-    """Read all of a request but its messages; most requests have little of it."""
-    request.settings, leftover = _decode_settings(body)
+def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
+    """Read what is more than a name and a value."""
+    leftover = _decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     request.extra = joined(rest(body, _KNOWN), leftover)
-    if stream is None:
-        request.stream = bool(body.get("stream"))
     if body.get("tools") or body.get("functions") or body.get("web_search_options") is not None:
         request.tools = _decode_tools(body)
     choice = body.get("tool_choice") or body.get("function_call")
@@ -127,8 +130,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if request.audio or request.image or "modalities" in request.settings:
         body |= _encode_media_settings(request, losses)
     if request.settings:
-        body |= encode_settings(request, SETTINGS, losses, _DONE, RANGES)
-        body |= _encode_shaped_settings(request, losses)
+        _encode_settings(request, body, losses)
     if request.stream:
         body["stream"] = True
         body["stream_options"] = {
@@ -194,7 +196,7 @@ def _note_made_ids(messages: list[JsonObject], made_ids: set[str], losses: Ledge
 
 def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
     """Return the tools of the request and those that were added on the way, which are there from the start here."""
-    if not any(message.tools for message in request.messages):
+    if not any(map(_added_tools, request.messages)):
         return request.tools
     added = [tool for message in request.messages for tool in message.tools or ()]
     for message in request.messages:
@@ -206,9 +208,7 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
 # Settings with a shape of their own.
 
 
-def _decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
-    names = SETTINGS.canonical
-    settings: JsonObject = {names[key]: value for key, value in body.items() if key in names and value is not None}
+def _decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
     leftover: JsonObject | None = None
     limit = body.get("max_tokens")
     if limit is not None:
@@ -230,16 +230,19 @@ def _decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
         others = {key: value for key, value in options.items() if key != "include_usage" and value is not None}
         if others:
             settings["stream_options"] = others
-    return settings, leftover  # type: ignore[return-value]  # built key by key
+    return leftover
 
 
-def _encode_shaped_settings(request: ir.Request, losses: Ledger) -> JsonObject:
-    settings, body = request.settings, JsonObject()
+def _encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
+    settings = request.settings
+    encode_settings(request, SETTINGS, body, losses, _DONE, RANGES)
     limit = settings.get("max_tokens")
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
     elif limit is not None:
         body["max_completion_tokens"] = limit
+    if _RARE.isdisjoint(settings):
+        return
     stop = settings.get("stop")
     if stop:
         body["stop"] = stop if len(stop) <= 4 else losses.changed(request, "stop", stop[:4], "too_many")
@@ -251,7 +254,6 @@ def _encode_shaped_settings(request: ir.Request, losses: Ledger) -> JsonObject:
         body |= _encode_cache_options(request, cache, losses)
     if "stream_options" in settings:
         drop_setting(request, "stream_options", settings["stream_options"], losses)
-    return body
 
 
 def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:

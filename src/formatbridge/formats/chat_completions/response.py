@@ -28,16 +28,11 @@ LOGPROBS = frozenset({"content", "refusal"})
 
 def decode_response(body: JsonObject) -> ir.Response:
     """Read a whole answer."""
-    usage = body.get("usage")
-    return ir.Response(
-        format="chat_completions",
-        id=body.get("id") or None,
-        model=body.get("model"),
-        created=body.get("created"),
-        choices=[_decode_choice(raw, index, body.get("id") or "") for index, raw in enumerate(body["choices"])],
-        usage=decode_usage(usage, "/usage") if usage else None,
-        extra=rest(body, _RESPONSE),
-    )
+    usage, given = body.get("usage"), body.get("id") or None
+    choices = [_decode_choice(raw, index, given or "") for index, raw in enumerate(body["choices"])]
+    counts = decode_usage(usage, "/usage") if usage else None
+    extra = None if _RESPONSE.issuperset(body) else rest(body, _RESPONSE)
+    return ir.Response("chat_completions", given, body.get("model"), choices, body.get("created"), counts, extra)
 
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
@@ -80,9 +75,8 @@ def encode_created(response: ir.Response, losses: Ledger, options: Options) -> i
 def _decode_choice(raw: JsonObject, position: int, answer_id: str) -> ir.Choice:
     src = f"/choices/{position}"
     parts, unread = decode_message(raw.get("message") or {}, f"{src}/message", answer_id, position)
-    choice = ir.Choice(parts=parts, finish=decode_finish(raw, parts, src), index=raw.get("index") or 0, src=src)
-    if raw.get("index") is None:
-        choice.index = position
+    index = raw.get("index")
+    choice = ir.Choice(parts, decode_finish(raw, parts, src), position if index is None else index, src)
     if unread:
         choice.extra = {f"message/{pointer}": value for pointer, value in unread.items()}
     if raw.get("logprobs"):

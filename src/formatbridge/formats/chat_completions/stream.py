@@ -14,7 +14,8 @@ from formatbridge._codec import dumps
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats._signatures import decode_token
-from formatbridge.formats.chat_completions.answer import call_stem, decode_message
+from formatbridge.formats.chat_completions.answer import decode_message
+from formatbridge.formats.chat_completions.content import call_stem
 from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_content
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from formatbridge import ir
@@ -21,7 +22,10 @@ _INPUT = frozenset({"cached_tokens", "cache_write_tokens", "text_tokens", "audio
 _OUTPUT = frozenset({
     "reasoning_tokens", "text_tokens", "audio_tokens", "image_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens",
 })  # fmt: skip
-_MODALITIES = ("text", "audio", "image", "video")
+_PLAIN_INPUT = frozenset({"cached_tokens", "cache_write_tokens"})
+_MODALITIES = {"text_tokens": "text", "audio_tokens": "audio", "image_tokens": "image", "video_tokens": "video"}
+_UNCOUNTED = ("tool_prompt", "cached_modality", "server_tools", "cache_write_ttl")
+_uncounted = attrgetter(*_UNCOUNTED)
 _ALIASES = (
     ("prompt_tokens", ("input_tokens",)),
     ("completion_tokens", ("output_tokens",)),
@@ -44,9 +48,10 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     )
     if not _PLAIN.issuperset(raw):
         usage.extra = joined(rest(raw, _USAGE), _decode_aliases(raw, usage))
-    if sent and not (len(sent) == 1 and "cached_tokens" in sent):
+    if sent and not _PLAIN_INPUT.issuperset(sent):
         usage.input_modality = _decode_modality(sent)
-        usage.extra = joined(usage.extra, rest(sent, _INPUT, "prompt_tokens_details/"))
+        if not _INPUT.issuperset(sent):
+            usage.extra = joined(usage.extra, rest(sent, _INPUT, "prompt_tokens_details/"))
     if made and not (len(made) == 1 and "reasoning_tokens" in made):
         _decode_made(made, usage)
     return usage
@@ -57,7 +62,8 @@ def _decode_made(made: JsonObject, usage: ir.Usage) -> None:
     usage.accepted_prediction = made.get("accepted_prediction_tokens")
     usage.rejected_prediction = made.get("rejected_prediction_tokens")
     usage.output_modality = _decode_modality(made)
-    usage.extra = joined(usage.extra, rest(made, _OUTPUT, "completion_tokens_details/"))
+    if not _OUTPUT.issuperset(made):
+        usage.extra = joined(usage.extra, rest(made, _OUTPUT, "completion_tokens_details/"))
 
 
 def _decode_aliases(raw: JsonObject, usage: ir.Usage) -> JsonObject:
@@ -93,7 +99,11 @@ def _take_aliases(raw: JsonObject, counts: dict[str, int | None]) -> JsonObject:
 
 
 def _decode_modality(details: JsonObject) -> dict[str, int] | None:
-    found = {word: details[f"{word}_tokens"] for word in _MODALITIES if details.get(f"{word}_tokens") is not None}
+    found: dict[str, int] = {}
+    for name, word in _MODALITIES.items():
+        count = details.get(name)
+        if count is not None:
+            found[word] = count
     return found or None
 
 
@@ -101,29 +111,47 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write usage; details that the source did not give are not invented."""
     if usage.extra:
         losses.extras(usage)
-    drop_counts(usage, ("tool_prompt", "cached_modality", "server_tools", "cache_write_ttl"), losses)
-    sent = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
-    sent |= _encode_modality(usage, "input_modality", ("text", "audio", "image"), losses)
-    made = {
-        "reasoning_tokens": usage.reasoning,
-        "accepted_prediction_tokens": usage.accepted_prediction,
-        "rejected_prediction_tokens": usage.rejected_prediction,
-    }
-    made |= _encode_modality(usage, "output_modality", ("text", "audio"), losses)
+    if any(_uncounted(usage)):
+        drop_counts(usage, _UNCOUNTED, losses)
+    sent, made = _encode_sent(usage, losses), _encode_made(usage, losses)
     body: JsonObject = {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
         "total_tokens": usage.total if usage.total is not None else usage.input + usage.output,
     }
-    for name, details in (("prompt_tokens_details", sent), ("completion_tokens_details", made)):
-        known = {key: value for key, value in details.items() if value is not None}
-        if known:
-            body[name] = known
+    if sent:
+        body["prompt_tokens_details"] = sent
+    if made:
+        body["completion_tokens_details"] = made
     return body
 
 
-def _encode_modality(usage: ir.Usage, name: str, words: tuple[str, ...], losses: Ledger) -> dict[str, int | None]:
-    counts: dict[str, int] = getattr(usage, name) or {}
+def _encode_sent(usage: ir.Usage, losses: Ledger) -> JsonObject:
+    made: JsonObject = {}
+    if usage.cache_read is not None:
+        made["cached_tokens"] = usage.cache_read
+    if usage.cache_write is not None:
+        made["cache_write_tokens"] = usage.cache_write
+    if usage.input_modality:
+        made |= _encode_modality(usage, "input_modality", ("text", "audio", "image"), losses)
+    return made
+
+
+def _encode_made(usage: ir.Usage, losses: Ledger) -> JsonObject:
+    made: JsonObject = {}
+    if usage.reasoning is not None:
+        made["reasoning_tokens"] = usage.reasoning
+    if usage.accepted_prediction is not None:
+        made["accepted_prediction_tokens"] = usage.accepted_prediction
+    if usage.rejected_prediction is not None:
+        made["rejected_prediction_tokens"] = usage.rejected_prediction
+    if usage.output_modality:
+        made |= _encode_modality(usage, "output_modality", ("text", "audio"), losses)
+    return made
+
+
+def _encode_modality(usage: ir.Usage, name: str, words: tuple[str, ...], losses: Ledger) -> dict[str, int]:
+    counts: dict[str, int] = getattr(usage, name)
     for word, count in counts.items():
         if word not in words and count:
             losses.dropped(usage, f"{name}.{word}", "accounting", severity="info")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic_core import from_json
-
 from formatbridge import ir
-from formatbridge.formats._arguments import encode_arguments_object
+from formatbridge.formats._arguments import encode_arguments_object, repeated_keys
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.generate_content.turns import Calls
@@ -40,6 +38,15 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
 
 def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject:
     """Write one tool call; the server reads its numbers as doubles."""
+    if call.extra or call.cache or call.item_id is not None or call.namespace is not None:
+        _note_call(call, losses)
+    arguments = encode_arguments_object(call, losses, _lost)
+    made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
+    return made | encode_signature(call.signature, losses, carry=carry) if call.signature else made
+
+
+def _note_call(call: ir.ToolCall, losses: Ledger) -> None:
+    """Note what a call has besides its name and arguments."""
     if call.extra:
         losses.extras(call)
     if call.cache:
@@ -48,46 +55,15 @@ def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject
         losses.dropped(call, "item_id", "diagnostic", severity="info")
     if call.namespace is not None:
         losses.dropped(call, "namespace")
-    arguments = _read_exactly(call.arguments) if isinstance(call.arguments, str) else None
-    if arguments is None:
-        arguments = encode_arguments_object(call, losses)
-        if _has_inexact_numbers(arguments):
-            losses.changed(call, "arguments", arguments, "inexact_number")
-    made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
-    return made | encode_signature(call.signature, losses, carry=carry) if call.signature else made
 
 
-def _read_exactly(text: str) -> JsonObject | None:
-    """Parse text as an object, as long as it is plain that nothing of it is lost: no key stands twice, no number is inexact.
-
-    Without a backslash each key and each string takes two quotes, so a key that stood twice would leave more quotes than are counted.
-    """
-    try:
-        value: Any = from_json(text, allow_inf_nan=False)
-    except (ValueError, TypeError):
-        return None
-    if type(value) is not dict or "\\" in text:
-        return None
-    quotes, pending = 2 * len(value), [*value.values()]
-    for item in pending:  # which grows on the way
-        kind = type(item)
-        if kind is str:
-            quotes += 2
-        elif kind is int:
-            if not -_EXACT <= item <= _EXACT:
-                return None
-        elif kind is list:
-            pending += item
-        elif kind is dict:
-            quotes += 2 * len(item)
-            pending += item.values()
-        elif kind is float:  # which may have been too large for one
-            return None
-    return value if text.count('"') == quotes else None
+def _lost(given: str | JsonObject, arguments: JsonObject) -> str | None:
+    """Say what is lost of arguments: of keys that stand twice all but the last, and of integers what a double cannot hold."""
+    return repeated_keys(given, arguments) or ("inexact_number" if _has_inexact_numbers(arguments) else None)
 
 
-def _has_inexact_numbers(value: JsonObject) -> bool:
-    pending: list[Any] = [value]
+def _has_inexact_numbers(arguments: JsonObject) -> bool:
+    pending: list[Any] = [arguments]
     while pending:
         node = pending.pop()
         for item in node.values() if type(node) is dict else node:

@@ -6,7 +6,8 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._settings import drop_setting, encode_settings
+from formatbridge.formats._parts import is_plain
+from formatbridge.formats._settings import Ranges, decode_settings, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.content import (
@@ -61,10 +62,18 @@ SETTINGS = FieldTable(
 TIERS = ValueTable(("standard", "standard"), ("flex", "flex"), ("priority", "priority"))
 
 _MOST_STOPS = 5
-_RANGES = {"temperature": (0, 2), "topP": (0, 1), "presencePenalty": (-2, 2), "frequencyPenalty": (-2, 2), "logprobs": (0, 20)}
+_RANGES: Ranges = {
+    "temperature": (0, 2),
+    "top_p": (0, 1),
+    "presence_penalty": (-2, 2),
+    "frequency_penalty": (-2, 2),
+    "top_logprobs": (0, 20),
+}
 _REQUEST = frozenset({
     "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",
 })  # fmt: skip
+_BESIDE = frozenset({"model", "stream", "contents", "systemInstruction", "generationConfig"})
+_NOTHING: frozenset[str] = frozenset()
 _CONFIG = SETTINGS.canonical.keys() | {
     "responseMimeType", "responseSchema", "responseJsonSchema", "responseFormat", "responseModalities", "speechConfig", "imageConfig",
     "thinkingConfig",
@@ -84,15 +93,19 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     )
     for index, raw in enumerate(contents):
         request.messages.append(decode_message(raw, index, calls))
-    if len(body) > 1:
-        _decode_options(body, request)
+    config = body.get("generationConfig")
+    is_flat = not config or decode_settings(config, SETTINGS, request, _NOTHING)
+    if "stop" in request.settings and not request.settings["stop"]:
+        del request.settings["stop"]
+    if not is_flat or not _BESIDE.issuperset(body):
+        _decode_shaped_options(body, request)
     return request
 
 
-def _decode_options(body: JsonObject, request: ir.Request) -> None:
-    """Read all of a request but its messages; most requests have little of it."""
+def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
+    """Read what is more than a name and a value."""
     config, tool_config = body.get("generationConfig") or {}, body.get("toolConfig") or {}
-    request.settings, leftover = _decode_settings(body, config)
+    leftover = _decode_shaped_settings(body, config, request.settings)  # type: ignore[arg-type]  # built key by key
     unread = _decode_config(config, request) if config else None
     for index, raw in enumerate(body.get("tools") or ()):
         request.tools += decode_tools(raw, f"/tools/{index}")
@@ -187,7 +200,9 @@ def _encode_instruction(message: ir.Message, instructions: list[JsonObject], tur
     if message.extra:
         losses.extras(message)
     for part in message.parts:
-        if isinstance(part, ir.Media):
+        if type(part) is ir.Text and is_plain(part):
+            instructions += [{"text": part.text}] if part.text else []
+        elif isinstance(part, ir.Media):
             losses.dropped(part, code="unsupported_media", severity="impossible")
         else:
             instructions += encode_part(part, f"/systemInstruction/parts/{len(instructions)}", turn, losses)
@@ -209,6 +224,8 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
         if message.tools:
             losses.changed(message, "tools", None, "moved")
             added += message.tools
+    if not request.tools:
+        return added
     kept = [tool for tool in request.tools if type(tool) is not ir.HostedTool or tool.family != "image_generation"]
     return kept + added if added else kept
 
@@ -216,12 +233,8 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
 # Settings.
 
 
-def _decode_settings(body: JsonObject, config: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
-    names = SETTINGS.canonical
-    settings: JsonObject = {names[key]: value for key, value in config.items() if key in names and value is not None}
+def _decode_shaped_settings(body: JsonObject, config: JsonObject, settings: JsonObject) -> JsonObject | None:
     leftover: JsonObject | None = None
-    if "stop" in settings and not settings["stop"]:
-        del settings["stop"]
     modalities = config.get("responseModalities")
     if modalities:
         settings["modalities"] = decode_modalities(modalities)
@@ -233,7 +246,7 @@ def _decode_settings(body: JsonObject, config: JsonObject) -> tuple[ir.Settings,
             settings["tier"] = TIERS.canonical[tier]
         elif tier not in ("", "unspecified"):
             leftover = {"serviceTier": body["serviceTier"]}
-    return settings, leftover  # type: ignore[return-value]  # built key by key
+    return leftover
 
 
 def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
@@ -254,11 +267,8 @@ def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
 
 def _encode_settings(request: ir.Request, losses: Ledger) -> JsonObject:
     """Write the settings that ``generationConfig`` has."""
-    config = encode_settings(request, SETTINGS, losses, _DONE)
-    for name, (least, most) in _RANGES.items():
-        value = config.get(name)
-        if value is not None and not least <= value <= most:
-            config[name] = losses.changed(request, SETTINGS.canonical[name], min(max(value, least), most), "out_of_range")
+    config: JsonObject = {}
+    encode_settings(request, SETTINGS, config, losses, _DONE, _RANGES)
     limit, stop = request.settings.get("max_tokens"), request.settings.get("stop")
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from formatbridge.formats.generate_content._plain import is_json_schema
 from formatbridge.formats.generate_content._words import word_of
 
 JsonObject = dict[str, Any]
@@ -16,6 +17,7 @@ MAX_NODES = 20_000
 """Schemas within a schema that are read; what lies beyond is copied as it is."""
 
 _TYPES = ("TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
+_UNCHANGED = frozenset({"description", "title", "pattern", "enum", "required"})
 _COUNTS = frozenset({"maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"})
 _LIMITS = frozenset({"minimum", "maximum"})
 _ONE = frozenset({"items", "additionalProperties", "not"})
@@ -27,6 +29,8 @@ _Pending = list[tuple[Any, JsonObject]]
 
 def decode_schema(schema: JsonObject) -> tuple[JsonObject, bool]:
     """Read a schema as JSON Schema; the flag says that it was read to its end."""
+    if is_json_schema(schema):
+        return schema, True
     root: JsonObject = {}
     pending: _Pending = [(schema, root)]
     read = 0
@@ -44,7 +48,9 @@ def _decode_node(raw: JsonObject, made: JsonObject, pending: _Pending) -> None:
     for key, value in raw.items():
         if value is None and key not in ("default", "example"):
             continue
-        if key in _ONE and isinstance(value, dict):
+        if key in _UNCHANGED:
+            made[key] = value
+        elif key in _ONE and isinstance(value, dict):
             made[key] = _later(value, pending)
         elif key in _MANY and isinstance(value, list):
             made[key] = [_later(item, pending) if isinstance(item, dict) else item for item in value]
@@ -76,8 +82,10 @@ def _decode_type(value: Any, raw: JsonObject, made: JsonObject) -> None:
     del raw
     if isinstance(value, list):
         made["type"] = [word_of(item).lower() for item in value]
-    elif word_of(value, _TYPES) != "TYPE_UNSPECIFIED":
-        made["type"] = word_of(value, _TYPES).lower()
+        return
+    word = value if value in _TYPES else word_of(value, _TYPES)
+    if word != "TYPE_UNSPECIFIED":
+        made["type"] = word.lower()
 
 
 def _decode_format(value: Any, raw: JsonObject, made: JsonObject) -> None:

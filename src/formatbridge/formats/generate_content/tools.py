@@ -14,6 +14,7 @@ from formatbridge.losses import Ledger
 JsonObject = dict[str, Any]
 
 _FUNCTION = frozenset({"name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema"})
+_PLAIN_FUNCTION = frozenset({"name", "description", "parameters"})
 _CHOICE = frozenset({"mode", "allowedFunctionNames"})
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
 
@@ -63,6 +64,8 @@ def decode_tool(raw: JsonObject, src: str) -> ir.FunctionTool:
     if len(raw) == 3 and isinstance(schema, dict) and "description" in raw:  # with the name, which is required, this is all
         return ir.FunctionTool(raw["name"], raw["description"], schema, False, src)
     parameters, leftover = _decode_either(raw, "parameters", "parametersJsonSchema")
+    if _PLAIN_FUNCTION.issuperset(raw):
+        return ir.FunctionTool(raw["name"], raw.get("description"), parameters, False, src, leftover)
     output, unread = _decode_either(raw, "response", "responseJsonSchema")
     return ir.FunctionTool(
         name=raw["name"],

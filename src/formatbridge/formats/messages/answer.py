@@ -29,29 +29,27 @@ def encode_message(parts: list[ir.Part], losses: Ledger, options: Options) -> li
     blocks: list[JsonObject] = []
     offset = 0
     for part in parts:
-        match part:
-            case ir.Text():
-                if not is_plain(part):
-                    blocks += _encode_text(part, offset, len(blocks), losses, options)
-                elif part.text:
-                    blocks.append({"type": "text", "text": part.text})
-                offset += len(part.text)
-            case ir.Reasoning():
-                thought = encode_reasoning(part, losses, options)
-                if thought:
-                    blocks.append(thought)
-            case ir.ToolCall():
-                call = encode_call(part, losses)
-                carrier = encode_carrier(part.signature, losses, options) if part.signature else None
-                if carrier:  # the token that the call came with goes before it
-                    blocks.append(carrier)
-                blocks.append(call)
-            case ir.Hosted():
-                hosted = encode_hosted(part, losses)
-                carrier = encode_carrier(part.signature, losses, options) if hosted else None
-                blocks += [carrier, *hosted] if carrier else hosted
-            case _:
-                blocks += _encode_other(part, losses)
+        if isinstance(part, ir.Text):
+            if not is_plain(part):
+                blocks += _encode_text(part, offset, len(blocks), losses, options)
+            elif part.text:
+                blocks.append({"type": "text", "text": part.text})
+            offset += len(part.text)
+        elif isinstance(part, ir.ToolCall):
+            call = encode_call(part, losses)
+            carrier = encode_carrier(part.signature, losses, options) if part.signature else None
+            if carrier:  # the token that the call came with goes before it
+                blocks.append(carrier)
+            blocks.append(call)
+        elif isinstance(part, ir.Reasoning):
+            thought = encode_reasoning(part, losses, options)
+            blocks += [thought] if thought else []
+        elif isinstance(part, ir.Hosted):
+            hosted = encode_hosted(part, losses)
+            carrier = encode_carrier(part.signature, losses, options) if hosted else None
+            blocks += [carrier, *hosted] if carrier else hosted
+        else:
+            blocks += _encode_other(part, losses)
     return blocks
 
 

@@ -29,6 +29,7 @@ from formatbridge.formats.messages.parts import (
     decode_part,
     encode_cache,
     encode_content,
+    encode_part,
     encode_refusal,
     encode_text,
 )
@@ -128,10 +129,12 @@ def encode_words(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
     """Write an instruction, which is text and nothing else."""
     made = []
     for part in parts:
-        if isinstance(part, ir.Media):
+        if type(part) is ir.Media:
             losses.dropped(part, code="unsupported_media", severity="impossible")
-        else:
-            made += encode_content([part], losses)
+            continue
+        block = encode_text(part, losses) if type(part) is ir.Text else encode_part(part, losses)
+        if block is not None:
+            made.append(block)
     return made
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from formatbridge import ir
 from formatbridge._codec import dumps
-from formatbridge.formats._arguments import parse_object
+from formatbridge.formats._arguments import read_object
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats.messages.parts import decode_opaque
@@ -153,7 +153,7 @@ def encode_hosted(part: ir.Hosted, losses: Ledger) -> list[JsonObject]:
 
 def _encode_mcp_call(part: ir.Hosted, losses: Ledger) -> JsonObject:
     text = part.arguments or ""
-    given = parse_object(text)[0] if text.strip() else {}
+    given = read_object(text) if text.strip() else {}
     if given is None:
         given = losses.changed(part, "arguments", {"raw_arguments": text}, "invalid_arguments")
     return {

@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions
-from formatbridge.formats._settings import encode_settings
+from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats.messages.content import collapse, decode_message, encode_words
 from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
 from formatbridge.formats.messages.parts import decode_content
@@ -17,7 +17,7 @@ from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.formats.messages.settings import (
     DONE,
     SETTINGS,
-    decode_settings,
+    decode_shaped_settings,
     encode_limit,
     encode_shaped_settings,
 )
@@ -38,6 +38,7 @@ __all__ = ["SETTINGS", "decode_request", "encode_request"]
 
 _MOST_MARKS = 4
 
+_BESIDE = frozenset({"model", "messages", "stream", "system"})
 _KNOWN = SETTINGS.canonical.keys() | {
     "model", "messages", "stream", "system", "tools", "tool_choice", "mcp_servers", "thinking", "output_config", "output_format",
     "metadata", "service_tier", "speed", "context_management",
@@ -48,28 +49,25 @@ _OUTPUT_CONFIG = frozenset({"effort", "format"})
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Read a request."""
     messages = [decode_message(raw, f"/messages/{index}") for index, raw in enumerate(body["messages"])]
-    request = ir.Request(format="messages", model=model or body.get("model"), stream=bool(stream), messages=messages)
-    limit = body.get("max_tokens")
-    if len(body) > 2 + ("model" in body) or limit is None:
-        _decode_options(body, request, stream)
-    else:  # there is nothing but the messages, the limit and perhaps a model
-        request.settings["max_tokens"] = limit
+    system = body.get("system")
+    if system:
+        messages.insert(0, ir.Message("system", decode_content(system, "/system"), "/system"))
+    stream = bool(body.get("stream") if stream is None else stream)
+    request = ir.Request("messages", model or body.get("model"), stream, messages)
+    if not decode_settings(body, SETTINGS, request, _BESIDE):
+        _decode_shaped_options(body, request)
     return request
 
 
-def _decode_options(body: JsonObject, request: ir.Request, stream: bool | None) -> None:
-    """Read all of a request but its messages."""
-    system, tools, choice, config = body.get("system"), body.get("tools"), body.get("tool_choice"), body.get("output_config")
+def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
+    """Read what is more than a name and a value."""
+    tools, choice, config = body.get("tools"), body.get("tool_choice"), body.get("output_config")
     unpaired = unread_reasoning = unread_format = None
-    if stream is None:
-        request.stream = bool(body.get("stream"))
-    if system:
-        request.messages.insert(0, ir.Message("system", decode_content(system, "/system"), "/system"))
     if tools:
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(tools)]
     if body.get("mcp_servers"):
         request.tools, unpaired = decode_mcp_servers(body, request.tools)
-    request.settings, unread_settings = decode_settings(body)
+    unread_settings = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     if choice:
         request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
     if config or "thinking" in body:
@@ -100,7 +98,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if reasoning or request.output_format:
         body |= _encode_output(request, limit, forced, losses)
     if settings:
-        body |= encode_settings(request, SETTINGS, losses, DONE)
+        encode_settings(request, SETTINGS, body, losses, DONE)
         body |= encode_shaped_settings(request, losses, options)
     if request.audio:
         losses.dropped(request.audio)

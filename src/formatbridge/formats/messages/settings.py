@@ -28,6 +28,8 @@ TIERS = ValueTable(("auto", "auto"), ("standard", "standard_only"))
 
 _WITHOUT_SAMPLING = "2026-10-21"
 _SAMPLING = ("temperature", "top_p", "top_k")
+_SAMPLED = frozenset(_SAMPLING)
+_RARE = frozenset({"stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options"})
 
 DONE = frozenset({
     *_SAMPLING, "stop", "max_tokens", "tier", "user", "safety_identifier", "parallel_tool_calls", "compact_at", "prompt_cache_options",
@@ -35,10 +37,8 @@ DONE = frozenset({
 """Settings that are written here; the others go through the table or are lost."""
 
 
-def decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
-    """Read the settings; the second value is what is left of those that only partly have a counterpart."""
-    names = SETTINGS.canonical
-    settings: JsonObject = {names[key]: value for key, value in body.items() if key in names and value is not None}
+def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
+    """Read the settings that are more than a name and a value; return what is left of those that only partly have a counterpart."""
     left: JsonObject = {}
     if "service_tier" in body or "speed" in body:
         _decode_tier(body, settings, left)
@@ -52,7 +52,7 @@ def decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
         settings["parallel_tool_calls"] = not choice["disable_parallel_tool_use"]
     if body.get("context_management"):
         _decode_context_management(body["context_management"], settings, left)
-    return settings, left or None  # type: ignore[return-value]  # built key by key
+    return left or None
 
 
 def _decode_tier(body: JsonObject, settings: JsonObject, left: JsonObject) -> None:
@@ -98,7 +98,11 @@ def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Opti
 def encode_shaped_settings(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Write the settings that change more than their name."""
     settings = request.settings
-    body = _encode_sampling(request, losses, options)
+    body: JsonObject = {}
+    if not _SAMPLED.isdisjoint(settings):
+        _encode_sampling(request, body, losses, options)
+    if _RARE.isdisjoint(settings):
+        return body
     if settings.get("stop"):
         body |= _encode_stop(request, settings["stop"], losses)
     if settings.get("tier") is not None:
@@ -114,24 +118,23 @@ def encode_shaped_settings(request: ir.Request, losses: Ledger, options: Options
     return body
 
 
-def _encode_sampling(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+def _encode_sampling(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:
     """Write what the dialect of 2023-06-01 has and the newer one refuses."""
-    settings, body = request.settings, JsonObject()
+    settings = request.settings
     if options.messages_version >= _WITHOUT_SAMPLING:
         for name in _SAMPLING:
             if name in settings:
                 drop_setting(request, name, settings[name], losses)  # type: ignore[literal-required]  # the three names
-        return body
+        return
     for name in ("temperature", "top_p"):
-        value = settings.get(name)
+        value: Any = settings.get(name)
         if value is not None:
-            kept = min(max(value, 0.0), 1.0)  # type: ignore[call-overload]  # both are numbers
-            body[name] = kept if kept == value else losses.changed(request, name, kept, "out_of_range")
+            is_within = 0 <= value <= 1
+            body[name] = value if is_within else losses.changed(request, name, min(max(value, 0.0), 1.0), "out_of_range")
     top_k = settings.get("top_k")
     if top_k is not None:
         whole = int(top_k)
         body["top_k"] = whole if whole == top_k else losses.changed(request, "top_k", whole, "out_of_range")
-    return body
 
 
 def _encode_stop(request: ir.Request, stop: list[str], losses: Ledger) -> JsonObject:

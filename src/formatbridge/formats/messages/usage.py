@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from formatbridge import ir
@@ -25,12 +26,13 @@ _UNCOUNTED = (
     "accepted_prediction",
     "rejected_prediction",
 )
+_uncounted = attrgetter(*_UNCOUNTED)
 
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     """Read usage and count the cache in."""
     read, written = raw.get("cache_read_input_tokens"), raw.get("cache_creation_input_tokens")
-    usage = ir.Usage(output=raw.get("output_tokens") or 0, cache_read=read, src=src)
+    usage = ir.Usage(0, raw.get("output_tokens") or 0, None, read, None, None, src)
     if not _COUNTS.issuperset(raw):
         usage.extra = rest(raw, _USAGE)
         _decode_details(raw, usage)
@@ -60,10 +62,11 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write usage; counts of the cache are always there, other details where the source gave them."""
     if usage.extra:
         losses.extras(usage)
-    for name in _UNCOUNTED:
-        value = getattr(usage, name)
-        if value and (not isinstance(value, dict) or any(value.values())):
-            losses.dropped(usage, name, "accounting", severity="info")
+    if any(_uncounted(usage)):
+        for name in _UNCOUNTED:
+            value = getattr(usage, name)
+            if value and (not isinstance(value, dict) or any(value.values())):
+                losses.dropped(usage, name, "accounting", severity="info")
     if usage.tool_prompt:
         losses.changed(usage, "tool_prompt", usage.input, "accounting", severity="info")
     if usage.total is not None and usage.total != usage.input + usage.output:

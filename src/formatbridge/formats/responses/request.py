@@ -7,7 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions, with_instructions_first
-from formatbridge.formats._settings import encode_settings
+from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats.responses.content import decode_answer, decode_message, decode_result, encode_message, kind_of, settle
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.settings import (
@@ -17,7 +17,7 @@ from formatbridge.formats.responses.settings import (
     SHAPED,
     decode_format,
     decode_reasoning_config,
-    decode_settings,
+    decode_shaped_settings,
     encode_reasoning_config,
     encode_shaped_settings,
     encode_text,
@@ -28,6 +28,7 @@ from formatbridge.options import Options
 
 JsonObject = dict[str, Any]
 
+_BESIDE = frozenset({"model", "input", "instructions", "stream"})
 _KNOWN = SHAPED | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}
 _CHANGES = frozenset({"additional_tools", "configuration_update"})
 """Items that change the configuration from there on."""
@@ -39,19 +40,17 @@ _EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Read a request."""
-    messages = _decode_messages(body)
-    request = ir.Request("responses", model or body.get("model"), bool(stream), messages)
-    if len(body) > ("model" in body) + ("input" in body):
-        _decode_options(body, request, stream)
+    stream = bool(body.get("stream") if stream is None else stream)
+    request = ir.Request("responses", model or body.get("model"), stream, _decode_messages(body))
+    if not decode_settings(body, SETTINGS, request, _BESIDE):
+        _decode_shaped_options(body, request)
     return request
 
 
-def _decode_options(body: JsonObject, request: ir.Request, stream: bool | None) -> None:
-    """Read all of a request but its conversation; most requests have little of it."""
-    request.settings, leftover = decode_settings(body)
+def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
+    """Read what is more than a name and a value."""
+    leftover = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     request.extra = joined(rest(body, _KNOWN), leftover)
-    if stream is None:
-        request.stream = bool(body.get("stream"))
     choice, reasoning, text = body.get("tool_choice"), body.get("reasoning"), body.get("text")
     if body.get("tools"):
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body["tools"])]
@@ -80,8 +79,9 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
         body |= encode_reasoning_config(request.reasoning, losses)
     _encode_shape(request, body, losses)
     if request.settings:
-        body |= encode_settings(request, SETTINGS, losses, DONE, RANGES)
-        body |= encode_shaped_settings(request, losses)
+        encode_settings(request, SETTINGS, body, losses, DONE, RANGES)
+        if not DONE.isdisjoint(request.settings):
+            body |= encode_shaped_settings(request, losses)
     if request.stream:
         body["stream"] = True
     return body
@@ -89,7 +89,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 
 def _encode_shape(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
     """Write what the answer is to look like; it is text in any case."""
-    if request.output_format or request.settings:
+    if request.output_format or "verbosity" in request.settings:
         body |= encode_text(request, losses)
     if request.audio:
         losses.dropped(request.audio)

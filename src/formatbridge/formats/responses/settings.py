@@ -53,12 +53,10 @@ _REASONING = frozenset({"effort", "summary", "generate_summary"})
 _EFFORTS = frozenset(get_args(ir.Effort))
 
 
-def decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
-    """Read the settings; the second value is what has no canonical name, by pointer."""
-    names = SETTINGS.canonical
-    settings: JsonObject = {names[key]: value for key, value in body.items() if key in names and value is not None}
+def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
+    """Read the settings that are more than a name and a value; return what has no canonical name, by pointer."""
     if SHAPED.isdisjoint(body):
-        return settings, None  # type: ignore[return-value]  # built key by key
+        return None
     tier, text = body.get("service_tier"), body.get("text") or {}
     if tier is not None:
         settings["tier"] = TIERS.canonical.get(tier, tier)
@@ -66,13 +64,12 @@ def decode_settings(body: JsonObject) -> tuple[ir.Settings, JsonObject | None]:
         settings["verbosity"] = text["verbosity"]
     if body.get("stream_options"):
         settings["stream_options"] = body["stream_options"]
-    leftover = joined(
+    return joined(
         rest(text, frozenset({"format", "verbosity"}), "text/"),
         _decode_cache(body.get("prompt_cache_options"), settings),
         _decode_include(body.get("include"), settings),
         _decode_compaction(body.get("context_management"), settings),
     )
-    return settings, leftover  # type: ignore[return-value]  # built key by key
 
 
 def encode_shaped_settings(request: ir.Request, losses: Ledger) -> JsonObject:

@@ -1,38 +1,13 @@
 """Tools: definitions, the choice among them, and calls."""
 
-from collections.abc import Callable
 from typing import Annotated, Any, Literal
-
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema
 
 from formatbridge.formats._wire import Int, Open, Unknown, Wire
 
 from .reasoning import ExtraContent
 
-
-class OpenTool(Open):
-    """Marks a union told apart by ``type``, in which an object without it is a function's if it carries one.
-
-    Seen: recorded traffic, requests and streams that leave ``type`` out.
-    """
-
-    def __init__(self) -> None:
-        super().__init__("type")
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        schema: Any = super().__get_pydantic_core_schema__(source, handler)
-        made: CoreSchema = schema | {"discriminator": _function_if_untyped(schema["discriminator"])}
-        return made
-
-
-def _function_if_untyped(by_type: Callable[[Any], str]) -> Callable[[Any], str]:
-    def tag(value: Any) -> str:
-        fields = value if isinstance(value, dict) else vars(value) if isinstance(value, Wire) else {}
-        untyped = fields.get("type") is None and fields.get("function") is not None
-        return "function" if untyped else by_type(value)
-
-    return tag
+_BY_TYPE = Open("type", absent="function", having="function")
+"""Seen: recorded traffic, requests and streams that leave ``type`` out."""
 
 
 class Function(Wire):
@@ -111,7 +86,7 @@ class CustomTool(Wire):
     type: Literal["custom"]
 
 
-Tool = Annotated[FunctionTool | CustomTool | Unknown, OpenTool()]
+Tool = Annotated[FunctionTool | CustomTool | Unknown, _BY_TYPE]
 """The definition of a tool; servers have kinds of their own."""
 
 
@@ -166,7 +141,7 @@ class AllowedToolsChoice(Wire):
     type: Literal["allowed_tools"]
 
 
-ToolChoice = str | Annotated[FunctionChoice | CustomChoice | AllowedToolsChoice | Unknown, OpenTool()]
+ToolChoice = str | Annotated[FunctionChoice | CustomChoice | AllowedToolsChoice | Unknown, _BY_TYPE]
 """Which tool to call. Known words: none, auto, required; recorded traffic also has any."""
 
 
@@ -217,5 +192,5 @@ class CustomToolCall(Wire):
     extra_content: ExtraContent | None = None
 
 
-ToolCall = Annotated[FunctionToolCall | CustomToolCall | Unknown, OpenTool()]
+ToolCall = Annotated[FunctionToolCall | CustomToolCall | Unknown, _BY_TYPE]
 """The model's wish that a tool be called."""

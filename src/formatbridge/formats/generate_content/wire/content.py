@@ -1,8 +1,9 @@
 """Turns and their parts, the same in requests and responses."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from formatbridge.formats._wire import Number
+from formatbridge.formats._wire import Number, Plain
+from formatbridge.formats.generate_content._plain import is_plain_content
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
 from formatbridge.formats.generate_content.wire.media import (
     AudioMetadata,
@@ -201,3 +202,7 @@ class Content(Proto):
     role: str | None = None
     """``user``, ``model``, of old ``function``; None counts as user. Open here, though the server refuses others; in a
     system instruction it does not matter."""
+
+
+Turn = Annotated[Content, Plain(is_plain_content)]
+"""A turn in its place; most are plain."""

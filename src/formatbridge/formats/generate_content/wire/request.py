@@ -2,7 +2,7 @@
 
 from formatbridge.formats._wire import AT_ONCE
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
-from formatbridge.formats.generate_content.wire.content import Content
+from formatbridge.formats.generate_content.wire.content import Turn
 from formatbridge.formats.generate_content.wire.generation import GenerationConfig
 from formatbridge.formats.generate_content.wire.tools import Tool, ToolConfig
 
@@ -54,8 +54,8 @@ class Request(Proto):
     """Not part of the vendor's body; accepted, as people put it here."""
     stream: bool | None = None
     """Not part of the vendor's body; accepted, as people put it here."""
-    contents: Repeated[Content]
-    systemInstruction: Content | None = None
+    contents: Repeated[Turn]
+    systemInstruction: Turn | None = None
     """Text parts; the role does not matter."""
     tools: Repeated[Tool] | None = None
     toolConfig: ToolConfig | None = None

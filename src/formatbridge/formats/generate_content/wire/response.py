@@ -2,7 +2,7 @@
 
 from formatbridge.formats._wire import AT_ONCE, Count, Int
 from formatbridge.formats.generate_content.wire._proto import Double, Proto, Word
-from formatbridge.formats.generate_content.wire.content import Content
+from formatbridge.formats.generate_content.wire.content import Turn
 from formatbridge.formats.generate_content.wire.grounding import CitationMetadata, GroundingMetadata
 
 
@@ -82,7 +82,7 @@ class Candidate(Proto):
     Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
     """
 
-    content: Content | None = None
+    content: Turn | None = None
     citationMetadata: CitationMetadata | None = None
     finishMessage: str | None = None
     """Words about the finish reason; comes with STOP, too."""

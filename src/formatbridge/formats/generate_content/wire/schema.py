@@ -1,8 +1,9 @@
 """The vendor's own schema dialect, a part of OpenAPI 3."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from formatbridge.formats._wire import Number
+from formatbridge.formats._wire import Number, Plain
+from formatbridge.formats.generate_content._plain import is_plain_schema
 from formatbridge.formats.generate_content.wire._proto import Int64, Proto, Word
 
 
@@ -44,3 +45,7 @@ class Schema(Proto):
     type: Word | list[str] | None = None
     """STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT or NULL, in any case; a list is JSON Schema's and the server
     refuses it."""
+
+
+RootSchema = Annotated[Schema, Plain(is_plain_schema)]
+"""A schema that is no part of another."""

@@ -18,7 +18,7 @@ from formatbridge.formats.generate_content.wire.hosted_tools import (
     WebSearchFilter,
 )
 from formatbridge.formats.generate_content.wire.retrieval import Retrieval
-from formatbridge.formats.generate_content.wire.schema import Schema
+from formatbridge.formats.generate_content.wire.schema import RootSchema
 
 
 class FunctionDeclaration(Proto):
@@ -31,10 +31,10 @@ class FunctionDeclaration(Proto):
     description: str | None = None
     name: str
     """A letter or underscore, then letters, digits and ``_.:-``; up to 128 characters."""
-    parameters: Schema | None = None
+    parameters: RootSchema | None = None
     """None: the function takes no arguments."""
     parametersJsonSchema: dict[str, Any] | bool | None = None
-    response: Schema | None = None
+    response: RootSchema | None = None
     responseJsonSchema: dict[str, Any] | bool | None = None
     behavior: Word | None = None
     """BLOCKING or NON_BLOCKING; for live sessions."""

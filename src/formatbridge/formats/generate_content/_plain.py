@@ -1,0 +1,76 @@
+"""What of this format can be told to be sound at a glance: the turns and schemas that bodies are full of.
+
+Whatever is not plain is validated and read in full; what is plain is taken as it is. Both say the same of plain values, as a test holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+_TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+_KINDS = {
+    "type": str, "description": str, "title": str, "pattern": str, "properties": dict, "items": dict, "required": list, "enum": list,
+    "minimum": int, "maximum": int,
+}  # fmt: skip
+_EXACT = 2**53
+"""Integers up to this are the same as doubles."""
+_DEEPEST = 64
+_TEXT = frozenset({str})
+_CONTENT = frozenset({"role", "parts"})
+_CALL = frozenset({"id", "name", "args"})
+_RESULT = frozenset({"id", "name", "response"})
+
+
+def is_plain_schema(schema: Any, types: Container[str] | None = None, depth: int = 0) -> bool:
+    """Say whether a schema is made of the usual keywords only; of ``types`` only, where they are given."""
+    if type(schema) is not dict or depth > _DEEPEST:
+        return False
+    for key, value in schema.items():
+        kind = type(value)
+        if kind is not _KINDS.get(key):
+            return False
+        if kind is str:
+            if key == "type" and types is not None and value not in types:
+                return False
+        elif kind is dict:
+            for inner in value.values() if key == "properties" else (value,):
+                if not is_plain_schema(inner, types, depth + 1):
+                    return False
+        elif key != "enum" and not _is_narrow(value):
+            return False
+    return True
+
+
+def _is_narrow(value: list[Any] | int) -> bool:
+    """Say whether a list has nothing but texts, or an integer is the same as a double."""
+    return _TEXT.issuperset(map(type, value)) if isinstance(value, list) else -_EXACT <= value <= _EXACT
+
+
+def is_json_schema(schema: Any) -> bool:
+    """Say whether a schema in the vendor's dialect is JSON Schema as it is."""
+    return is_plain_schema(schema, _TYPES)
+
+
+def is_plain_content(content: Any) -> bool:
+    """Say whether a turn holds nothing but texts, and calls and results of functions."""
+    if type(content) is not dict or not _CONTENT.issuperset(content) or type(content.get("role", "")) is not str:
+        return False
+    parts = content.get("parts")
+    if type(parts) is not list:
+        return False
+    for part in parts:
+        if type(part) is not dict or len(part) != 1:
+            return False
+        if type(part.get("text")) is str:
+            continue
+        if not (_is_plain(part.get("functionCall"), _CALL, "args") or _is_plain(part.get("functionResponse"), _RESULT, "response")):
+            return False
+    return True
+
+
+def _is_plain(member: Any, keys: frozenset[str], slot: str) -> bool:
+    """Say whether a call or a result has an id, a name and an object in its slot, and nothing else."""
+    if type(member) is not dict or len(member) != 3 or not keys.issuperset(member):
+        return False
+    return type(member["id"]) is str and type(member["name"]) is str and type(member[slot]) is dict
