@@ -6,7 +6,7 @@ up to, when somebody asks.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast, overload
@@ -57,6 +57,7 @@ class StreamConverter:
         context = request.context if request else None
         self._home = Homecoming(context)
         self._encoder = self._far.StreamEncoder(self._options, context)
+        self._is_plain = not self._home.is_needed and self._options.raise_on is None
         self._step = self._pass_on if self._near is self._far else self._convert
         self._fault: FormatBridgeError | None = None
 
@@ -77,11 +78,11 @@ class StreamConverter:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the source and return those of the target that they make possible; perhaps none."""
-        return self._write(self._source.read, chunk)
+        return self._write(chunk)
 
     def finish(self) -> bytes:
         """Take the end of the bytes."""
-        made = self._write(self._source.read_rest)
+        made = self._write(None)
         if self._fault:
             raise self._fault
         happened = self._source.end()
@@ -109,13 +110,13 @@ class StreamConverter:
         """Return the whole answer so far, in the target format."""
         return _whole(self._source, self._far, self._request, replace(self._options, raise_on=None))
 
-    def _write(self, read: Callable[..., list[ServerSentEvent]], *given: bytes) -> bytes:
-        """Write what becomes of some events; a fault waits for the next call where there is something to return."""
+    def _write(self, chunk: bytes | None) -> bytes:
+        """Write what becomes of a chunk, None for the end; a fault waits for the next call where there is something to return."""
         if self._fault:
             raise self._fault
         made: list[bytes] = []
         try:
-            for event in read(*given):
+            for event in self._source.read(chunk) if chunk is not None else self._source.read_rest():
                 made.append(self._step(event))
         except FormatBridgeError as fault:
             if isinstance(fault, StreamError):
@@ -126,7 +127,10 @@ class StreamConverter:
         return made[0] if len(made) == 1 else b"".join(made)
 
     def _convert(self, event: ServerSentEvent) -> bytes:
-        return self._encode(self._source.decode(event))
+        happened = self._source.decode(event)
+        if self._is_plain and len(happened) == 1:  # nearly always
+            return self._encoder.feed(happened[0])
+        return self._encode(happened)
 
     def _pass_on(self, event: ServerSentEvent) -> bytes:
         """Write an event of the same format again."""
@@ -136,10 +140,7 @@ class StreamConverter:
     def _encode(self, happened: list[events.Event]) -> bytes:
         if self._options.raise_on and any(isinstance(event, events.End) for event in happened):
             _whole(self._source, self._far, self._request, self._options)
-        happened = self._home.feed(happened)
-        return (
-            self._encoder.feed(happened[0]) if len(happened) == 1 else b"".join([self._encoder.feed(event) for event in happened])
-        )
+        return b"".join([self._encoder.feed(event) for event in self._home.feed(happened)])
 
 
 def _whole(source: StreamSource, far: Format, request: ConvertedRequest | None, options: Options) -> Converted:
