@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from itertools import product
 from typing import Any
@@ -324,3 +324,26 @@ def test_arguments_that_are_an_object_are_replayed_whole(source: str) -> None:
 
     whole = fb.convert_response(answer, source=source, target="chat_completions")
     assert made.body["choices"][0]["message"]["tool_calls"] == whole.body["choices"][0]["message"]["tool_calls"]
+
+
+FINISHES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "chat_completions": lambda body: body["choices"][0]["finish_reason"],
+    "messages": lambda body: body["stop_reason"],
+    "responses": lambda body: None if body["status"] == "in_progress" else body["status"],
+    "generate_content": lambda body: body["candidates"][0].get("finishReason"),
+}
+"""Format to how an answer of it says why it ended."""
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_part_of_an_answer_is_never_taken_for_the_whole(source: str, target: str) -> None:
+    """Whoever stores what came before a cut stores an answer that has no end."""
+    stream = _stream(source, "text_plain")
+    converter = fb.StreamConverter(source=source, target=target)
+    converter.feed(stream[: len(stream) // 2])
+
+    with pytest.raises(fb.TruncatedStreamError) as caught:
+        converter.finish()
+
+    assert caught.value.partial is not None
+    assert FINISHES[target](caught.value.partial.body) is None

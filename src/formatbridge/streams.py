@@ -144,21 +144,25 @@ class StreamConverter:
 
 
 def _whole(source: StreamSource, far: Format, request: ConvertedRequest | None, options: Options) -> Converted:
-    """Convert a collected answer as if it had come whole; the report points into the body that it would have been."""
+    """Convert a collected answer as if it had come whole; the report points into the body that it would have been.
+
+    An answer that has not ended says so: nobody is to store a part for the whole.
+    """
     near, answer = source.near, source.answer()
     if near is far and (body := source.body()) is not None:
         return Converted(body, finished(Ledger(body, near.SPELLING), options, None), near.NAME, far.NAME, "response")
     losses = Ledger(UNSEEN, near.SPELLING)
     context = request.context if request else None
+    is_unfinished = not source.is_over
     if answer.error and far.NAME != "responses":  # what came before it was handed out and stays true
         far.encode_error(answer.error, losses)
-        answer = replace(answer, error=None)
-    if near is not far:
-        return encode_answer(answer, far, losses, options, context)
-    bare, own = _without_own_fields(answer)
+        answer, is_unfinished = replace(answer, error=None), True
+    bare, own = _without_own_fields(answer) if near is far else (answer, {})
     made = encode_answer(bare, far, losses, options, context)
     for pointer, value in own.items():
         _put(made.body, pointer, value)
+    if is_unfinished:
+        made.body = far.unfinished(made.body)
     return made
 
 

@@ -120,6 +120,9 @@ class Format(Protocol):
     def fold_stream(self, told: Iterable[JsonObject]) -> JsonObject | None:
         """Fold the events of a complete stream to the body of the whole answer; None where they bend the format's rules."""
 
+    def unfinished(self, body: JsonObject) -> JsonObject:
+        """Return an answer as one that has not ended: it may still, or it was cut."""
+
     def unfold_stream(self, body: JsonObject) -> list[JsonObject]:
         """Return the events that fold to a body, each part of it in one piece."""
 

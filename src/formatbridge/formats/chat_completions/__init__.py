@@ -10,6 +10,7 @@ import re
 
 from formatbridge import ir
 from formatbridge.formats._protocol import ToolRules
+from formatbridge.formats.chat_completions.finish import unfinished
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
 from formatbridge.formats.chat_completions.request import SETTINGS, decode_request, encode_request
 from formatbridge.formats.chat_completions.response import (
@@ -136,5 +137,6 @@ __all__ = [
     "fold_stream",
     "frame_event",
     "request_path",
+    "unfinished",
     "unfold_stream",
 ]

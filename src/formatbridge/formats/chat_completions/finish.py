@@ -89,3 +89,10 @@ def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -
         return str(message)
     losses.dropped(finish, "message", "diagnostic", severity="info")
     return None
+
+
+def unfinished(body: JsonObject) -> JsonObject:
+    """Return an answer as one that has not ended: it may still, or it was cut."""
+    for choice in body["choices"]:
+        choice["finish_reason"] = None
+    return body

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from formatbridge import ir
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
+from formatbridge.formats.generate_content.finish import unfinished
 from formatbridge.formats.generate_content.models import decode_models, encode_models
 from formatbridge.formats.generate_content.request import SETTINGS, decode_request, encode_request
 from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response
@@ -60,5 +61,6 @@ __all__ = [
     "fold_stream",
     "frame_event",
     "request_path",
+    "unfinished",
     "unfold_stream",
 ]

@@ -102,3 +102,10 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Le
     if finish.category is not None:
         losses.dropped(finish, "category", severity="info")
     return {"finishReason": word} if finish.message is None else {"finishReason": word, "finishMessage": finish.message}
+
+
+def unfinished(body: JsonObject) -> JsonObject:
+    """Return an answer as one that has not ended: it may still, or it was cut."""
+    for candidate in body.get("candidates") or ():
+        candidate.pop("finishReason", None)
+    return body

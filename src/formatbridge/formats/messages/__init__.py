@@ -11,6 +11,7 @@ import re
 from formatbridge import ir
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.messages.errors import decode_error, encode_error
+from formatbridge.formats.messages.finish import unfinished
 from formatbridge.formats.messages.models import decode_models, encode_models
 from formatbridge.formats.messages.request import SETTINGS, decode_request, encode_request
 from formatbridge.formats.messages.response import FINISH, decode_response, encode_response
@@ -167,5 +168,6 @@ __all__ = [
     "fold_stream",
     "frame_event",
     "request_path",
+    "unfinished",
     "unfold_stream",
 ]

@@ -93,3 +93,8 @@ def _encode_details(finish: ir.Finish, word: str, losses: Ledger) -> JsonObject:
                 losses.dropped(finish, name, "diagnostic", severity="info")
         return {}
     return {"stop_details": {"type": "refusal", "category": finish.category, "explanation": finish.message}}
+
+
+def unfinished(body: JsonObject) -> JsonObject:
+    """Return an answer as one that has not ended: it may still, or it was cut."""
+    return body | {"stop_reason": None, "stop_sequence": None}

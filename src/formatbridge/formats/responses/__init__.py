@@ -12,7 +12,7 @@ import re
 from formatbridge import ir
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.responses.errors import decode_error, encode_error
-from formatbridge.formats.responses.finish import FINISH
+from formatbridge.formats.responses.finish import FINISH, unfinished
 from formatbridge.formats.responses.models import decode_models, encode_models
 from formatbridge.formats.responses.request import decode_request, encode_request
 from formatbridge.formats.responses.response import decode_response, encode_response
@@ -56,5 +56,6 @@ __all__ = [
     "fold_stream",
     "frame_event",
     "request_path",
+    "unfinished",
     "unfold_stream",
 ]

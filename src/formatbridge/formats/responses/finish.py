@@ -119,3 +119,8 @@ def _reason_of_output(output: list[JsonObject]) -> ir.FinishReason:
                 if part.get("type") == "refusal":
                     reason = "refusal"
     return reason
+
+
+def unfinished(body: JsonObject) -> JsonObject:
+    """Return an answer as one that has not ended: it may still, or it was cut."""
+    return body | {"status": "in_progress", "incomplete_details": None}
