@@ -53,8 +53,8 @@ def decode_failure(raw: JsonObject) -> ir.Error:
         code=code,
         type=word,
         param=raw.get("param"),
-        src="/error",
-        extra=rest(raw, _DETAIL),
+        src="",
+        extra=rest(raw, _DETAIL, "error/"),
     )
 
 
