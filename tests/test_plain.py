@@ -12,8 +12,9 @@ from pydantic import ValidationError
 
 from formatbridge.formats._wire import checker
 from formatbridge.formats.generate_content import schema as dialect
-from formatbridge.formats.generate_content._plain import is_json_schema, is_plain_content, is_plain_schema
-from formatbridge.formats.generate_content.wire import Content, Schema
+from formatbridge.formats.generate_content._plain import is_json_schema, is_plain_content, is_plain_schema, plain_function
+from formatbridge.formats.generate_content.tools import decode_tool
+from formatbridge.formats.generate_content.wire import Content, FunctionDeclaration, Schema
 from tests.fixtures import fixtures
 
 _CHECKS = {model: checker(list[model]) for model in (Schema, Content)}  # type: ignore[valid-type]  # a variable of types
@@ -72,3 +73,17 @@ def test_a_schema_that_is_json_schema_is_read_as_it_is(monkeypatch: pytest.Monke
 
     assert len(whole) > 100
     assert read == whole
+
+
+def test_a_plain_function_is_read_as_any_other() -> None:
+    """The checker hands it on under another name, and nobody may notice."""
+    check = checker(list[FunctionDeclaration]).validate_python
+    schemas = [value for value in _candidates(frozenset({"properties"})) if is_json_schema(value)]
+    functions = [{"name": "f", "description": "Finds.", "parameters": schema} for schema in schemas]
+
+    plain = [plain_function(function) for function in functions]
+
+    assert len(plain) > 100
+    for given, made in zip(functions, plain, strict=True):
+        assert made is not None
+        assert decode_tool(made, "/tools/0") == decode_tool(check([given])[0], "/tools/0")

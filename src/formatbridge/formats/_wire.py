@@ -63,26 +63,26 @@ class Open:
 
 
 class Plain:
-    """Marks values that a predicate knows to be sound at a glance, which the checker then takes as they are.
+    """Marks values of which many can be told to be sound at a glance; those the checker takes without a second look.
 
-    The predicate may say so only of what the model accepts and would return as it came. It is for objects that may have dozens of fields
-    and mostly have two: looking for each of the others costs more than looking at those that are there.
+    ``glance`` returns what to take, None where the value is to be validated in full. It may take only what the model accepts, and return
+    only what means the same. It is for objects that may have dozens of fields and mostly have two: looking for each of the others costs
+    more than looking at those that are there.
     """
 
-    def __init__(self, is_plain: Callable[[Any], bool]) -> None:
-        self.is_plain = is_plain
+    def __init__(self, glance: Callable[[Any], Any]) -> None:
+        self.glance = glance
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        metadata = {"is_plain": self.is_plain}
-        return core_schema.no_info_wrap_validator_function(_in_full, handler(source), metadata=metadata)
+        return core_schema.no_info_wrap_validator_function(_in_full, handler(source), metadata={"glance": self.glance})
 
 
 def _in_full(value: Any, validate: Callable[[Any], Any]) -> Any:
     return validate(value)
 
 
-def _at_a_glance(is_plain: Callable[[Any], bool]) -> Callable[[Any, Callable[[Any], Any]], Any]:
-    return lambda value, validate: value if is_plain(value) else validate(value)
+def _at_a_glance(glance: Callable[[Any], Any]) -> Callable[[Any, Callable[[Any], Any]], Any]:
+    return lambda value, validate: glance(value) or validate(value)
 
 
 def _literals(member: type[BaseModel], key: str) -> list[str]:
@@ -125,8 +125,8 @@ def _as_dicts(schema: Any) -> Any:
         if schema.get("type") == "model":
             return _typed_dict(schema)
         made = {key: value if key == "metadata" else _as_dicts(value) for key, value in schema.items()}
-        if schema.get("type") == "function-wrap" and "is_plain" in schema.get("metadata", ()):
-            made["function"] = made["function"] | {"function": _at_a_glance(schema["metadata"]["is_plain"])}
+        if schema.get("type") == "function-wrap" and "glance" in schema.get("metadata", ()):
+            made["function"] = made["function"] | {"function": _at_a_glance(schema["metadata"]["glance"])}
         return made
     if isinstance(schema, list | tuple):
         return type(schema)(_as_dicts(item) for item in schema)

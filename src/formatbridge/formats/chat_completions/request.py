@@ -272,7 +272,7 @@ def _encode_cache_options(request: ir.Request, cache: JsonObject, losses: Ledger
         made["ttl"] = losses.changed(request, "prompt_cache_options.ttl", "30m", severity="info")
     if cache.get("prewarm"):
         losses.dropped(request, "prompt_cache_options.prewarm", severity="impossible")
-    for key in cache.keys() - {"mode", "ttl", "prewarm"}:
+    for key in sorted(cache.keys() - {"mode", "ttl", "prewarm"}):
         losses.dropped(request, f"prompt_cache_options.{key}", severity="info")
     return {"prompt_cache_options": made} if made else {}
 

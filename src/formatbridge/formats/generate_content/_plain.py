@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
+JsonObject = dict[str, Any]
+
+_FUNCTION = frozenset({"name", "description", "parameters"})
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _KINDS = {
     "type": str, "description": str, "title": str, "pattern": str, "properties": dict, "items": dict, "required": list, "enum": list,
@@ -45,6 +48,26 @@ def is_plain_schema(schema: Any, types: Container[str] | None = None, depth: int
 def _is_narrow(value: list[Any] | int) -> bool:
     """Say whether a list has nothing but texts, or an integer is the same as a double."""
     return _TEXT.issuperset(map(type, value)) if isinstance(value, list) else -_EXACT <= value <= _EXACT
+
+
+def plain_function(declaration: Any) -> JsonObject | None:
+    """Return a function whose schema is JSON Schema as one that has it under the name for that; None for any other."""
+    if type(declaration) is not dict or len(declaration) != 3 or not _FUNCTION.issuperset(declaration):
+        return None
+    name, told, schema = declaration["name"], declaration["description"], declaration["parameters"]
+    if type(name) is not str or type(told) is not str or not is_json_schema(schema):
+        return None
+    return {"name": name, "description": told, "parametersJsonSchema": schema}
+
+
+def plain_schema(schema: Any) -> JsonObject | None:
+    """Return a schema that is plain; None for any other."""
+    return schema if is_plain_schema(schema) else None
+
+
+def plain_content(content: Any) -> JsonObject | None:
+    """Return a turn that is plain; None for any other."""
+    return content if is_plain_content(content) else None
 
 
 def is_json_schema(schema: Any) -> bool:

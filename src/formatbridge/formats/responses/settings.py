@@ -135,7 +135,7 @@ def _decode_cache(raw: JsonObject | None, settings: JsonObject) -> JsonObject | 
 def _encode_cache(request: ir.Request, losses: Ledger) -> JsonObject:
     given = request.settings.get("prompt_cache_options") or {}
     made = {key: given[key] for key in ("mode", "ttl") if given.get(key) is not None}
-    for key in given.keys() - {"mode", "ttl"}:
+    for key in sorted(given.keys() - {"mode", "ttl"}):
         losses.dropped(request, f"prompt_cache_options.{key}", severity="info")
     if request.settings.get("max_tokens") == 0:
         made["prewarm"] = True
@@ -159,7 +159,7 @@ def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
 
 
 def _encode_stream_options(request: ir.Request, options: JsonObject, losses: Ledger) -> JsonObject:
-    for key in options.keys() - {"include_obfuscation"}:
+    for key in sorted(options.keys() - {"include_obfuscation"}):
         losses.dropped(request, f"stream_options.{key}", severity="info")
     flag = options.get("include_obfuscation")
     return {} if flag is None else {"stream_options": {"include_obfuscation": flag}}

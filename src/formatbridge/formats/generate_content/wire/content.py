@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from formatbridge.formats._wire import Number, Plain
-from formatbridge.formats.generate_content._plain import is_plain_content
+from formatbridge.formats.generate_content._plain import plain_content
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
 from formatbridge.formats.generate_content.wire.media import (
     AudioMetadata,
@@ -204,5 +204,5 @@ class Content(Proto):
     system instruction it does not matter."""
 
 
-Turn = Annotated[Content, Plain(is_plain_content)]
+Turn = Annotated[Content, Plain(plain_content)]
 """A turn in its place; most are plain."""

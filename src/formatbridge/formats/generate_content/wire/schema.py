@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from formatbridge.formats._wire import Number, Plain
-from formatbridge.formats.generate_content._plain import is_plain_schema
+from formatbridge.formats.generate_content._plain import plain_schema
 from formatbridge.formats.generate_content.wire._proto import Int64, Proto, Word
 
 
@@ -47,5 +47,5 @@ class Schema(Proto):
     refuses it."""
 
 
-RootSchema = Annotated[Schema, Plain(is_plain_schema)]
+RootSchema = Annotated[Schema, Plain(plain_schema)]
 """A schema that is no part of another."""

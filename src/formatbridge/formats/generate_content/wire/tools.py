@@ -1,8 +1,9 @@
 """What the model may call: declared functions, the server's own tools, and how to choose among them."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from formatbridge.formats._wire import Number
+from formatbridge.formats._wire import Number, Plain
+from formatbridge.formats.generate_content._plain import plain_function
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
 from formatbridge.formats.generate_content.wire.hosted_tools import (
     CodeExecution,
@@ -53,7 +54,7 @@ class Tool(Proto):
     googleMaps: Maps | None = None
     codeExecution: CodeExecution | None = None
     enterpriseWebSearch: WebSearchFilter | None = None
-    functionDeclarations: Repeated[FunctionDeclaration] | None = None
+    functionDeclarations: Repeated[Annotated[FunctionDeclaration, Plain(plain_function)]] | None = None
     googleSearchRetrieval: SearchRetrieval | None = None
     parallelAiSearch: RetentionSearch | None = None
     urlContext: UrlContext | None = None
