@@ -347,3 +347,37 @@ def test_a_part_of_an_answer_is_never_taken_for_the_whole(source: str, target: s
 
     assert caught.value.partial is not None
     assert FINISHES[target](caught.value.partial.body) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "events"),
+    [
+        (
+            "chat_completions",
+            "chat_completions",
+            [
+                {"choices": [{"index": 0, "delta": {"content": "A"}, "logprobs": {"own": 1}}]},
+                {"choices": [{"index": 0, "delta": {}}]},
+            ],
+        ),
+        (
+            "responses",
+            "generate_content",
+            [
+                {"type": "response.output_item.added", "output_index": 0, "item": {"type": "", "id": "i", "content": []}},
+                {
+                    "type": "response.output_item.done",
+                    "output_index": 0,
+                    "item": {"type": "message", "id": "i", "role": "assistant", "content": [{"type": "output_text", "text": "A"}]},
+                },
+            ],
+        ),
+    ],
+)
+def test_odd_events_raise_nothing_of_another_s(source: str, target: str, events: list[Any]) -> None:
+    """What fuzzing found: fields of its own in place of log probabilities, an item that turns out to be a message at its end."""
+    converter = fb.StreamConverter(source=source, target=target)
+
+    converter.feed(b"".join(encode_event(dumps(event)) for event in events))
+
+    assert "A" in converter.response().json().decode()

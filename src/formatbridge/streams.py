@@ -186,10 +186,15 @@ def _without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:
 
 
 def _put(body: Any, pointer: str, value: Any) -> None:
-    """Set a value in a body; objects on the way that are not there are made."""
+    """Set a value in a body; objects on the way that are not there, or null, are made."""
     *way, last = [unescape(step) for step in pointer.split("/")[1:]]
     for step in way:
-        body = body[int(step)] if isinstance(body, list) else body.setdefault(step, {})
+        if isinstance(body, list):
+            body = body[int(step)]
+            continue
+        if body.get(step) is None:
+            body[step] = {}
+        body = body[step]
     body[last] = value
 
 

@@ -186,8 +186,10 @@ class StreamEncoder:
             choice.runs |= python_runs([part])
         elif isinstance(part, ir.ToolCall):
             choice.has_calls = True
-        elif isinstance(part, ir.Text):
+        elif isinstance(part, ir.Text) and isinstance(held.part, ir.Text):
             choice.visible[held.place] = part
+        elif isinstance(part, ir.Text):  # which turned out to be one only now
+            choice.visible.append(part)
         elif isinstance(part, ir.Reasoning) and not held.has_text and belongs_to_next(part):
             choice.waiting.append(part)
             return b""
