@@ -9,21 +9,14 @@ from tests.cases import FOLDER, Case, cases, complaints
 ARGUED_AGAINST = frozenset({"img-05", "mix-05", "rsn-04", "tool-08", "stream-gemini-error-chunk"})
 """Ids of cases that we decide otherwise; each stands in docs/decisions.md with its reason."""
 
-OPEN = {
-    "stream-gemini-blocked-prompt-to-responses": "the report of a stream does not point at the block reason",
-}
-"""Ids of cases that do not hold yet, and why; one that begins to hold fails here, so that it leaves this table."""
-
 ALL = [*cases("requests"), *cases("responses")]
 
 
 @pytest.mark.skipif(not ALL, reason=f"no worked cases in {str(FOLDER)!r}")
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
-def test_a_worked_case_holds(case: Case, request: pytest.FixtureRequest) -> None:
+def test_a_worked_case_holds(case: Case) -> None:
     """Each says in data what the rules of translation say in words."""
     if case.id in ARGUED_AGAINST:
         pytest.skip("decided otherwise: docs/decisions.md")
-    if case.id in OPEN:
-        request.applymarker(pytest.mark.xfail(reason=OPEN[case.id], strict=True))
 
     assert complaints(case) == []

@@ -106,7 +106,8 @@ class Spelling:
     """Where a source format keeps canonical fields, and how grave it is to lose the fields of its own.
 
     ``places``: ``Class.field`` to pointers relative to the node, the first that exists counts; a field that stands under its own name
-    needs no row; one that begins with @ is relative to the node's ``aside``, each ^ leads one step out of it. ``own``: ``Class.pointer``
+    needs no row; one that begins with @ is relative to the node's ``aside``, each ^ leads one step out of it. ``Class.field@pointer`` is a
+    row for the node that stands there alone. ``own``: ``Class.pointer``
     of a field in ``extra`` to what its loss means; without a row it is lossy. ``shared``: fields whose place also says something that
     stays (the key of a text, say), so that losing them changes the place. ``snake_case``: the format also takes its keys in snake_case.
     """
@@ -247,7 +248,8 @@ class Ledger:
         """
         if name:
             inner = _INNER.search(name)
-            places = self._spelling.places.get(f"{type(node).__name__}.{name}", () if inner else (name,))
+            row = f"{type(node).__name__}.{name}"
+            places = self._spelling.places.get(f"{row}@{node.src}") or self._spelling.places.get(row, () if inner else (name,))
             for place in places:
                 path, value = self._resolve(_join(node, place))
                 if value is not _ABSENT:

@@ -49,7 +49,7 @@ class Template:
         """
         if not text or len(data) > _LONG or b"\\" in data:
             return None
-        data, literal = _bare(data), to_json(text)
+        data, literal = _bare(data) if data.endswith(b" }") else data, to_json(text)
         if data.count(literal) != 1:
             return None
         head, _, tail = data.partition(literal)
@@ -57,7 +57,8 @@ class Template:
 
     def text_of(self, data: bytes) -> str | None:
         """Return the text of another event; None where it differs in anything else, or is no JSON there."""
-        data = _bare(data)
+        if data.endswith(b" }"):
+            data = _bare(data)
         if self._pattern is not None:
             found = self._pattern.fullmatch(data)
             if found is None:
@@ -76,7 +77,7 @@ class Template:
 
 def _bare(data: bytes) -> bytes:
     """Return an event without the spaces before its last brace, by which messages is padded; JSON has no others there but as text."""
-    return data[:-1].rstrip(b" ") + b"}" if data.endswith(b" }") else data
+    return data[:-1].rstrip(b" ") + b"}"
 
 
 def _generous(text: bytes) -> bytes:
@@ -93,13 +94,15 @@ def _generous(text: bytes) -> bytes:
 class Refrain:
     """Knows by heart the deltas that come now. Two in a row that differ in nothing but their text make it; any other event ends it."""
 
-    __slots__ = ("_is_sure", "_last", "_template", "_tries")
+    __slots__ = ("_is_sure", "_last", "_template", "_tries", "counts_usage")
 
     def __init__(self) -> None:
         self._template: Template | None = None
         self._last: events.Delta | None = None
         self._is_sure = False
         self._tries = 0
+        #: Whether the events that are known by heart also tell what the answer costs so far.
+        self.counts_usage = False
 
     def delta_of(self, data: bytes) -> events.Delta | None:
         """Return what an event brings, where it is known by heart; it is never empty."""
@@ -107,11 +110,6 @@ class Refrain:
             return None
         text = self._template.text_of(data)
         return events.Delta(self._last.choice, self._last.index, text) if text else None
-
-    @property
-    def counts_usage(self) -> bool:
-        """Whether the events that are known by heart also tell what the answer costs so far."""
-        return self._template is not None and self._template.counts_usage
 
     def learn(self, data: bytes, happened: list[events.Event]) -> None:
         """Take an event that was not, and what came of it."""
@@ -124,7 +122,7 @@ class Refrain:
         is_again = last is not None and (last.choice, last.index) == (delta.choice, delta.index)
         self._is_sure = is_again and known is not None and known.text_of(data) == delta.text
         if self._is_sure:
-            self._tries = 0
+            self._tries, self.counts_usage = 0, known is not None and known.counts_usage
         elif self._tries < _TRIES:
             self._tries += 1
             self._template, self._last = Template.of(data, delta.text), delta

@@ -69,6 +69,11 @@ class StreamEncoder:
         """Take one event and return the server-sent events that it becomes."""
         if self._is_over:
             return b""
+        if type(event) is events.Delta and event.choice == self._first.number and not event.logprobs:
+            slot = self._slots.get(event.index)
+            if slot is not None and slot.live is not None:  # nearly always
+                slot.length += len(event.text)
+                return self._writer.grown(slot.live, event.text)
         for each in self._first.feed(event):
             handle = _HANDLERS.get(type(each))
             if handle:

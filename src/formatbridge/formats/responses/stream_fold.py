@@ -59,7 +59,7 @@ def _unfold_item(item: JsonObject, at: int) -> list[JsonObject]:
         bare["status"] = "in_progress"
     for name, key in (("summary", "summary_index"), ("content", "content_index")):
         parts = item.get(name)
-        if isinstance(parts, list):
+        if isinstance(parts, list) and all(isinstance(part, dict) for part in parts):
             bare[name] = []
             made += [event for number, part in enumerate(parts) for event in _unfold_part(part, place | {key: number})]
     field, stem = _GROWING.get(item.get("type", ""), ("", ""))

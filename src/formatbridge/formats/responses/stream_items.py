@@ -64,9 +64,13 @@ class Writer:
 
     def grow(self, live: Live, text: str) -> None:
         """Write a delta: the envelope is there already."""
+        self._out.append(self.grown(live, text))
+
+    def grown(self, live: Live, text: str) -> bytes:
+        """Return a delta instead of writing it, where nothing was written since the last time."""
         live.pieces.append(text)
-        self._out.append(b"%b%b%b%d}\n\n" % (live.head, dumps(text), live.tail, self._number))
         self._number += 1
+        return b"%b%b%b%d}\n\n" % (live.head, dumps(text), live.tail, self._number - 1)
 
     def grow_with(self, live: Live, text: str, tokens: list[ir.TokenLogprob]) -> None:
         """Write a delta with the probabilities of its tokens, where the event has a place for them."""
