@@ -11,7 +11,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import formatbridge as fb
 from formatbridge import _codec
 from formatbridge.bridge import Exchange
-from formatbridge.relay.faults import is_fault
+from formatbridge.relay.faults import deserved_by, is_fault
 from formatbridge.relay.legs import home_headers, key_header, key_of, outgoing_headers
 from formatbridge.relay.profile import RelayProfile, origin_of
 from formatbridge.relay.secret import Mask, Secret, checked_key
@@ -181,9 +181,11 @@ class Crossing:
     def _failed(self, head: Head, body: Any, target: fb.Format) -> Home:
         """Bring an error home; one that came with the status of a success gets the status that its words deserve."""
         lenient = replace(self.options, raise_on=None)
+        written = body if isinstance(body, bytes) else _codec.dumps(body)
+        status = deserved_by(head.status, written)
         if isinstance(body, bytes) and body.lstrip()[:1] not in (b"{", b"["):
             body = body[:_LONGEST_TEXT]
-        error = fb.convert_error(body, source=self.via, target=target, status=head.status, options=lenient)
+        error = fb.convert_error(body, source=self.via, target=target, status=status, options=lenient)
         self._tell(error)
         return Home(error.status, home_headers(head.headers, target, self.profile, _JSON), error.json())
 

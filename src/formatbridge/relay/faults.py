@@ -201,9 +201,20 @@ def _class_of(status: int, fault: Fault) -> type[APIStatusError]:
     return CLASSES.get(status, InternalServerError if status >= 500 else APIStatusError)
 
 
+def deserved_status(status: int, kind: ir.ErrorKind) -> int:
+    """Return the status of an error; one that came as a success gets that of its kind."""
+    return status if status >= 400 else max(WORDINGS[kind].status, 400)
+
+
+def deserved_by(status: int, body: bytes) -> int:
+    """Return the status that the words of an error body deserve, where its own is that of a success."""
+    fault = read_fault(body)
+    return deserved_status(status, classify(None, code=fault.code, word=fault.type))
+
+
 def _rewritten(error: APIStatusError, format: str) -> tuple[int, JsonObject]:
-    """Write a client's error in a format; what came as a success gets the status of its kind."""
-    status = error.status if error.status >= 400 else max(WORDINGS[error.kind].status, 400)  # type: ignore[index]  # a kind
+    """Write a client's error in a format."""
+    status = deserved_status(error.status, error.kind)  # type: ignore[arg-type]  # a kind
     fault = read_fault(error.body)
     body: bytes | JsonObject = error.body
     if fault.message and error.status < 400 and not is_fault(_value(error.body)):
