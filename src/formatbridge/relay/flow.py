@@ -7,7 +7,7 @@ what came of it, and throws in what failed, as an error of this library.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Generic, TypeVar
 
@@ -57,7 +57,7 @@ def attempts(call: Call, rules: Rules, patience: Patience, receive: Callable[[He
                 raise (yield from _refusal(head, call, rules, patience))
             received = yield from receive(head)
         except (APIError, StreamError) as error:
-            failure = error
+            failure = call.mask.error(error)
         pause = None
         if failure is not None:
             yield Close()
@@ -81,7 +81,7 @@ def _send(call: Call, rules: Rules, patience: Patience) -> Flow[Head]:
             message = f"the headers have {head.size} bytes, expected at most {rules.limits.max_header_bytes}"
             raise APIConnectionError(message, phase="headers", can_retry=False)
         if not 300 <= head.status < 400:
-            return head
+            return replace(head, headers=call.mask.whole(head.headers))
         call = redirected(call, head)
         if hops >= rules.limits.max_redirects:
             message = f"the relay redirects more than {rules.limits.max_redirects} times, expected an answer"

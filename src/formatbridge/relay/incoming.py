@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 
 from pydantic import BaseModel
 
@@ -187,7 +186,7 @@ class Incoming:
         if self._converter.heard > heard:
             self._patience.renew()
         if self._converter.error is not None:
-            self._fail(self._failed(self._converter.error))
+            self._fail(StreamFailedError(self._converter.error))
         elif self._converter.has_ended:
             self._end()
 
@@ -205,7 +204,7 @@ class Incoming:
             self._fail(error)
         else:
             if self._converter.error is not None:
-                self._fail(self._failed(self._converter.error))
+                self._fail(StreamFailedError(self._converter.error))
         self._is_over = True
 
     def _break(self) -> None:
@@ -221,12 +220,9 @@ class Incoming:
         else:
             self._fail(None if self._closes_cuts else TruncatedStreamError(self._wire, partial=self._converter.response()))
 
-    def _failed(self, error: ir.Error) -> StreamFailedError:
-        return StreamFailedError(replace(error, message=self._call.mask.text(error.message)))
-
     def _fail(self, failure: Failure | None) -> None:
         """Note what ended the stream, with what had come until then; None: nothing went wrong that the caller minds."""
         self._is_over = True
         if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._converter.heard:
             failure.partial = self._converter.response()
-        self._failure = failure
+        self._failure = self._call.mask.error(failure) if failure is not None else None

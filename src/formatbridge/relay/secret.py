@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar, cast
 
-from formatbridge.errors import ConfigurationError
+from formatbridge import ir
+from formatbridge.convert import Converted, Report
+from formatbridge.errors import ConfigurationError, FormatBridgeError
+from formatbridge.losses import Addition, Loss
+
+E = TypeVar("E", bound=FormatBridgeError)
 
 HIDDEN = "***"
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
@@ -88,6 +94,14 @@ def checked_headers(given: Mapping[str, str] | None) -> Headers:
     return made
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A report that has been read, without the books that it was worked out from: they hold what the relay sent."""
+
+    losses: tuple[Loss, ...]
+    additions: tuple[Addition, ...]
+
+
 class Mask:
     """Hides known secrets wherever they stand. Short ones are left: they would garble every text."""
 
@@ -108,10 +122,35 @@ class Mask:
         return self.text(value) if isinstance(value, str) else value
 
     def body(self, body: bytes) -> bytes:
-        """Return bytes without the secrets, as they are and as JSON escapes them."""
+        """Return bytes without the secrets, as they are and in whatever way JSON may escape them."""
         for secret in self._secrets:
-            plain = secret.reveal().encode()
-            escaped = plain.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
-            for form in (plain, escaped, escaped.replace(b"/", b"\\/")):
-                body = body.replace(form, HIDDEN.encode())
+            body = re.sub(_escapable(secret), HIDDEN.encode(), body)
         return body
+
+    def whole(self, value: Any) -> Any:
+        """Return a value without the secrets: JSON, the facts of an error, an answer with its report."""
+        if isinstance(value, str | bytes):
+            return self.text(value) if isinstance(value, str) else self.body(value)
+        if isinstance(value, dict):
+            return {self.value(key): self.whole(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self.whole(item) for item in value)
+        if isinstance(value, ir.Error | Loss | Addition):
+            return replace(value, **{field.name: self.whole(getattr(value, field.name)) for field in fields(value)})
+        if isinstance(value, Converted):
+            report = cast("Report", _Told(self.whole(value.losses), self.whole(value.additions)))
+            return Converted(self.whole(value.body), report, value.source, value.target, value.kind)
+        return value
+
+    def error(self, error: E) -> E:
+        """Hide the secrets in all that an error says, and what it came from, which says it again. The one way for errors out of a call."""
+        error.args = self.whole(error.args)
+        for name, value in vars(error).items():
+            setattr(error, name, self.whole(value))
+        error.__cause__ = error.__context__ = None
+        return error
+
+
+def _escapable(secret: Secret) -> bytes:
+    """Return a pattern for a secret in JSON text: each character as it is, behind a backslash or as ``\\u`` and its number."""
+    return b"".join(b"(?:\\\\?%b|\\\\u00(?i:%02x))" % (re.escape(bytes([byte])), byte) for byte in secret.reveal().encode())
