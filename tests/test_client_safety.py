@@ -631,3 +631,33 @@ def test_an_error_says_nothing_of_the_key_whatever_the_relay_says(echo: str) -> 
     told.append(repr(getattr(getattr(error, "partial", None), "body", None)))
     told += [f"{attempt} {vars(attempt.error) if attempt.error else ''}" for attempt in heard]
     assert [text for text in told if KEY in text] == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"paths": {"messages": "@evil.test/x"}},
+        {"paths": {"messages": ".evil.test/x"}},
+        {"paths": {"messages": ":8080/x"}},
+        {"paths": {"messages": "//evil.test/x"}},
+        {"paths": {"messages": "v1/messages"}},
+        {"paths": {"messages": "/v1/\r\nx"}},
+        {"paths": {"messages": "/v1/%2e%2e/admin"}},
+        {"stream_paths": {"messages": "@evil.test/x"}},
+        {"plain_only": frozenset({"message"})},
+        {"plain_only": "messages"},
+        {"request_id_headers": ("x y",)},
+        {"request_id_headers": "x-id"},
+        {"version_headers": "x-version"},
+    ],
+    ids=str,
+)
+def test_a_profile_that_would_lead_astray_is_refused(wrong: dict[str, Any]) -> None:
+    """A path is glued to the base URL: without its slash it would be part of the host that gets the key."""
+    with pytest.raises(fb.ConfigurationError, match=r"profile|header"):
+        fb.RelayProfile(**wrong)
+
+
+def test_headers_of_a_profile_are_found_however_they_are_written() -> None:
+    """Names of headers have no case."""
+    assert fb.RelayProfile(request_id_headers=("X-Trace-Id",)).request_id_headers == ("x-trace-id",)

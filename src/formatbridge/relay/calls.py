@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 from formatbridge import _codec, formats, ir
 from formatbridge.bridge import Exchange
 from formatbridge.convert import Converted, ConvertedError
-from formatbridge.errors import APIConnectionError, InvalidPayloadError, UnexpectedResponseError
+from formatbridge.errors import APIConnectionError, ConfigurationError, InvalidPayloadError
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
 from formatbridge.relay.profile import RelayProfile, origin_of
@@ -71,11 +71,11 @@ def build_call(
     """Build the call that an exchange begins. ``is_replayed``: the endpoint cannot stream and is asked for the whole answer."""
     made = exchange.request
     streams = made.stream and not is_replayed
-    path = profile.path(made.target, model=made.model, stream=streams)
+    url = _url(base_url, profile.path(made.target, model=made.model, stream=streams))
     own = {"content-type": "application/json", **_accepted(streams), **_versions(profile, made.target, exchange)}
     return Call(
         method="POST",
-        url=base_url + path,
+        url=url,
         headers=_public(own, profile.headers, headers),
         body=_codec.dumps(_wire_body(made.body, made.target)),
         format=made.source,
@@ -84,6 +84,14 @@ def build_call(
         stream=streams,
         secrets=_secrets(profile, made.target, key, headers),
     )
+
+
+def _url(base_url: str, path: str) -> str:
+    """Join a base URL and a path; the key goes to the origin of the former, whatever the latter says."""
+    url = base_url + path
+    if origin_of(url) != origin_of(base_url) or "@" in urlsplit(url).netloc:
+        raise ConfigurationError(f"path {path[:100]!r} leads away from the base URL, expected one below it")
+    return url
 
 
 def _wire_body(body: JsonObject, target: ir.Format) -> JsonObject:
@@ -98,7 +106,7 @@ def build_models_call(base_url: str, profile: RelayProfile, key: Secret | None, 
     path = profile.path("models")
     return Call(
         method="GET",
-        url=base_url + path + (page.replace("?", "&", 1) if "?" in path else page),
+        url=_url(base_url, path + (page.replace("?", "&", 1) if "?" in path else page)),
         headers=_public(_accepted(False) | (_versions(profile, target) if target == "messages" else {}), profile.headers, headers),
         body=b"",
         format=target,
@@ -213,9 +221,3 @@ def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ..
         id = faults.request_id(head.headers, names)
         kept = _codec.dumps(native)[:_KEPT]
         raise faults.unexpected(f"is no list of models: {error}", status=head.status, body=kept, id=id, mask=call.mask) from None
-
-
-__all__ = [
-    "Call", "Head", "Prepared", "UnexpectedResponseError", "build_call", "build_models_call", "is_markup", "prepared", "read_answer",
-    "read_json", "read_models", "redirected",
-]  # fmt: skip
