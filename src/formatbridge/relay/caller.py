@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import logging
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import EllipsisType
@@ -12,9 +11,9 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from formatbridge import formats, ir
 from formatbridge.bridge import Bridge, Exchange
-from formatbridge.convert import Converted, model_of, options_of
+from formatbridge.convert import Converted, model_of
 from formatbridge.errors import ConfigurationError
-from formatbridge.options import DEFAULT_OPTIONS, Options
+from formatbridge.options import Options
 from formatbridge.relay.calls import (
     Call,
     Head,
@@ -30,15 +29,25 @@ from formatbridge.relay.clock import Clock
 from formatbridge.relay.flow import Flow, Outcome, attempts, read_body
 from formatbridge.relay.http import Pool, checked_client
 from formatbridge.relay.incoming import Incoming
-from formatbridge.relay.profile import RelayProfile, checked_url, profile_of
+from formatbridge.relay.profile import RelayProfile, profile_of
 from formatbridge.relay.reply import Reply
-from formatbridge.relay.secret import HIDDEN, Secret, checked_headers, checked_key
-from formatbridge.relay.settings import Limits, Retry, Timeout, retry_of, timeout_of
+from formatbridge.relay.secret import HIDDEN, checked_headers
+from formatbridge.relay.settings import (
+    Key,
+    Limits,
+    Retry,
+    Timeout,
+    base_url_of,
+    current_key,
+    key_of,
+    options_for,
+    retry_of,
+    timeout_of,
+)
 from formatbridge.relay.steps import Attempt, Close, Patience, Rules
 
 JsonObject = dict[str, Any]
 T = TypeVar("T")
-Key = str | Callable[[], str]
 
 _LOG = logging.getLogger("formatbridge")
 _MOST_PAGES = 100
@@ -80,18 +89,15 @@ class Caller:
         clock: Clock | None = None,
     ) -> None:
         self._profile = profile_of(profile)
-        url = base_url if base_url is not None else os.environ.get("FORMATBRIDGE_BASE_URL") or self._profile.base_url
-        if url is None:
-            raise ConfigurationError("base_url is missing, expected an argument or FORMATBRIDGE_BASE_URL")
-        self._base_url = checked_url(url)
-        self._key = _key_of(api_key if api_key is not None else os.environ.get("FORMATBRIDGE_API_KEY", ""))
+        self._base_url = base_url_of(base_url, self._profile)
+        self._key = key_of(api_key)
         self._timeout = None if isinstance(timeout, EllipsisType) else timeout_of(timeout)
         self._retry = retry_of(retry)
         checked_client(http_client, is_async=self._IS_ASYNC)
         self._pool = Pool(http_client, is_async=self._IS_ASYNC)
         self._owns_pool = True
         self._headers = checked_headers(headers)
-        self._options = _options_of(options, self._profile)
+        self._options = options_for(options, self._profile)
         self._limits = limits if limits is not None else Limits()
         self._on_attempt = on_attempt
         self._clock = clock if clock is not None else Clock()
@@ -118,7 +124,7 @@ class Caller:
             made._retry = retry_of(retry)
         made._headers = checked_headers({**self._headers, **checked_headers(headers)})
         if options is not None:
-            made._options = _options_of(options, self._profile)
+            made._options = options_for(options, self._profile)
         if on_attempt is not None:
             made._on_attempt = on_attempt
         return made
@@ -137,10 +143,7 @@ class Caller:
         is_plain = bridge.via in self._profile.plain_only
         exchange = bridge.open(request, stream=stream and not is_plain, model=model)
         exchange.options = replace(self._options, raise_on=None)
-        return Plan(exchange, build_call(exchange, self._base_url, self._profile, self._current_key(), self._headers))
-
-    def _current_key(self) -> Secret | None:
-        return checked_key(self._key()) if callable(self._key) else self._key
+        return Plan(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
     def _rules(self, *, is_stream: bool) -> Rules:
         usual = Timeout(total=None) if is_stream else Timeout()
@@ -163,7 +166,7 @@ class Caller:
         found: list[ir.Model] = []
         page = ""
         for _ in range(_MOST_PAGES):
-            call = build_models_call(self._base_url, self._profile, self._current_key(), self._headers, page)
+            call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, page)
 
             def read(head: Head, native: JsonObject, call: Call = call) -> ir.ModelList:
                 return read_models(head, native, call, self._profile.request_id_headers)
@@ -217,18 +220,6 @@ def _announce(call: Call) -> None:
     if _LOG.isEnabledFor(logging.DEBUG):
         secrets = dict.fromkeys(call.secrets, HIDDEN)
         _LOG.debug("%s %s with %d bytes, headers %s", call.method, call.url, len(call.body), {**call.headers, **secrets})
-
-
-def _key_of(given: Key) -> Secret | Callable[[], str] | None:
-    return given if callable(given) else checked_key(given)
-
-
-def _options_of(given: Options | None, profile: RelayProfile) -> Options:
-    """Return the options of a client. The dialect of messages is the profile's, where the options do not name another."""
-    options = Options(raise_on="impossible") if given is None else options_of(given)
-    if options.messages_version != DEFAULT_OPTIONS.messages_version:
-        return options
-    return replace(options, messages_version=profile.messages_version)
 
 
 def _format_of(request: Any, format: str | None) -> ir.Format:

@@ -92,7 +92,7 @@ def _send(call: Call, rules: Rules, patience: Patience) -> Flow[Head]:
 
 def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[APIStatusError]:
     """Read the error that the status announces, as far as it is kept; one that breaks off is still an error with a status."""
-    limit = rules.limits.max_error_body
+    limit = max(rules.limits.max_error_body, faults.MOST_READ) if rules.limits.max_error_body else 0
     held = bytearray()
     try:
         opener = Opener(head.headers.get("content-encoding", ""), rules.limits.max_response_bytes)
@@ -106,7 +106,8 @@ def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[A
         pass
     id = faults.request_id(head.headers, rules.request_id_headers)
     now = rules.clock.time()
-    return faults.status_error(head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=now)
+    kept = rules.limits.max_error_body
+    return faults.status_error(head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=now, most=kept)
 
 
 def read_body(
@@ -144,7 +145,6 @@ def drain() -> Flow[None]:
 _NEVER = frozenset({
     "model_not_found", "insufficient_user_quota", "insufficient_quota", "pre_consume_token_quota_failed", "access_denied",
 })  # fmt: skip
-_PASSING = frozenset({"rate_limit", "overloaded", "timeout"})
 
 
 def _pause(failure: Exception, head: Head | None, number: int, rules: Rules, elapsed: float) -> float | None:
@@ -180,7 +180,7 @@ def _status_may_pass(failure: APIStatusError, head: Head | None, retry: Retry) -
         if isinstance(word, str) and (word in _NEVER or (word.startswith("invalid_") and word == failure.code)):
             return False
     if isinstance(failure, UnexpectedResponseError):
-        return failure.kind in _PASSING or BY_WORD.get(failure.type or "") == "server"
+        return failure.kind in faults.PASSING or BY_WORD.get(failure.type or "") == "server"
     return failure.status in retry.statuses
 
 

@@ -23,6 +23,12 @@ _SENSITIVE = re.compile(r"auth|key|token|secret|cookie|password|credential|signa
 _SHORTEST_MASKED = 6
 
 
+def a(value: object) -> str:
+    """Name the type of a value, with its article."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
 class Secret:
     """A text that shows itself to nobody who does not ask for it by name; it does not travel in a pickle."""
 
@@ -54,7 +60,7 @@ class Secret:
 def checked_key(key: object) -> Secret | None:
     """Read a key: visible ASCII or refused. White space around it is removed with a warning. An empty one is none."""
     if not isinstance(key, str):
-        raise ConfigurationError(f"api_key is a {type(key).__name__}, expected a string, or a callable that returns one")
+        raise ConfigurationError(f"api_key is {a(key)}, expected a string, or a callable that returns one")
     bare = key.strip(" \t\r\n")
     if not bare:
         return None
@@ -85,6 +91,8 @@ def shown(headers: Mapping[str, str]) -> dict[str, str]:
 def checked_headers(given: Mapping[str, str] | None) -> Headers:
     """Read headers that a caller adds; raise ``ConfigurationError`` on what cannot be one, without its value."""
     made = Headers()
+    if given is not None and not isinstance(given, Mapping):
+        raise ConfigurationError(f"headers is {a(given)}, expected a mapping of names to values")
     for name, value in (given or {}).items():
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             raise ConfigurationError(f"header name is {name!r}, expected letters, digits and hyphens")

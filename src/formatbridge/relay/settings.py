@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Set
-from dataclasses import dataclass, fields
+import os
+from collections.abc import Callable, Set
+from dataclasses import dataclass, fields, replace
 
+from formatbridge.convert import options_of
 from formatbridge.errors import ConfigurationError
+from formatbridge.options import DEFAULT_OPTIONS, Options
+from formatbridge.relay.profile import RelayProfile, checked_url
+from formatbridge.relay.secret import Secret, a, checked_key
 
 RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 524, 529})
 CAUSES = frozenset({"connection", "timeout", "status"})
@@ -88,6 +93,37 @@ class Limits:
 NO_TIMEOUT = Timeout(None, None, None, None, None, None)
 
 
+Key = str | Callable[[], str]
+
+
+def base_url_of(given: str | None, profile: RelayProfile) -> str:
+    """Return where the relay is: as given, else as the environment says, else as the profile does."""
+    url = given if given is not None else os.environ.get("FORMATBRIDGE_BASE_URL") or profile.base_url
+    if url is None:
+        raise ConfigurationError("base_url is missing, expected an argument, FORMATBRIDGE_BASE_URL or a profile that has one")
+    return checked_url(url)
+
+
+def key_of(given: Key | None) -> Secret | Callable[[], str] | None:
+    """Return the key, or what tells it before each call: as given, else as the environment says. None: there is none."""
+    if callable(given):
+        return given
+    return checked_key(given if given is not None else os.environ.get("FORMATBRIDGE_API_KEY", ""))
+
+
+def current_key(given: Secret | Callable[[], str] | None) -> Secret | None:
+    """Return the key of now."""
+    return checked_key(given()) if callable(given) else given
+
+
+def options_for(given: Options | None, profile: RelayProfile) -> Options:
+    """Return the options of calls. The dialect of messages is the profile's, where the options do not name another."""
+    options = Options(raise_on="impossible") if given is None else options_of(given)
+    if options.messages_version != DEFAULT_OPTIONS.messages_version:
+        return options
+    return replace(options, messages_version=profile.messages_version)
+
+
 def timeout_of(given: object) -> Timeout:
     """Read what a caller gives for ``timeout``: a ``Timeout``, the total seconds, or None."""
     if given is None:
@@ -96,7 +132,7 @@ def timeout_of(given: object) -> Timeout:
         return given
     if isinstance(given, int | float) and not isinstance(given, bool):
         return Timeout(total=given)
-    raise ConfigurationError(f"timeout is a {type(given).__name__}, expected formatbridge.Timeout, seconds or None")
+    raise ConfigurationError(f"timeout is {a(given)}, expected formatbridge.Timeout, seconds or None")
 
 
 def retry_of(given: object) -> Retry:
@@ -105,7 +141,7 @@ def retry_of(given: object) -> Retry:
         return given
     if isinstance(given, int) and not isinstance(given, bool):
         return Retry(max=given)
-    raise ConfigurationError(f"retry is a {type(given).__name__}, expected formatbridge.Retry or a count")
+    raise ConfigurationError(f"retry is {a(given)}, expected formatbridge.Retry or a count")
 
 
 def _is_number(value: object, least: float, *, is_open: bool = False) -> bool:
