@@ -136,7 +136,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Read how long a relay asks to wait, in seconds: told in milliseconds, in seconds or as a date. ``now``: since the epoch."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         text = headers.get(name, "").strip()
-        if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{0,9})?", text):
+        if re.fullmatch(r"[0-9]{1,300}(\.[0-9]{0,9})?", text):
             return float(text) / unit
     try:
         return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - now)

@@ -142,9 +142,7 @@ def drain() -> Flow[None]:
         taken += len(chunk)
 
 
-_NEVER = frozenset({
-    "model_not_found", "insufficient_user_quota", "insufficient_quota", "pre_consume_token_quota_failed", "access_denied",
-})  # fmt: skip
+_NEVER = faults.QUOTA_CODES | {"model_not_found", "access_denied"}
 
 
 def _pause(failure: Exception, head: Head | None, number: int, rules: Rules, elapsed: float) -> float | None:
