@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import EllipsisType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 from formatbridge import formats, ir
 from formatbridge.bridge import Bridge, Exchange
 from formatbridge.convert import Converted, model_of
 from formatbridge.errors import ConfigurationError
 from formatbridge.options import Options
+from formatbridge.relay import faults
 from formatbridge.relay.calls import (
     Call,
     Head,
@@ -38,6 +38,8 @@ from formatbridge.relay.settings import (
     Retry,
     Timeout,
     base_url_of,
+    checked,
+    checked_callable,
     current_key,
     key_of,
     options_for,
@@ -98,9 +100,14 @@ class Caller:
         self._owns_pool = True
         self._headers = checked_headers(headers)
         self._options = options_for(options, self._profile)
-        self._limits = limits if limits is not None else Limits()
-        self._on_attempt = on_attempt
-        self._clock = clock if clock is not None else Clock()
+        self._limits = checked("limits", limits, Limits) or Limits()
+        self._on_attempt = checked_callable("on_attempt", on_attempt)
+        self._clock = checked("clock", clock, Clock) or Clock()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} holds a key and connections and cannot be pickled, expected to be made where it is used"
+        )
 
     def __repr__(self) -> str:
         key = "set" if self._key is not None else "none"
@@ -116,7 +123,8 @@ class Caller:
         on_attempt: Callable[[Attempt], None] | None = None,
     ) -> Self:
         """Return a client that differs in what is given and shares the connections; to close it closes nothing. ``headers`` are added."""
-        made = copy.copy(self)
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
         made._owns_pool = False
         if not isinstance(timeout, EllipsisType):
             made._timeout = timeout_of(timeout)
@@ -126,7 +134,7 @@ class Caller:
         if options is not None:
             made._options = options_for(options, self._profile)
         if on_attempt is not None:
-            made._on_attempt = on_attempt
+            made._on_attempt = checked_callable("on_attempt", on_attempt)
         return made
 
     def prepare(
@@ -141,8 +149,8 @@ class Caller:
         near = _format_of(request, format)
         bridge = Bridge(near, via=via if via is not None else near, options=self._options)
         is_plain = bridge.via in self._profile.plain_only
-        exchange = bridge.open(request, stream=stream and not is_plain, model=model)
-        exchange.options = replace(self._options, raise_on=None)
+        lenient = replace(self._options, raise_on=None)
+        exchange = bridge.open(request, stream=stream and not is_plain, model=model, home=lenient)
         return Plan(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
     def _rules(self, *, is_stream: bool) -> Rules:
@@ -157,32 +165,37 @@ class Caller:
         def read(head: Head, native: JsonObject) -> tuple[JsonObject, Converted]:
             return native, read_answer(head, native, plan.exchange, plan.call, names)
 
-        outcome = yield from self._fetched(plan.call, read)
+        rules = self._rules(is_stream=False)
+        outcome = yield from self._fetched(plan.call, read, rules, Patience(rules, is_stream=False))
         native, answer = outcome.received
         return Reply(plan.exchange.request, answer, native, outcome, names)
 
     def _listed(self) -> Flow[list[ir.Model]]:
         """Bring the list of models, page by page."""
         found: list[ir.Model] = []
-        page = ""
-        for _ in range(_MOST_PAGES):
+        page, seen = "", {""}
+        rules = self._rules(is_stream=False)
+        patience = Patience(rules, is_stream=False)
+        while True:
             call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, page)
 
             def read(head: Head, native: JsonObject, call: Call = call) -> ir.ModelList:
                 return read_models(head, native, call, self._profile.request_id_headers)
 
-            made = (yield from self._fetched(call, read)).received
-            found += made.models
-            page = _page_after(made)
+            outcome = yield from self._fetched(call, read, rules, patience)
+            found += outcome.received.models
+            page = _page_after(outcome.received)
             if not page:
-                break
-        return found
+                return found
+            if page in seen or len(seen) >= _MOST_PAGES:
+                told = "names a page that was read" if page in seen else f"has more than {_MOST_PAGES} pages"
+                id = faults.request_id(outcome.head.headers, rules.request_id_headers)
+                raise faults.unexpected(f"{told}, a list without end", status=outcome.head.status, body=b"", id=id, mask=call.mask)
+            seen.add(page)
 
-    def _fetched(self, call: Call, read: Callable[[Head, JsonObject], T]) -> Flow[Outcome[T]]:
+    def _fetched(self, call: Call, read: Callable[[Head, JsonObject], T], rules: Rules, patience: Patience) -> Flow[Outcome[T]]:
         """Bring a whole body and what is read in it."""
         _announce(call)
-        rules = self._rules(is_stream=False)
-        patience = Patience(rules, is_stream=False)
 
         def receive(head: Head) -> Flow[T]:
             body = yield from read_body(head, rules, patience, call)

@@ -107,7 +107,10 @@ def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[A
     id = faults.request_id(head.headers, rules.request_id_headers)
     now = rules.clock.time()
     kept = rules.limits.max_error_body
-    return faults.status_error(head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=now, most=kept)
+    error = faults.status_error(head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=now, most=kept)
+    if head.status == 404 and "/v1/v1" in call.url:
+        error.args = (f"{error}; the URL has /v1 twice, expected a base_url without it",)
+    return error
 
 
 def read_body(

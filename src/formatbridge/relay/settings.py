@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, fields, replace
+from typing import TypeVar
 
 from formatbridge.convert import options_of
 from formatbridge.errors import ConfigurationError
@@ -23,7 +24,7 @@ class Timeout:
 
     ``connect``: for a connection. ``write``: for the other side to take a piece of the request. ``read``: for any byte. ``pool``: for a
     free connection. ``idle``: for the next event of a stream, the first counted from sending; pings do not count. ``total``: for the
-    whole call with its retries.
+    whole call with its retries; a client that is given no timeout at all has none for streams, whatever is given here holds for them too.
     """
 
     connect: float | None = 5
@@ -64,10 +65,15 @@ class Retry:
         for name in ("base", "cap", "max_retry_after", "budget"):
             if not _is_number(getattr(self, name), 0):
                 raise ConfigurationError(f"retry {name} is {getattr(self, name)!r}, expected seconds of 0 or more")
-        object.__setattr__(self, "statuses", frozenset(self.statuses))
-        object.__setattr__(self, "on", frozenset(self.on))
+        for name in ("statuses", "on"):
+            given = getattr(self, name)
+            if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+                raise ConfigurationError(f"retry {name} is {given!r}, expected a set")
+            object.__setattr__(self, name, frozenset(given))
+        if not all(isinstance(status, int) and not isinstance(status, bool) for status in self.statuses):
+            raise ConfigurationError(f"retry statuses is {set(self.statuses)!r}, expected HTTP statuses, whole numbers")
         if not self.on <= CAUSES:
-            raise ConfigurationError(f"retry on is {sorted(self.on)!r}, expected some of {', '.join(sorted(CAUSES))}")
+            raise ConfigurationError(f"retry on is {sorted(map(str, self.on))!r}, expected some of {', '.join(sorted(CAUSES))}")
 
     def pause(self, number: int, jitter: float) -> float:
         """Return the seconds to wait after attempt ``number``, from 1; ``jitter`` is drawn from 0 to 1."""
@@ -93,6 +99,8 @@ class Limits:
 NO_TIMEOUT = Timeout(None, None, None, None, None, None)
 
 
+T = TypeVar("T")
+C = TypeVar("C")
 Key = str | Callable[[], str]
 
 
@@ -122,6 +130,20 @@ def options_for(given: Options | None, profile: RelayProfile) -> Options:
     if options.messages_version != DEFAULT_OPTIONS.messages_version:
         return options
     return replace(options, messages_version=profile.messages_version)
+
+
+def checked(name: str, given: T | None, kind: type[T]) -> T | None:
+    """Return a setting; raise ``ConfigurationError`` where it is not of its kind."""
+    if given is not None and not isinstance(given, kind):
+        raise ConfigurationError(f"{name} is {a(given)}, expected formatbridge.{kind.__name__}")
+    return given
+
+
+def checked_callable(name: str, given: C) -> C:
+    """Return a setting that is called, or None."""
+    if given is not None and not callable(given):
+        raise ConfigurationError(f"{name} is {a(given)}, expected something to call")
+    return given
 
 
 def timeout_of(given: object) -> Timeout:
