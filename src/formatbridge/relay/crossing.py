@@ -212,7 +212,7 @@ class Crossing:
         made = faults.rewritten(error, target)
         self.tell(made)
         headers = home_headers(head.headers, target, self.profile, _JSON)
-        if isinstance(error, UnexpectedResponseError) and error.kind not in faults.PASSING:
+        if isinstance(error, UnexpectedResponseError) and not faults.may_pass(error):
             headers |= {"x-should-retry": "false"}
         return Home(made.status, headers, made.json())
 

@@ -23,7 +23,7 @@ from formatbridge.errors import (
     RequestTooLargeError,
     UnexpectedResponseError,
 )
-from formatbridge.formats._errors import WORDINGS, classify
+from formatbridge.formats._errors import BY_WORD, WORDINGS, classify
 from formatbridge.relay.secret import Mask
 
 JsonObject = dict[str, Any]
@@ -45,7 +45,7 @@ _LONGEST_WORD = 200
 KEPT = 64 * 1024
 MOST_READ = 1024 * 1024
 """Bytes of an error body that are read for what it says; fewer are kept."""
-PASSING = frozenset({"rate_limit", "overloaded", "timeout"})
+_PASSING = frozenset({"rate_limit", "overloaded", "timeout"})
 """Kinds of errors that pass by themselves."""
 
 
@@ -202,6 +202,11 @@ def unexpected(found: str, *, status: int, body: bytes, id: str | None, mask: Ma
     return UnexpectedResponseError(
         mask.text(text), status=status, request_id=id, body=mask.body(body), kind="server", rewrite=_rewritten
     )
+
+
+def may_pass(error: UnexpectedResponseError) -> bool:
+    """Say whether an error within a success may be gone at the next attempt, going by its words."""
+    return error.kind in _PASSING or BY_WORD.get(error.type or "") == "server"
 
 
 def _class_of(status: int, fault: Fault) -> type[APIStatusError]:

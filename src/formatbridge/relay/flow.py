@@ -20,7 +20,6 @@ from formatbridge.errors import (
     TruncatedStreamError,
     UnexpectedResponseError,
 )
-from formatbridge.formats._errors import BY_WORD
 from formatbridge.relay import faults
 from formatbridge.relay.calls import Call, Head, redirected
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
@@ -181,7 +180,7 @@ def _status_may_pass(failure: APIStatusError, head: Head | None, retry: Retry) -
         if isinstance(word, str) and (word in _NEVER or (word.startswith("invalid_") and word == failure.code)):
             return False
     if isinstance(failure, UnexpectedResponseError):
-        return failure.kind in faults.PASSING or BY_WORD.get(failure.type or "") == "server"
+        return faults.may_pass(failure)
     return failure.status in retry.statuses
 
 
