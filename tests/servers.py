@@ -62,12 +62,13 @@ class Received:
 
 
 class Peer:
-    """The server's end of one connection."""
+    """The server's end of one connection; ``pause``: seconds to wait before each read of a body."""
 
-    def __init__(self, connection: socket.socket, is_stopping: threading.Event) -> None:
+    def __init__(self, connection: socket.socket, is_stopping: threading.Event, pause: float = 0) -> None:
         self._connection = connection
         self._is_stopping = is_stopping
         self._held = b""
+        self.pause = pause
 
     def send(self, data: bytes) -> None:
         """Send bytes at once."""
@@ -94,6 +95,8 @@ class Peer:
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         length = int(headers.get("content-length", 0))
         while len(self._held) < length:
+            if self.pause and self._is_stopping.wait(self.pause):
+                return None
             if not self._more():
                 return None
         body, self._held = self._held[:length], self._held[length:]
@@ -111,9 +114,13 @@ Answer = Callable[[Peer, Received], bool]
 
 
 class Server:
-    """Listens on 127.0.0.1, one thread for each connection. ``requests``: what came; ``connections``: how many."""
+    """Listens on 127.0.0.1, one thread for each connection. ``requests``: what came; ``connections``: how many.
 
-    def __init__(self, answer: Answer) -> None:
+    ``pause``: seconds to wait before each read of a request's body.
+    """
+
+    def __init__(self, answer: Answer, *, pause: float = 0) -> None:
+        self._pause = pause
         self.answer = answer
         self.requests: list[Received] = []
         self.connections = 0
@@ -148,7 +155,7 @@ class Server:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        peer = Peer(connection, self._is_stopping)
+        peer = Peer(connection, self._is_stopping, self._pause)
         try:
             while (request := peer.receive()) is not None:
                 self.requests.append(request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -257,9 +258,34 @@ def test_a_request_is_sent_and_answered_in_its_own_format(
 def test_a_relay_that_cannot_be_reached_is_told_in_a_line(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """No traceback, and exit status 2."""
+    """No traceback, and an exit status that tells it from bad input."""
     monkeypatch.setenv("FORMATBRIDGE_BASE_URL", "http://127.0.0.1:9")
 
-    assert main(["models"]) == 2
+    assert main(["models"]) == 3
 
     assert "127.0.0.1" in capfd.readouterr().err
+
+
+def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Shells know 130 for a command that was interrupted."""
+
+    def interrupted(_file: str | None) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("formatbridge.cli._read", interrupted)
+
+    assert main(["detect"]) == 130
+    assert capfd.readouterr().err == ""
+
+
+def test_a_reader_that_leaves_ends_the_command_in_silence() -> None:
+    """As in a pipe to ``head``."""
+    command = [sys.executable, "-m", "formatbridge", "schema", "responses.request"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+
+        told = process.stderr.read()
+
+    assert (process.wait(), told) == (0, b"")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import inspect
 import json
+import pickle
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.convert import wire_model
-from tests.servers import KEY, Server, answer_of, body_of, format_of, relay, stream_of
+from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, format_of, framed, read, relay, stream_of, whole
 
 LIBRARIES = [httpx, httpx2]
 PAIRS = [(near, far) for near in fb.FORMATS for far in fb.FORMATS]
@@ -496,3 +498,115 @@ def test_a_closed_client_says_so() -> None:
 
     with pytest.raises(fb.ConfigurationError, match="closed"):
         client.send(body_of("requests", "messages"), "messages")
+
+
+def _list_of_models(*pages: dict[str, Any]) -> fb.Client:
+    told = iter([*pages, *[pages[-1]] * 200])
+    inner = httpx.MockTransport(lambda _: httpx.Response(200, json=next(told)))
+    return fb.Client("https://relay.test", http_client=httpx.Client(transport=inner))
+
+
+def test_a_list_of_models_that_turns_in_a_circle_is_refused() -> None:
+    """A page that names itself as the next would be read for ever, or be cut in silence."""
+    client = _list_of_models({"models": [{"name": "models/a"}], "nextPageToken": "x"})
+
+    with pytest.raises(fb.UnexpectedResponseError, match="without end"):
+        client.models()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"headers": ["a"]},
+        {"limits": 5},
+        {"clock": 5},
+        {"on_attempt": 5},
+    ],
+    ids=str,
+)
+def test_a_setting_of_the_wrong_kind_is_refused_at_once(wrong: dict[str, Any]) -> None:
+    """The mistake shows where it is made, not in the middle of a call."""
+    with pytest.raises(fb.ConfigurationError, match=next(iter(wrong))):
+        fb.Client("https://relay.test", **wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"on": "status"}, {"statuses": 500}, {"statuses": {"a"}}, {"on": 5}], ids=str)
+def test_a_retry_of_the_wrong_kind_is_refused(wrong: dict[str, Any]) -> None:
+    """A string is a set of letters to Python."""
+    with pytest.raises(fb.ConfigurationError, match=next(iter(wrong))):
+        fb.Retry(**wrong)
+
+
+def test_a_client_cannot_be_pickled() -> None:
+    """It says why, and shows no key."""
+    with pytest.raises(TypeError, match="Client holds a key and connections"):
+        pickle.dumps(fb.Client("https://relay.test", KEY))
+
+
+def test_a_stream_that_was_read_to_its_end_cannot_be_read_again() -> None:
+    """To yield nothing would look like an empty answer."""
+    with Server(relay) as server, fb.Client(server.url, KEY).stream(body_of("requests", "messages"), "messages") as stream:
+        stream.response()
+
+        with pytest.raises(fb.StreamError, match="has been read"):
+            list(stream)
+
+
+def test_a_path_that_stands_twice_in_the_url_is_told() -> None:
+    """Many write base URLs with /v1 at the end."""
+    inner = httpx.MockTransport(lambda _: httpx.Response(404, json={"error": {"message": "no such path"}}))
+    client = fb.Client("https://relay.test/v1", http_client=httpx.Client(transport=inner))
+
+    with pytest.raises(fb.NotFoundError, match="/v1 twice"):
+        client.send(body_of("requests", "messages"), "messages")
+
+
+@pytest.mark.parametrize("code", ["quota_exceeded", "billing_hard_limit_reached", "insufficient_user_quota"])
+def test_an_empty_account_is_asked_once(code: str) -> None:
+    """Another attempt finds it as empty."""
+    seen: list[fb.Attempt] = []
+    inner = httpx.MockTransport(lambda _: httpx.Response(429, json={"error": {"message": "no", "code": code}}))
+    client = fb.Client("https://relay.test", http_client=httpx.Client(transport=inner), on_attempt=seen.append)
+
+    with pytest.raises(fb.APIStatusError):
+        client.send(body_of("requests", "messages"), "messages")
+
+    assert len(seen) == 1
+
+
+def test_a_wait_of_ages_is_raised_at_once() -> None:
+    """A number that is too long to be true is still a wish to wait."""
+    seen: list[fb.Attempt] = []
+    inner = httpx.MockTransport(lambda _: httpx.Response(503, headers={"retry-after": "99999999999999"}))
+    client = fb.Client("https://relay.test", http_client=httpx.Client(transport=inner), on_attempt=seen.append)
+
+    with pytest.raises(fb.OverloadedError) as caught:
+        client.send(body_of("requests", "messages"), "messages")
+
+    assert (caught.value.retry_after, len(seen)) == (99999999999999, 1)
+
+
+def test_what_broke_a_stream_is_told() -> None:
+    """Whether the peer went away or sent nonsense is where a search begins."""
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(framed(stream_of("messages"), "chunked", 300))
+        return False
+
+    with Server(answer) as server, pytest.raises(fb.TruncatedStreamError, match="RemoteProtocolError") as caught:
+        read(fb.Client(server.url, KEY, retry=0))
+
+    assert caught.value.partial is not None
+
+
+def test_a_body_in_two_members_of_gzip_is_one_body() -> None:
+    """Some servers flush that way."""
+    body = json.dumps(answer_of("messages")).encode()
+    packed = gzip.compress(body[:99]) + gzip.compress(body[99:])
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(whole(packed, Content_Encoding="gzip"))
+        return True
+
+    with Server(answer) as server, fb.Client(server.url, KEY) as client:
+        assert client.send(body_of("requests", "messages"), "messages").native == answer_of("messages")

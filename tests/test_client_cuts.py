@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 
+import httpx
 import pytest
 
 import formatbridge as fb
@@ -38,7 +40,7 @@ def _is_json(text: bytes) -> bool:
 
 
 class _Cutter:
-    """Serves a stream up to ``upto`` bytes."""
+    """Serves a stream up to ``upto`` bytes on a socket."""
 
     def __init__(self, data: bytes, framing: Framing) -> None:
         self.data, self.framing, self.upto = data, framing, 0
@@ -46,6 +48,31 @@ class _Cutter:
     def __call__(self, peer: Peer, _request: Received) -> bool:
         peer.send(framed(self.data, self.framing, self.upto))
         return False
+
+
+class _Pieces(httpx.SyncByteStream):
+    """A body that is cut: its end is silent, or the HTTP library knows better."""
+
+    def __init__(self, data: bytes, framing: Framing) -> None:
+        self.data, self.framing = data, framing
+
+    def __iter__(self) -> Iterator[bytes]:
+        if self.data:
+            yield self.data
+        if self.framing != "close":
+            raise httpx.RemoteProtocolError("peer closed connection without sending complete message body")
+
+
+class _Wire(httpx.BaseTransport):
+    """The same in the process, as the HTTP library would tell it, for every byte of every stream."""
+
+    def __init__(self, data: bytes, framing: Framing) -> None:
+        self.data, self.framing, self.upto = data, framing, 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        is_whole = self.framing == "length" and self.upto == len(self.data)
+        stream = _Pieces(self.data[: self.upto], "close" if is_whole else self.framing)
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=stream, request=request)
 
 
 def _read(client: fb.Client, format: str, via: str) -> tuple[int, Exception | None]:
@@ -89,10 +116,27 @@ def _faults(outcomes: list[tuple[int, int, Exception | None]], data: bytes, form
 def test_a_cut_at_any_byte_is_told(via: str, framing: Framing) -> None:
     """A proxy times out, a process dies: half an answer must never pass for a whole one."""
     data = stream_of(via)
+    wire = _Wire(data, framing)
+    client = fb.Client("https://relay.test", KEY, retry=0, http_client=httpx.Client(transport=wire))
+
+    step = 7 if framing == "length" else 1  # in the process it differs from chunked at the last byte alone
+    outcomes = []
+    for upto in (*range(0, len(data), step), len(data)):
+        wire.upto = upto
+        outcomes.append((upto, *_read(client, via, via)))
+
+    assert _faults(outcomes, data, via, framing) == []
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize("via", fb.FORMATS)
+def test_a_cut_on_a_socket_is_told(via: str, framing: Framing) -> None:
+    """The same where an HTTP library finds the cut itself, at every 31st byte and at each of the last."""
+    data = stream_of(via)
     cutter = _Cutter(data, framing)
     with Server(cutter) as server, fb.Client(server.url, KEY, retry=0) as client:
         outcomes = []
-        for upto in range(len(data) + 1):
+        for upto in (*range(0, len(data), 31), *range(len(data) - 9, len(data) + 1)):
             cutter.upto = upto
             outcomes.append((upto, *_read(client, via, via)))
 
@@ -102,7 +146,7 @@ def test_a_cut_at_any_byte_is_told(via: str, framing: Framing) -> None:
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_a_cut_is_told_to_async_callers_in_another_format(via: str, framing: Framing) -> None:
-    """The same, converted and awaited, at every third byte."""
+    """The same, converted and awaited, at every 31st byte."""
     data = stream_of(via)
     target = "messages" if via != "messages" else "responses"
     cutter = _Cutter(data, framing)
@@ -110,7 +154,7 @@ def test_a_cut_is_told_to_async_callers_in_another_format(via: str, framing: Fra
     async def read_all(url: str) -> list[tuple[int, int, Exception | None]]:
         outcomes = []
         async with fb.AsyncClient(url, KEY, retry=0) as client:
-            for upto in range(0, len(data), 3):
+            for upto in range(0, len(data), 31):
                 cutter.upto = upto
                 outcomes.append((upto, *await _read_async(client, target, via)))
         return outcomes

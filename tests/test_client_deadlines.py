@@ -210,3 +210,19 @@ def test_no_timeout_waits() -> None:
         reply = client.send(REQUEST, "messages")
 
     assert reply.status == 200
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_request_that_is_taken_slowly_ends_in_time(is_async: bool) -> None:
+    """Every piece that the other side takes begins the write timeout anew; the total does not."""
+    long = REQUEST | {"messages": [{"role": "user", "content": "a" * 40_000_000}]}
+
+    async def send(url: str) -> None:
+        async with fb.AsyncClient(url, KEY, retry=0, timeout=LIMIT) as client:
+            await client.send(long, "messages")
+
+    with Server(relay, pause=0.005) as server, fb.Client(server.url, KEY, retry=0, timeout=LIMIT) as client:
+        error, seconds = _late(lambda: asyncio.run(send(server.url)) if is_async else client.send(long, "messages"))
+
+    assert error.kind == "total"
+    assert seconds <= LIMIT + 2 * SLACK

@@ -524,3 +524,17 @@ def test_an_answer_is_answered_once() -> None:
     reply = client_of(always(200, answer_of("messages")), clock=clock).send(REQUEST, "messages")
 
     assert (reply.attempts, clock.slept) == (1, [])
+
+
+def test_the_code_of_a_long_error_is_read() -> None:
+    """It stands behind 100 KB of message, more than is kept."""
+    body = {"error": {"message": "a" * 100_000, "type": "invalid_request_error", "code": "context_length_exceeded"}}
+    inner = httpx.MockTransport(lambda _: httpx.Response(400, json=body))
+    client = fb.Client("https://relay.test", http_client=httpx.Client(transport=inner))
+
+    with pytest.raises(fb.BadRequestError) as caught:
+        client.send(body_of("requests", "messages"), "messages")
+
+    assert caught.value.code == "context_length_exceeded"
+    assert len(caught.value.body) == 64 * 1024
+    assert caught.value.as_format("chat_completions")[1]["error"]["code"] == "context_length_exceeded"

@@ -584,3 +584,80 @@ def test_header_names_of_a_user_keep_the_key_to_one_header() -> None:
 
     assert server.requests[0].headers["authorization"] == "Bearer sk-written-out"
     assert KEY.encode() not in server.requests[0].raw
+
+
+def _chunk(**fields: Any) -> bytes:
+    body = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [], **fields}
+    return b"data: " + json.dumps(body).encode() + b"\n\n"
+
+
+BEGUN = _chunk(choices=[{"index": 0, "delta": {"content": "Hi"}, "finish_reason": None}])
+TOLD = {"message": KEY, "type": KEY, "code": KEY, "param": KEY}
+EVENTS = head(200, "text/event-stream")
+ECHOES = {
+    "a status line": f"garbage {KEY}\r\n\r\n".encode(),
+    "plain text for a stream": head(200, "text/plain") + f"upstream said {KEY}".encode(),
+    "an event that is none": EVENTS + BEGUN + _chunk(choices=[{"index": KEY, "delta": {}}]),
+    "an event that is no JSON": EVENTS + BEGUN + f"data: {KEY}\n\n".encode(),
+    "an error event in mid-stream": EVENTS + BEGUN + _chunk(error=TOLD, request_id=KEY),
+    "an error event at once": EVENTS + _chunk(error=TOLD, request_id=KEY),
+    "an error event and its id": EVENTS + b"data: " + json.dumps({"error": TOLD, "request_id": KEY}).encode() + b"\n\n",
+    "an answer that failed": EVENTS + b"event: response.failed\ndata: " + json.dumps(
+        {"type": "response.failed", "response": {**answer_of("responses"), "status": "failed", "error": TOLD}}
+    ).encode() + b"\n\n",
+    "what was said before the end": EVENTS + BEGUN.replace(b"Hi", KEY.encode()),
+    "escapes": whole(json.dumps({"error": TOLD}).replace("0", "\\u0030").encode(), 400),
+    "a header": whole(b"{}", 400, x_request_id=KEY),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_an_error_says_nothing_of_the_key_whatever_the_relay_says(echo: str) -> None:
+    """In text, attributes, answers so far and pickles; errors go to logs and to other services."""
+    format = "responses" if echo == "an answer that failed" else "chat_completions"
+    heard: list[fb.Attempt] = []
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(ECHOES[echo])
+        return False
+
+    caught: Any
+    with Server(answer) as server, pytest.raises((fb.APIError, fb.StreamError)) as caught:
+        read(fb.Client(server.url, KEY, retry=0, on_attempt=heard.append), format)
+
+    error: Any = caught.value
+    shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+    told = [str(error), repr(vars(error)), "".join(shown.format()), repr(pickle.dumps(vars(error)))]
+    told.append(repr(getattr(getattr(error, "partial", None), "body", None)))
+    told += [f"{attempt} {vars(attempt.error) if attempt.error else ''}" for attempt in heard]
+    assert [text for text in told if KEY in text] == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"paths": {"messages": "@evil.test/x"}},
+        {"paths": {"messages": ".evil.test/x"}},
+        {"paths": {"messages": ":8080/x"}},
+        {"paths": {"messages": "//evil.test/x"}},
+        {"paths": {"messages": "v1/messages"}},
+        {"paths": {"messages": "/v1/\r\nx"}},
+        {"paths": {"messages": "/v1/%2e%2e/admin"}},
+        {"stream_paths": {"messages": "@evil.test/x"}},
+        {"plain_only": frozenset({"message"})},
+        {"plain_only": "messages"},
+        {"request_id_headers": ("x y",)},
+        {"request_id_headers": "x-id"},
+        {"version_headers": "x-version"},
+    ],
+    ids=str,
+)
+def test_a_profile_that_would_lead_astray_is_refused(wrong: dict[str, Any]) -> None:
+    """A path is glued to the base URL: without its slash it would be part of the host that gets the key."""
+    with pytest.raises(fb.ConfigurationError, match=r"profile|header"):
+        fb.RelayProfile(**wrong)
+
+
+def test_headers_of_a_profile_are_found_however_they_are_written() -> None:
+    """Names of headers have no case."""
+    assert fb.RelayProfile(request_id_headers=("X-Trace-Id",)).request_id_headers == ("x-trace-id",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -11,7 +12,7 @@ import httpx2
 import pytest
 
 import formatbridge as fb
-from formatbridge.testing import Cut, Fail, FakeRelay, FaultTransport, Stall, VirtualClock
+from formatbridge.testing import Cut, Fail, Failure, FakeRelay, FaultTransport, Stall, VirtualClock
 
 LIBRARIES = {"httpx": httpx, "httpx2": httpx2}
 BODY = {"model": "m", "input": "hi"}
@@ -162,3 +163,16 @@ def test_a_fault_that_cannot_happen_is_refused(wrong: dict[str, Any]) -> None:
     """There is no byte of an answer before there is a connection."""
     with pytest.raises(fb.ConfigurationError, match="expected"):
         Fail(**wrong)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Cut(-1), lambda: Cut("a"), lambda: Cut(1, framing="x"), lambda: Stall(-5), lambda: Stall(1, at=-1),  # type: ignore[arg-type]  # that is the point
+        lambda: Failure(after=-1), lambda: FakeRelay(chunks=0), lambda: FakeRelay(chunks=[4, 0]), lambda: Fail("read", at=-1),
+    ],
+)  # fmt: skip
+def test_a_fault_that_could_never_strike_is_refused(make: Callable[[], object]) -> None:
+    """A test with it would pass whatever the code does."""
+    with pytest.raises(fb.ConfigurationError, match="expected"):
+        make()

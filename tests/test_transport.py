@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import traceback
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from itertools import product
 from typing import Any
@@ -16,15 +19,15 @@ import pytest
 import formatbridge as fb
 from formatbridge.testing import QUIRKS, Answer, Cut, Fail, Failure, FakeRelay, FaultTransport, ToolCall
 from tests import official
+from tests.servers import Server
+from tests.servers import relay as answering
 from tests.test_fake_relay import ANSWER, BODIES, FORMATS, HEARD, PATHS
 
 RELAY_KEY, VENDOR_KEY = "sk-canary-relay", "sk-canary-vendor"
 VENDOR = "https://vendor.test"
 PAIRS = list(product(FORMATS, FORMATS))
-ACROSS = [pair for pair in PAIRS if pair[0] != pair[1]]
 whole_and_streamed = pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 every_pair = pytest.mark.parametrize(("format", "via"), PAIRS, ids=[f"{format}-via-{via}" for format, via in PAIRS])
-every_way = pytest.mark.parametrize(("format", "via"), ACROSS, ids=[f"{format}-via-{via}" for format, via in ACROSS])
 
 
 def relay_of(script: Any = ANSWER, **settings: Any) -> FakeRelay:
@@ -206,21 +209,21 @@ def test_kinds_of_errors_are_the_vendor_s_classes() -> None:
     assert raised.value.body["error"]["type"] == "overloaded_error"
 
 
-@every_way
+@every_pair
 def test_an_error_in_the_stream_is_raised(format: str, via: str) -> None:
     """The status was 200 when the trouble began."""
     relay = relay_of((Failure(529, "too much to do", after=3), ANSWER))
 
-    with pytest.raises(Exception, match=r"too much to do|response\.completed"):
+    with pytest.raises(Exception, match="too much to do"):
         official.ask(format, joined(format, via, relay), is_streaming=True)
 
 
-@every_way
+@every_pair
 def test_a_stream_that_was_cut_is_never_an_answer(format: str, via: str) -> None:
     """The official SDKs take most cut streams for whole ones; here each says that something is missing."""
     relay = relay_of(ANSWER, quirks=["eof_without_terminal"])
 
-    with pytest.raises(Exception, match=r"ended before|response\.completed"):
+    with pytest.raises(Exception, match="ended before"):
         official.ask(format, joined(format, via, relay), is_streaming=True)
 
 
@@ -234,7 +237,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("framing", ["close", "chunked"])
-@every_way
+@every_pair
 def test_no_cut_is_silent_and_each_is_an_error_of_the_sdk(format: str, via: str, framing: Any) -> None:
     """Some SDKs take what a closed connection left for an answer, and let the HTTP library's error through where it knows better."""
     answer = Answer(text="Rome is sunny.", tool_calls=[ToolCall("now")])
@@ -252,8 +255,8 @@ def test_no_cut_is_silent_and_each_is_an_error_of_the_sdk(format: str, via: str,
     assert silent == []
 
 
-OWN_ERRORS = (official.anthropic.APIError, official.openai.APIError, official.genai.errors.APIError, RuntimeError)
-"""What the SDKs raise; one has no other word than ``RuntimeError`` for a stream that failed."""
+OWN_ERRORS = (official.anthropic.APIError, official.openai.APIError, official.genai.errors.APIError)
+"""What the SDKs raise."""
 
 
 def _streaming_request(format: str) -> httpx2.Request:
@@ -330,7 +333,7 @@ def test_one_model_is_found_in_the_list_or_not() -> None:
 
 @pytest.mark.parametrize("quirk", QUIRKS)
 @whole_and_streamed
-@every_way
+@every_pair
 def test_no_quirk_of_a_relay_is_taken_for_an_answer(format: str, via: str, is_streaming: bool, quirk: Any) -> None:
     """Through every oddity the SDK hears what was said, or raises; a failure never looks like an answer."""
     relay = relay_of([Failure(500, "broken"), ANSWER], quirks=[quirk])
@@ -339,9 +342,9 @@ def test_no_quirk_of_a_relay_is_taken_for_an_answer(format: str, via: str, is_st
     with pytest.raises(Exception, match=r"broken|502"):
         official.ask(format, client, is_streaming=is_streaming)
     if quirk == "eof_without_terminal" and is_streaming:
-        with pytest.raises(Exception, match=r"ended before|response\.completed"):
+        with pytest.raises(Exception, match="ended before"):
             official.ask(format, client, is_streaming=True)
-    else:
+    elif not (quirk == "empty_output_in_completed" and format == via == "responses"):  # where nothing is converted, it passes
         heard = official.ask(format, client, is_streaming=is_streaming)
         assert (heard.text, heard.calls) == (HEARD.text, HEARD.calls)
 
@@ -373,7 +376,7 @@ def test_only_a_redirect_within_the_origin_is_followed(location: str, is_followe
     if is_followed:
         assert client.chat.completions.create(model="m", messages=official.TURN).choices[0].message.content == "Hi."
     else:
-        with pytest.raises(official.openai.InternalServerError, match="redirect 307"):
+        with pytest.raises(official.openai.InternalServerError, match="307: the relay redirects"):
             client.chat.completions.create(model="m", messages=official.TURN)
         assert len(seen) == 1
 
@@ -393,7 +396,7 @@ def test_a_redirect_that_would_change_the_request_is_not_followed(status: int) -
     """A POST would become a GET."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(status, headers={"location": "/v1/x"}))
 
-    with pytest.raises(official.openai.InternalServerError, match=f"redirect {status}"):
+    with pytest.raises(official.openai.InternalServerError, match=f"{status}: the relay redirects"):
         official.ask("responses", joined("responses", "messages", inner), is_streaming=False)
 
 
@@ -401,13 +404,13 @@ def test_redirects_without_end_end() -> None:
     """Two are enough."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(308, headers={"location": "/v1/x"}))
 
-    with pytest.raises(official.openai.InternalServerError, match="more than 2 redirects"):
+    with pytest.raises(official.openai.InternalServerError, match="redirects more than 2 times"):
         official.ask("responses", joined("responses", "messages", inner), is_streaming=False)
 
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [(b"<html>", "no JSON object"), (b"", "no JSON object"), (b"[]", "no JSON object"), (b'{"a":1}', "none of its format")],
+    [(b"<html>", "is HTML or XML"), (b"", "is empty"), (b"[]", "is a"), (b'{"a":1}', "is no answer")],
 )
 def test_what_is_no_answer_is_an_error(content: bytes, told: str) -> None:
     """A status of 200 proves nothing."""
@@ -528,7 +531,7 @@ def test_an_answer_that_failed_is_an_error_of_the_sdk() -> None:
     ("body", "told"),
     [
         ({"success": False, "message": "get user group failed"}, "get user group failed"),
-        ({"models": 5}, "the list of models is none"),
+        ({"models": 5}, "is no list of models"),
     ],
 )
 def test_a_list_of_models_that_is_none_is_an_error(body: dict[str, Any], told: str) -> None:
@@ -725,3 +728,123 @@ def test_without_an_inner_transport_the_library_s_own_is_made_and_closed() -> No
         client.post(url, json=body)
     with pytest.raises(httpx.ConnectError):
         asyncio.run(post())
+
+
+@every_pair
+def test_no_error_of_a_stream_shows_the_key(format: str, via: str) -> None:
+    """It came within a success, behind words of the answer."""
+    relay = relay_of((Failure(401, f"unknown key {RELAY_KEY}", code=RELAY_KEY, after=3), ANSWER))
+
+    with pytest.raises(OWN_ERRORS) as raised:
+        official.ask(format, joined(format, via, relay), is_streaming=True)
+
+    assert RELAY_KEY not in f"{raised.value} {vars(raised.value)}"
+
+
+@sync_and_async
+def test_a_traceback_with_its_locals_shows_no_key(is_async: bool) -> None:
+    """Tools that collect errors collect what stood around them, too; here nobody listens."""
+    transport = fb.transport("http://127.0.0.1:9", RELAY_KEY, via="messages", headers={"x-token": RELAY_KEY})
+    url, body = f"{VENDOR}/v1/responses", BODIES["responses"]
+
+    async def post() -> None:
+        async with httpx.AsyncClient(transport=transport) as client:
+            await client.post(url, json=body)
+
+    with pytest.raises((httpx.ConnectError, httpx2.ConnectError)) as raised:
+        asyncio.run(post()) if is_async else httpx2.Client(transport=transport).post(url, json=body)
+
+    shown = "".join(traceback.TracebackException.from_exception(raised.value, capture_locals=True).format())
+    assert RELAY_KEY not in shown
+
+
+def test_a_child_process_does_not_use_its_parents_connection() -> None:
+    """Two processes on one socket would read one another's answers."""
+    url, body = f"{VENDOR}/v1/messages", BODIES["messages"]
+    with Server(answering) as server, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking beside the server's threads
+        client = httpx.Client(transport=fb.transport(server.url, RELAY_KEY, via="messages"))
+        client.post(url, json=body)
+        child = os.fork()
+        if child == 0:
+            try:
+                os._exit(client.post(url, json=body).status_code != 200)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        client.post(url, json=body)
+
+    assert status == 0
+    assert server.connections == 2
+
+
+def test_the_base_url_is_found_as_the_client_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The argument, then the environment, then the profile; an empty argument is a mistake."""
+    monkeypatch.setenv("FORMATBRIDGE_BASE_URL", "https://relay.test")
+    profile = fb.RelayProfile(base_url="https://other.test")
+
+    assert "relay.test" in repr(fb.transport(via="messages", profile=profile))
+    assert "relay.test" in repr(fb.Client(profile=profile))
+    with pytest.raises(fb.ConfigurationError):
+        fb.transport("", via="messages")
+
+
+@pytest.mark.parametrize("via", FORMATS)
+def test_an_empty_key_is_none_and_not_the_sdk_s(via: str) -> None:
+    """Only who says nothing means the SDK's own."""
+    relay = FakeRelay("Hello", api_key=None)
+    http_client = httpx2.Client(transport=fb.transport("https://relay.test", "", via=via, inner=relay))
+
+    official.ask("responses", official.sdk("responses", VENDOR, VENDOR_KEY, http_client), is_streaming=False)
+
+    assert VENDOR_KEY not in str(relay.requests[0].headers)
+
+
+@pytest.mark.parametrize("name", ["authorization", "x-api-key", "X-Goog-Api-Key"])
+def test_a_key_header_that_is_written_out_is_the_only_one(name: str) -> None:
+    """Two keys in one request are one too many, whichever the relay takes."""
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(401, json={"error": {"message": "no"}})
+
+    inner, headers = httpx.MockTransport(answer), {name: "written-out"}
+    transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", headers=headers, inner=inner)
+    httpx.Client(transport=transport).post(f"{VENDOR}/v1/messages", json=BODIES["messages"])
+    client = fb.Client("https://relay.test", RELAY_KEY, headers=headers, http_client=httpx.Client(transport=inner))
+    with pytest.raises(fb.AuthenticationError):
+        client.send(BODIES["messages"], "messages")
+
+    for request in seen:
+        assert request.headers[name] == "written-out"
+        assert RELAY_KEY not in str(request.headers.raw)
+
+
+def test_the_dialect_is_the_profile_s() -> None:
+    """As for the client, unless the SDK or the options name another."""
+    relay = relay_of()
+    profile = fb.RelayProfile(messages_version="2024-01-01")
+
+    official.ask("responses", joined("responses", "messages", relay, profile=profile), is_streaming=False)
+
+    assert relay.requests[0].headers["anthropic-version"] == "2024-01-01"
+
+
+def test_a_redirect_with_a_password_is_not_followed() -> None:
+    """The client would not, either."""
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(307, headers={"location": "https://user:pw@relay.test/x"}))
+
+    with pytest.raises(official.openai.InternalServerError, match="the relay redirects"):
+        official.ask("responses", joined("responses", "messages", inner), is_streaming=False)
+
+
+@pytest.mark.parametrize("path", ["/v1/threads/t1/messages", "/v1/messages/batches", "/v1/images/generations"])
+def test_a_path_that_only_ends_like_an_endpoint_is_none(path: str) -> None:
+    """Threads have messages, too."""
+    relay = relay_of()
+    with httpx.Client(transport=fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=relay)) as client:
+        answer = client.post(VENDOR + path, json={})
+
+    assert answer.status_code == 404
+    assert relay.requests == []

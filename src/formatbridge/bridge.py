@@ -32,13 +32,14 @@ class Bridge:
         #: What every conversion of an exchange goes by; ``raise_on`` holds for requests and answers, never for errors.
         self.options = options_of(options)
 
-    def open(self, request: Any, *, stream: bool | None = None, model: str | None = None) -> Exchange:
+    def open(self, request: Any, *, stream: bool | None = None, model: str | None = None, home: Options | None = None) -> Exchange:
         """Convert a request and return the exchange that it begins.
 
+        ``home``: what brings the answer home; None: the bridge's options, which the request goes by.
         ``stream`` and ``model`` override the body's; generate_content keeps both in its URL. Raises what ``convert_request`` raises.
         """
         made = convert_request(request, source=self.format, target=self.via, model=model, stream=stream, options=self.options)
-        return Exchange(made, self.options)
+        return Exchange(made, self.options if home is None else options_of(home))
 
     def __repr__(self) -> str:
         return f"Bridge({self.format!r}, via={self.via!r})"

@@ -1,12 +1,14 @@
 """The command line: JSON in, JSON out, the report beside it.
 
-Exit status: 0 done, 1 more was lost than ``--raise-on`` allows, 2 bad input or bad arguments.
+Exit status: 0 done, 1 more was lost than ``--raise-on`` allows, 2 bad input or bad arguments, 3 the relay said no or the way to it
+broke, 130 interrupted. Where nobody reads the output any more, the command ends in silence.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -34,14 +36,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], int] = given.command
     try:
-        return command(given)
+        status = command(given)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        _leave_output()
+        return 0
     except fb.LossyConversionError as error:
         _report(error.losses, (), given.report)
         print(f"formatbridge: {error}", file=sys.stderr)
         return 1
     except (fb.FormatBridgeError, OSError) as error:
         print(f"formatbridge: {error}", file=sys.stderr)
-        return 2
+        is_relays = isinstance(error, fb.APIError) or (command is _send and isinstance(error, fb.StreamError))
+        return 3 if is_relays else 2
+
+
+def _leave_output() -> None:
+    """Let what is still to be written go nowhere, so that the interpreter does not complain of it at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -11,17 +11,23 @@ from functools import cache
 from typing import Any
 
 from formatbridge.errors import ConfigurationError
+from formatbridge.relay.secret import a
 
 LIBRARIES = ("httpx", "httpx2")
 
 
 def library_of(message: object) -> Any:
     """Return the module, ``httpx`` or ``httpx2``, of a request, an answer or a client, also of a subclass."""
-    for kind in type(message).__mro__:
-        root = kind.__module__.partition(".")[0]
-        if root in LIBRARIES:
-            return sys.modules[root]
-    raise ConfigurationError(f"found a {type(message).__name__}, expected an object of httpx or httpx2")
+    found = ancestor_of(message)
+    if found is None:
+        raise ConfigurationError(f"found {a(message)}, expected an object of httpx or httpx2")
+    return sys.modules[found.__module__.partition(".")[0]]
+
+
+def ancestor_of(thing: object, *names: str) -> type | None:
+    """Return the first class of httpx or httpx2, by some name where names are given, that something is of; None: of none."""
+    kinds = (kind for kind in type(thing).__mro__ if kind.__module__.partition(".")[0] in LIBRARIES)
+    return next((kind for kind in kinds if not names or kind.__name__ in names), None)
 
 
 class _Chunks:

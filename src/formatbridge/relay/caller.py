@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import logging
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import EllipsisType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 from formatbridge import formats, ir
 from formatbridge.bridge import Bridge, Exchange
-from formatbridge.convert import Converted, model_of, options_of
+from formatbridge.convert import Converted, model_of
 from formatbridge.errors import ConfigurationError
-from formatbridge.options import DEFAULT_OPTIONS, Options
+from formatbridge.options import Options
+from formatbridge.relay import faults
 from formatbridge.relay.calls import (
     Call,
     Head,
@@ -30,15 +29,27 @@ from formatbridge.relay.clock import Clock
 from formatbridge.relay.flow import Flow, Outcome, attempts, read_body
 from formatbridge.relay.http import Pool, checked_client
 from formatbridge.relay.incoming import Incoming
-from formatbridge.relay.profile import RelayProfile, checked_url, profile_of
+from formatbridge.relay.profile import RelayProfile, profile_of
 from formatbridge.relay.reply import Reply
-from formatbridge.relay.secret import HIDDEN, Secret, checked_headers, checked_key
-from formatbridge.relay.settings import Limits, Retry, Timeout, retry_of, timeout_of
+from formatbridge.relay.secret import HIDDEN, checked_headers
+from formatbridge.relay.settings import (
+    Key,
+    Limits,
+    Retry,
+    Timeout,
+    base_url_of,
+    checked,
+    checked_callable,
+    current_key,
+    key_of,
+    options_for,
+    retry_of,
+    timeout_of,
+)
 from formatbridge.relay.steps import Attempt, Close, Patience, Rules
 
 JsonObject = dict[str, Any]
 T = TypeVar("T")
-Key = str | Callable[[], str]
 
 _LOG = logging.getLogger("formatbridge")
 _MOST_PAGES = 100
@@ -80,21 +91,23 @@ class Caller:
         clock: Clock | None = None,
     ) -> None:
         self._profile = profile_of(profile)
-        url = base_url if base_url is not None else os.environ.get("FORMATBRIDGE_BASE_URL") or self._profile.base_url
-        if url is None:
-            raise ConfigurationError("base_url is missing, expected an argument or FORMATBRIDGE_BASE_URL")
-        self._base_url = checked_url(url)
-        self._key = _key_of(api_key if api_key is not None else os.environ.get("FORMATBRIDGE_API_KEY", ""))
+        self._base_url = base_url_of(base_url, self._profile)
+        self._key = key_of(api_key)
         self._timeout = None if isinstance(timeout, EllipsisType) else timeout_of(timeout)
         self._retry = retry_of(retry)
         checked_client(http_client, is_async=self._IS_ASYNC)
         self._pool = Pool(http_client, is_async=self._IS_ASYNC)
         self._owns_pool = True
         self._headers = checked_headers(headers)
-        self._options = _options_of(options, self._profile)
-        self._limits = limits if limits is not None else Limits()
-        self._on_attempt = on_attempt
-        self._clock = clock if clock is not None else Clock()
+        self._options = options_for(options, self._profile)
+        self._limits = checked("limits", limits, Limits) or Limits()
+        self._on_attempt = checked_callable("on_attempt", on_attempt)
+        self._clock = checked("clock", clock, Clock) or Clock()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} holds a key and connections and cannot be pickled, expected to be made where it is used"
+        )
 
     def __repr__(self) -> str:
         key = "set" if self._key is not None else "none"
@@ -110,7 +123,8 @@ class Caller:
         on_attempt: Callable[[Attempt], None] | None = None,
     ) -> Self:
         """Return a client that differs in what is given and shares the connections; to close it closes nothing. ``headers`` are added."""
-        made = copy.copy(self)
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
         made._owns_pool = False
         if not isinstance(timeout, EllipsisType):
             made._timeout = timeout_of(timeout)
@@ -118,9 +132,9 @@ class Caller:
             made._retry = retry_of(retry)
         made._headers = checked_headers({**self._headers, **checked_headers(headers)})
         if options is not None:
-            made._options = _options_of(options, self._profile)
+            made._options = options_for(options, self._profile)
         if on_attempt is not None:
-            made._on_attempt = on_attempt
+            made._on_attempt = checked_callable("on_attempt", on_attempt)
         return made
 
     def prepare(
@@ -135,12 +149,9 @@ class Caller:
         near = _format_of(request, format)
         bridge = Bridge(near, via=via if via is not None else near, options=self._options)
         is_plain = bridge.via in self._profile.plain_only
-        exchange = bridge.open(request, stream=stream and not is_plain, model=model)
-        exchange.options = replace(self._options, raise_on=None)
-        return Plan(exchange, build_call(exchange, self._base_url, self._profile, self._current_key(), self._headers))
-
-    def _current_key(self) -> Secret | None:
-        return checked_key(self._key()) if callable(self._key) else self._key
+        lenient = replace(self._options, raise_on=None)
+        exchange = bridge.open(request, stream=stream and not is_plain, model=model, home=lenient)
+        return Plan(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
     def _rules(self, *, is_stream: bool) -> Rules:
         usual = Timeout(total=None) if is_stream else Timeout()
@@ -154,32 +165,37 @@ class Caller:
         def read(head: Head, native: JsonObject) -> tuple[JsonObject, Converted]:
             return native, read_answer(head, native, plan.exchange, plan.call, names)
 
-        outcome = yield from self._fetched(plan.call, read)
+        rules = self._rules(is_stream=False)
+        outcome = yield from self._fetched(plan.call, read, rules, Patience(rules, is_stream=False))
         native, answer = outcome.received
         return Reply(plan.exchange.request, answer, native, outcome, names)
 
     def _listed(self) -> Flow[list[ir.Model]]:
         """Bring the list of models, page by page."""
         found: list[ir.Model] = []
-        page = ""
-        for _ in range(_MOST_PAGES):
-            call = build_models_call(self._base_url, self._profile, self._current_key(), self._headers, page)
+        page, seen = "", {""}
+        rules = self._rules(is_stream=False)
+        patience = Patience(rules, is_stream=False)
+        while True:
+            call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, page)
 
             def read(head: Head, native: JsonObject, call: Call = call) -> ir.ModelList:
                 return read_models(head, native, call, self._profile.request_id_headers)
 
-            made = (yield from self._fetched(call, read)).received
-            found += made.models
-            page = _page_after(made)
+            outcome = yield from self._fetched(call, read, rules, patience)
+            found += outcome.received.models
+            page = _page_after(outcome.received)
             if not page:
-                break
-        return found
+                return found
+            if page in seen or len(seen) >= _MOST_PAGES:
+                told = "names a page that was read" if page in seen else f"has more than {_MOST_PAGES} pages"
+                id = faults.request_id(outcome.head.headers, rules.request_id_headers)
+                raise faults.unexpected(f"{told}, a list without end", status=outcome.head.status, body=b"", id=id, mask=call.mask)
+            seen.add(page)
 
-    def _fetched(self, call: Call, read: Callable[[Head, JsonObject], T]) -> Flow[Outcome[T]]:
+    def _fetched(self, call: Call, read: Callable[[Head, JsonObject], T], rules: Rules, patience: Patience) -> Flow[Outcome[T]]:
         """Bring a whole body and what is read in it."""
         _announce(call)
-        rules = self._rules(is_stream=False)
-        patience = Patience(rules, is_stream=False)
 
         def receive(head: Head) -> Flow[T]:
             body = yield from read_body(head, rules, patience, call)
@@ -217,18 +233,6 @@ def _announce(call: Call) -> None:
     if _LOG.isEnabledFor(logging.DEBUG):
         secrets = dict.fromkeys(call.secrets, HIDDEN)
         _LOG.debug("%s %s with %d bytes, headers %s", call.method, call.url, len(call.body), {**call.headers, **secrets})
-
-
-def _key_of(given: Key) -> Secret | Callable[[], str] | None:
-    return given if callable(given) else checked_key(given)
-
-
-def _options_of(given: Options | None, profile: RelayProfile) -> Options:
-    """Return the options of a client. The dialect of messages is the profile's, where the options do not name another."""
-    options = Options(raise_on="impossible") if given is None else options_of(given)
-    if options.messages_version != DEFAULT_OPTIONS.messages_version:
-        return options
-    return replace(options, messages_version=profile.messages_version)
 
 
 def _format_of(request: Any, format: str | None) -> ir.Format:

@@ -5,19 +5,24 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from formatbridge import _codec, formats, ir
 from formatbridge.bridge import Exchange
 from formatbridge.convert import Converted, ConvertedError
-from formatbridge.errors import APIConnectionError, InvalidPayloadError, UnexpectedResponseError
+from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
 from formatbridge.relay.profile import RelayProfile, origin_of
 from formatbridge.relay.secret import HIDDEN, Headers, Mask, Secret, is_sensitive, shown
 
 JsonObject = dict[str, Any]
+
+KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key", "authorization")
+"""Headers in which a key may stand, the best known first."""
+NONE_PASSED: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +71,38 @@ class Head:
 
 
 def build_call(
-    exchange: Exchange, base_url: str, profile: RelayProfile, key: Secret | None, headers: Headers, *, is_replayed: bool = False
+    exchange: Exchange,
+    base_url: str,
+    profile: RelayProfile,
+    key: Secret | None,
+    headers: Mapping[str, str],
+    passed: Mapping[str, str] = NONE_PASSED,
 ) -> Call:
-    """Build the call that an exchange begins. ``is_replayed``: the endpoint cannot stream and is asked for the whole answer."""
+    """Build the call that an exchange begins. ``passed``: headers that somebody else's request had, which yield to all others but ours."""
     made = exchange.request
-    streams = made.stream and not is_replayed
-    path = profile.path(made.target, model=made.model, stream=streams)
-    own = {"content-type": "application/json", **_accepted(streams), **_versions(profile, made.target, exchange)}
+    streams = made.stream
+    url = _url(base_url, profile.path(made.target, model=made.model, stream=streams))
+    own = {"content-type": "application/json", **_accepted(streams)}
+    version = _versions(profile, made.target, exchange.options.messages_version)
     return Call(
         method="POST",
-        url=base_url + path,
-        headers=_public(own, profile.headers, headers),
+        url=url,
+        headers=_public(own, passed, version, profile.headers, headers),
         body=_codec.dumps(_wire_body(made.body, made.target)),
         format=made.source,
         via=made.target,
         model=made.model,
         stream=streams,
-        secrets=_secrets(profile, made.target, key, headers),
+        secrets=_secrets(profile, made.target, key, {**passed, **profile.headers, **headers}),
     )
+
+
+def _url(base_url: str, path: str) -> str:
+    """Join a base URL and a path; the key goes to the origin of the former, whatever the latter says."""
+    url = base_url + path
+    if origin_of(url) != origin_of(base_url) or "@" in urlsplit(url).netloc:
+        raise ConfigurationError(f"path {path[:100]!r} leads away from the base URL, expected one below it")
+    return url
 
 
 def _wire_body(body: JsonObject, target: ir.Format) -> JsonObject:
@@ -92,18 +111,25 @@ def _wire_body(body: JsonObject, target: ir.Format) -> JsonObject:
     return {name: value for name, value in body.items() if name not in in_url} if in_url & body.keys() else body
 
 
-def build_models_call(base_url: str, profile: RelayProfile, key: Secret | None, headers: Headers, page: str) -> Call:
+def build_models_call(
+    base_url: str,
+    profile: RelayProfile,
+    key: Secret | None,
+    headers: Mapping[str, str],
+    page: str = "",
+    passed: Mapping[str, str] = NONE_PASSED,
+) -> Call:
     """Build the call for a page of the list of models; ``page``: a query such as ``?pageToken=x``, or nothing."""
     target = profile.models_format
     path = profile.path("models")
     return Call(
         method="GET",
-        url=base_url + path + (page.replace("?", "&", 1) if "?" in path else page),
-        headers=_public(_accepted(False) | (_versions(profile, target) if target == "messages" else {}), profile.headers, headers),
+        url=_url(base_url, path + (page.replace("?", "&", 1) if "?" in path else page)),
+        headers=_public(_accepted(False), passed, _versions(profile, target, profile.messages_version), profile.headers, headers),
         body=b"",
         format=target,
         via=target,
-        secrets=_secrets(profile, "models", key, headers),
+        secrets=_secrets(profile, "models", key, {**passed, **profile.headers, **headers}),
     )
 
 
@@ -118,8 +144,7 @@ def _accepted(streams: bool) -> dict[str, str]:
     }
 
 
-def _versions(profile: RelayProfile, target: ir.Format, exchange: Exchange | None = None) -> dict[str, str]:
-    version = exchange.options.messages_version if exchange else profile.messages_version
+def _versions(profile: RelayProfile, target: ir.Format, version: str) -> dict[str, str]:
     return dict.fromkeys([name.lower() for name in profile.version_headers], version) if target == "messages" else {}
 
 
@@ -129,12 +154,11 @@ def _public(*layers: Mapping[str, str]) -> Headers:
     return Headers({name: value for name, value in merged.items() if not is_sensitive(name)})
 
 
-def _secrets(profile: RelayProfile, endpoint: str, key: Secret | None, headers: Headers) -> dict[str, Secret]:
-    """Return the headers that nobody else may see. A header that the caller wrote out wins over the key; there are never two keys."""
-    given = {**profile.headers, **headers}
+def _secrets(profile: RelayProfile, endpoint: str, key: Secret | None, given: Mapping[str, str]) -> dict[str, Secret]:
+    """Return the headers that nobody else may see. A key header that was written out wins over the key; there are never two keys."""
     made = {name.lower(): Secret(value) for name, value in given.items() if is_sensitive(name)}
     name = profile.auth.get(endpoint, "authorization").lower()
-    if key is not None and name not in made:
+    if key is not None and not made.keys() & {name, *KEY_HEADERS}:
         made[name] = Secret(f"Bearer {key.reveal()}") if name == "authorization" else key
     return made
 
@@ -156,8 +180,8 @@ def redirected(call: Call, head: Head) -> Call:
     except ValueError:
         url, is_same = "", False
     if head.status not in (307, 308) or not given or not is_same:
-        where = "to another origin" if given and not is_same else "that would not repeat the call"
-        message = f"{head.status}: the relay redirects {where}, expected an answer"
+        where = " to another origin" if given and not is_same else ", which would not repeat the call"
+        message = f"{head.status}: the relay redirects{where}; expected an answer"
         raise APIConnectionError(call.mask.text(message), phase="redirect", can_retry=False)
     return replace(call, url=url.partition("#")[0])
 
@@ -171,16 +195,13 @@ def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...]) -> Js
         found = (
             "is empty" if not body.strip() else "is HTML or XML" if is_markup(body) else f"{error.pointer} {error.message}".strip()
         )
-        raise faults.unexpected(found, status=head.status, body=body[:_KEPT], id=id, mask=call.mask) from None
+        raise faults.unexpected(found, status=head.status, body=body[: faults.KEPT], id=id, mask=call.mask) from None
     if faults.is_fault(value):
-        raise faults.status_error(head.status, body[:_KEPT], head.headers, id=id, mask=call.mask, now=0)
+        raise faults.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=0)
     if not isinstance(value, dict):
         found = f"is {_codec.describe(value)}"
-        raise faults.unexpected(found, status=head.status, body=body[:_KEPT], id=id, mask=call.mask)
+        raise faults.unexpected(found, status=head.status, body=body[: faults.KEPT], id=id, mask=call.mask)
     return value
-
-
-_KEPT = 64 * 1024
 
 
 def is_markup(body: bytes) -> bool:
@@ -194,11 +215,11 @@ def read_answer(head: Head, native: JsonObject, exchange: Exchange, call: Call, 
     try:
         made = exchange.response(native)
     except InvalidPayloadError as error:
-        kept = _codec.dumps(native)[:_KEPT]
+        kept = _codec.dumps(native)[: faults.KEPT]
         raise faults.unexpected(f"is no answer: {error}", status=head.status, body=kept, id=id, mask=call.mask) from None
     if isinstance(made, ConvertedError):
         body = _codec.dumps(made.body)
-        raise faults.status_error(head.status, body[:_KEPT], head.headers, id=id, mask=call.mask, now=0)
+        raise faults.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=0)
     return made
 
 
@@ -206,16 +227,20 @@ def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ..
     """Read a page of the list of models, in whatever format it came."""
     from formatbridge.convert import check
 
-    found: ir.Format = "chat_completions" if "data" in native and call.via == "generate_content" else call.via
+    found = list_format(native, call)
     try:
         return formats.load(found).decode_models(check(native, found, "models"))
     except InvalidPayloadError as error:
-        id = faults.request_id(head.headers, names)
-        kept = _codec.dumps(native)[:_KEPT]
-        raise faults.unexpected(f"is no list of models: {error}", status=head.status, body=kept, id=id, mask=call.mask) from None
+        raise no_models(error, head, native, call, names) from None
 
 
-__all__ = [
-    "Call", "Head", "Prepared", "UnexpectedResponseError", "build_call", "build_models_call", "is_markup", "prepared", "read_answer",
-    "read_json", "read_models", "redirected",
-]  # fmt: skip
+def list_format(native: JsonObject, call: Call) -> ir.Format:
+    """Return the format of a list of models: relays have two, and some serve one at the other's path."""
+    return "chat_completions" if "data" in native and call.via == "generate_content" else call.via
+
+
+def no_models(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:
+    """Return the error for a list of models that is none."""
+    id = faults.request_id(head.headers, names)
+    kept = _codec.dumps(native)[: faults.KEPT]
+    return faults.unexpected(f"is no list of models: {error}", status=head.status, body=kept, id=id, mask=call.mask)

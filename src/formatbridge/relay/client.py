@@ -37,7 +37,8 @@ class Client(Caller):
 
     def stream(self, request: Any, format: str | None = None, via: str | None = None, *, model: str | None = None) -> Stream:
         """Return the stream of an answer, to be opened with ``with``; the arguments are those of ``send``."""
-        return Stream(self, self._plan(request, format, via, model, stream=True))
+        plan = self._plan(request, format, via, model, stream=True)
+        return Stream(plan, self._opened(plan), self._pool, self._clock, self._profile.request_id_headers)
 
     def models(self) -> list[ir.Model]:
         """Return the relay's models, all pages of them, with ids as requests name them."""
@@ -86,13 +87,12 @@ class Stream(Opening):
     ``StreamFailedError``, each after the last good event and with the answer so far in ``partial``.
     """
 
-    _client: Client
     _line: Line | None = None
 
     def __enter__(self) -> Self:
         self._check_new()
-        self._line = line = Line(self._client._pool)
-        self._note(drive(self._client._opened(self._plan), line, self._client._clock))
+        self._line = line = Line(self._pool)
+        self._note(drive(self._flow, line, self._clock))
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -123,10 +123,10 @@ class Stream(Opening):
     def close(self) -> None:
         """Let the connection go; more than once does no harm."""
         if self._line is not None:
-            drive(self._closing(), self._line, self._client._clock)
+            drive(self._closing(), self._line, self._clock)
 
     def _drive(self, flow: Flow[T]) -> T:
-        return drive(flow, self._readable(), self._client._clock)
+        return drive(flow, self._readable(), self._clock)
 
 
 class AsyncClient(Caller):
@@ -140,7 +140,8 @@ class AsyncClient(Caller):
 
     def stream(self, request: Any, format: str | None = None, via: str | None = None, *, model: str | None = None) -> AsyncStream:
         """Return the stream of an answer, to be opened with ``async with``; the arguments are those of ``send``."""
-        return AsyncStream(self, self._plan(request, format, via, model, stream=True))
+        plan = self._plan(request, format, via, model, stream=True)
+        return AsyncStream(plan, self._opened(plan), self._pool, self._clock, self._profile.request_id_headers)
 
     async def models(self) -> list[ir.Model]:
         """Return the relay's models, all pages of them, with ids as requests name them."""
@@ -184,13 +185,12 @@ class AsyncClient(Caller):
 class AsyncStream(Opening):
     """The stream of one answer, as ``Stream``, with ``async with`` and ``async for``."""
 
-    _client: AsyncClient
     _line: AsyncLine | None = None
 
     async def __aenter__(self) -> Self:
         self._check_new()
-        self._line = line = AsyncLine(self._client._pool)
-        self._note(await drive_async(self._client._opened(self._plan), line, self._client._clock))
+        self._line = line = AsyncLine(self._pool)
+        self._note(await drive_async(self._flow, line, self._clock))
         return self
 
     async def __aexit__(self, *raised: object) -> None:
@@ -221,10 +221,10 @@ class AsyncStream(Opening):
     async def close(self) -> None:
         """Let the connection go, whatever cancels the caller meanwhile; more than once does no harm."""
         if self._line is not None:
-            await drive_async(self._closing(), self._line, self._client._clock)
+            await drive_async(self._closing(), self._line, self._clock)
 
     async def _drive(self, flow: Flow[T]) -> T:
-        return await drive_async(flow, self._readable(), self._client._clock)
+        return await drive_async(flow, self._readable(), self._clock)
 
 
 def drive(flow: Flow[T], line: Line, clock: Clock) -> T:

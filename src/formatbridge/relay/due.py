@@ -22,16 +22,21 @@ class DueError(Exception):
 
 
 class Due(threading.local):
-    """Until when what this thread reads from a socket must have come. A call stays in its thread from its first byte to its last."""
+    """Until when what this thread reads from a socket must have come, and what it writes must be gone.
+
+    A call stays in its thread from its first byte to its last.
+    """
 
     at: float | None = None
 
 
 DUE = Due()
+_PIECE = 16 * 1024
+"""Bytes written at a time: a library's timeout begins anew whenever the other side has taken some."""
 
 
 def timed(name: str, info: dict[str, Any]) -> None:
-    """Learn of a connection when it is made (the ``trace`` extension of both libraries), to hold its reads to the deadline.
+    """Learn of a connection when it is made (the ``trace`` extension of both libraries), to hold it to the deadline.
 
     Their timeouts count from byte to byte and are fixed when a request is sent: a server that drips would never be late.
     """
@@ -40,19 +45,28 @@ def timed(name: str, info: dict[str, Any]) -> None:
 
 
 def hold(stream: Any) -> None:
-    """Let a network stream wait no longer than the thread that reads from it may."""
-    plain = getattr(stream, "read", None)
-    if plain is None or hasattr(plain, "is_held"):
+    """Let a network stream wait no longer than the thread that uses it may."""
+    plain, plain_write = getattr(stream, "read", None), getattr(stream, "write", None)
+    if plain is None or plain_write is None or hasattr(plain, "is_held"):
         return
 
     def read(max_bytes: int, timeout: float | None = None) -> bytes:
-        if DUE.at is not None:
-            left = DUE.at - time.monotonic()
-            if left <= 0:
-                raise DueError
-            timeout = left if timeout is None else min(timeout, left)
-        made: bytes = plain(max_bytes, timeout=timeout)
+        made: bytes = plain(max_bytes, timeout=_left(timeout))
         return made
 
+    def write(buffer: bytes, timeout: float | None = None) -> None:
+        for start in range(0, len(buffer), _PIECE):
+            plain_write(buffer[start : start + _PIECE], timeout=_left(timeout))
+
     read.is_held = True  # type: ignore[attr-defined]  # seen above, so that nothing is held twice
-    stream.read = read
+    stream.read, stream.write = read, write
+
+
+def _left(timeout: float | None) -> float | None:
+    """Return how long a socket may wait now; raise ``DueError`` where there is no time left."""
+    if DUE.at is None:
+        return timeout
+    left = DUE.at - time.monotonic()
+    if left <= 0:
+        raise DueError
+    return left if timeout is None else min(timeout, left)

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from formatbridge import _codec, ir
-from formatbridge.convert import convert_error
+from formatbridge.convert import ConvertedError, convert_error
 from formatbridge.errors import (
     APIStatusError,
     AuthenticationError,
@@ -23,7 +23,7 @@ from formatbridge.errors import (
     RequestTooLargeError,
     UnexpectedResponseError,
 )
-from formatbridge.formats._errors import WORDINGS, classify
+from formatbridge.formats._errors import BY_WORD, WORDINGS, classify
 from formatbridge.relay.secret import Mask
 
 JsonObject = dict[str, Any]
@@ -42,6 +42,11 @@ QUOTA_CODES = frozenset({
 _REQUEST_ID = re.compile(r"\s*\(request id: ([^()\s]{1,200})\)\s*$")
 _LONGEST_PLAIN = 500
 _LONGEST_WORD = 200
+KEPT = 64 * 1024
+MOST_READ = 1024 * 1024
+"""Bytes of an error body that are read for what it says; fewer are kept."""
+_PASSING = frozenset({"rate_limit", "overloaded", "timeout"})
+"""Kinds of errors that pass by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Read how long a relay asks to wait, in seconds: told in milliseconds, in seconds or as a date. ``now``: since the epoch."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         text = headers.get(name, "").strip()
-        if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{0,9})?", text):
+        if re.fullmatch(r"[0-9]{1,300}(\.[0-9]{0,9})?", text):
             return float(text) / unit
     try:
         return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - now)
@@ -144,9 +149,15 @@ def request_id(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None
     return next((headers[name] for name in names if headers.get(name)), None)
 
 
-def status_error(status: int, body: bytes, headers: Mapping[str, str], *, id: str | None, mask: Mask, now: float) -> APIStatusError:
-    """Turn an answer that is an error into the exception that it deserves; below 400 that is ``UnexpectedResponseError``."""
-    fault = read_fault(mask.body(body))
+def status_error(
+    status: int, body: bytes, headers: Mapping[str, str], *, id: str | None, mask: Mask, now: float, most: int = KEPT
+) -> APIStatusError:
+    """Turn an answer that is an error into the exception that it deserves; below 400 that is ``UnexpectedResponseError``.
+
+    ``most``: bytes of the body to keep.
+    """
+    body = mask.body(body)
+    fault = read_fault(body)
     kind = classify(status if status >= 400 else None, code=fault.code, word=fault.type)
     wait = retry_after(headers, now)
     id = id or fault.request_id
@@ -160,7 +171,7 @@ def status_error(status: int, body: bytes, headers: Mapping[str, str], *, id: st
         param=fault.param,
         request_id=id,
         retry_after=wait if wait is not None else fault.retry_after,
-        body=mask.body(body),
+        body=body[:most],
         kind=kind,
         rewrite=_rewritten,
     )
@@ -193,6 +204,11 @@ def unexpected(found: str, *, status: int, body: bytes, id: str | None, mask: Ma
     )
 
 
+def may_pass(error: UnexpectedResponseError) -> bool:
+    """Say whether an error within a success may be gone at the next attempt, going by its words."""
+    return error.kind in _PASSING or BY_WORD.get(error.type or "") == "server"
+
+
 def _class_of(status: int, fault: Fault) -> type[APIStatusError]:
     if status < 400:
         return UnexpectedResponseError
@@ -201,15 +217,28 @@ def _class_of(status: int, fault: Fault) -> type[APIStatusError]:
     return CLASSES.get(status, InternalServerError if status >= 500 else APIStatusError)
 
 
+def deserved_status(status: int, kind: ir.ErrorKind) -> int:
+    """Return the status of an error; one that came as a success gets that of its kind."""
+    return status if status >= 400 else max(WORDINGS[kind].status, 400)
+
+
 def _rewritten(error: APIStatusError, format: str) -> tuple[int, JsonObject]:
-    """Write a client's error in a format; what came as a success gets the status of its kind."""
-    status = error.status if error.status >= 400 else max(WORDINGS[error.kind].status, 400)  # type: ignore[index]  # a kind
+    made = rewritten(error, format)
+    return made.status, made.body
+
+
+def rewritten(error: APIStatusError, format: str) -> ConvertedError:
+    """Write a client's error in a format."""
+    status = deserved_status(error.status, error.kind)  # type: ignore[arg-type]  # a kind
     fault = read_fault(error.body)
     body: bytes | JsonObject = error.body
-    if fault.message and error.status < 400 and not is_fault(_value(error.body)):
+    value = _value(error.body)
+    if error.status < 400 and not is_fault(value):
         status, body = 502, {"message": str(error)}
-    made = convert_error(body, source=fault.shape, target=format, status=status)
-    return made.status, made.body
+    elif value is None:  # text, or JSON of which not all was kept
+        message = str(error) if error.body[:1] in (b"{", b"[") else fault.message
+        body = {"error": {"message": message, "type": error.type, "code": error.code, "param": error.param}}
+    return convert_error(body, source=fault.shape, target=format, status=status)
 
 
 def _value(body: bytes) -> object:

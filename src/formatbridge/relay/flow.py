@@ -7,7 +7,7 @@ what came of it, and throws in what failed, as an error of this library.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Generic, TypeVar
 
@@ -20,7 +20,6 @@ from formatbridge.errors import (
     TruncatedStreamError,
     UnexpectedResponseError,
 )
-from formatbridge.formats._errors import BY_WORD
 from formatbridge.relay import faults
 from formatbridge.relay.calls import Call, Head, redirected
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
@@ -57,7 +56,7 @@ def attempts(call: Call, rules: Rules, patience: Patience, receive: Callable[[He
                 raise (yield from _refusal(head, call, rules, patience))
             received = yield from receive(head)
         except (APIError, StreamError) as error:
-            failure = error
+            failure = call.mask.error(error)
         pause = None
         if failure is not None:
             yield Close()
@@ -81,7 +80,7 @@ def _send(call: Call, rules: Rules, patience: Patience) -> Flow[Head]:
             message = f"the headers have {head.size} bytes, expected at most {rules.limits.max_header_bytes}"
             raise APIConnectionError(message, phase="headers", can_retry=False)
         if not 300 <= head.status < 400:
-            return head
+            return replace(head, headers=call.mask.whole(head.headers))
         call = redirected(call, head)
         if hops >= rules.limits.max_redirects:
             message = f"the relay redirects more than {rules.limits.max_redirects} times, expected an answer"
@@ -92,7 +91,7 @@ def _send(call: Call, rules: Rules, patience: Patience) -> Flow[Head]:
 
 def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[APIStatusError]:
     """Read the error that the status announces, as far as it is kept; one that breaks off is still an error with a status."""
-    limit = rules.limits.max_error_body
+    limit = max(rules.limits.max_error_body, faults.MOST_READ) if rules.limits.max_error_body else 0
     held = bytearray()
     try:
         opener = Opener(head.headers.get("content-encoding", ""), rules.limits.max_response_bytes)
@@ -106,7 +105,11 @@ def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[A
         pass
     id = faults.request_id(head.headers, rules.request_id_headers)
     now = rules.clock.time()
-    return faults.status_error(head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=now)
+    kept = rules.limits.max_error_body
+    error = faults.status_error(head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=now, most=kept)
+    if head.status == 404 and "/v1/v1" in call.url:
+        error.args = (f"{error}; the URL has /v1 twice, expected a base_url without it",)
+    return error
 
 
 def read_body(
@@ -141,10 +144,7 @@ def drain() -> Flow[None]:
         taken += len(chunk)
 
 
-_NEVER = frozenset({
-    "model_not_found", "insufficient_user_quota", "insufficient_quota", "pre_consume_token_quota_failed", "access_denied",
-})  # fmt: skip
-_PASSING = frozenset({"rate_limit", "overloaded", "timeout"})
+_NEVER = faults.QUOTA_CODES | {"model_not_found", "access_denied"}
 
 
 def _pause(failure: Exception, head: Head | None, number: int, rules: Rules, elapsed: float) -> float | None:
@@ -180,7 +180,7 @@ def _status_may_pass(failure: APIStatusError, head: Head | None, retry: Retry) -
         if isinstance(word, str) and (word in _NEVER or (word.startswith("invalid_") and word == failure.code)):
             return False
     if isinstance(failure, UnexpectedResponseError):
-        return failure.kind in _PASSING or BY_WORD.get(failure.type or "") == "server"
+        return faults.may_pass(failure)
     return failure.status in retry.statuses
 
 

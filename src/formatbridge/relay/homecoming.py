@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+from formatbridge import _codec, ir
 from formatbridge.convert import Converted
 from formatbridge.errors import StreamError, TruncatedStreamError
+from formatbridge.relay.secret import Mask
 from formatbridge.streams import StreamConverter
 
 
 class Homecoming:
     """A stream on its way home. One that breaks ends in an error event; nonsense is an error of the HTTP library, which the SDKs know."""
 
-    def __init__(self, library: Any, converter: StreamConverter, report: Callable[[Converted], object] | None) -> None:
+    def __init__(
+        self,
+        library: Any,
+        converter: StreamConverter,
+        target: ir.Format,
+        mask: Mask,
+        report: Callable[[Converted], object] | None,
+    ) -> None:
         self._library = library
         self._converter = converter
+        self._mask = mask
+        self._target = target
         self._report = report
         self._breaks: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
 
@@ -23,7 +34,7 @@ class Homecoming:
         """Yield the SDK's bytes as soon as the wire's make them possible."""
         try:
             for chunk in chunks:
-                if made := self._converter.feed(chunk):
+                if made := self._feed(chunk):
                     yield made
         except self._breaks:
             pass  # the converter knows what is missing, if anything is
@@ -35,7 +46,7 @@ class Homecoming:
         """Do the same for an async client."""
         try:
             async for chunk in chunks:
-                if made := self._converter.feed(chunk):
+                if made := self._feed(chunk):
                     yield made
         except self._breaks:
             pass
@@ -43,20 +54,36 @@ class Homecoming:
             raise self._nonsense(error) from None
         yield self._finish()
 
+    def _feed(self, chunk: bytes) -> bytes:
+        """Convert a chunk; what the wire says of an error is told without the key."""
+        made = self._converter.feed(chunk)
+        return self._mask.body(made) if self._converter.error is not None else made
+
     def _nonsense(self, error: StreamError) -> Exception:
-        made: Exception = self._library.RemoteProtocolError(str(error))
+        made: Exception = self._library.RemoteProtocolError(self._mask.text(str(error)))
         return made
 
     def _finish(self) -> bytes:
         """Take the end; one that came too early is told to the SDK as an error event."""
+        message: str | None = None
         try:
             made = self._converter.finish()
         except TruncatedStreamError as error:
-            made = error.tail
+            made = error.tail if self._converter.heard or self._target != "responses" else b""  # its SDK wants a beginning first
+            message = "the stream ended before its answer was complete"
         except StreamError as error:
             raise self._nonsense(error) from None
         self.tell()
-        return made
+        if self._converter.error is not None:
+            message = self._converter.error.message
+        return self._mask.body(made + self._alarm(message)) if message is not None else made
+
+    def _alarm(self, message: str) -> bytes:
+        """Return what makes the SDK of responses raise: to it a failed answer is an answer, and only an event with an error is none."""
+        if self._target != "responses":
+            return b""
+        told = {"type": "error", "error": {"type": "server_error", "code": None, "message": message, "param": None}}
+        return b"event: error\ndata: " + _codec.dumps(told) + b"\n\n"
 
     def tell(self) -> None:
         """Report the answer as far as it came, once: some SDKs stop reading before the last byte."""

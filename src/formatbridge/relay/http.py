@@ -1,4 +1,4 @@
-"""The only file that loads an HTTP library, on first use, and knows whose connections a call goes by."""
+"""Whose connections a call goes by. A client that was given none makes its own with httpx, which is loaded then."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ import sys
 import threading
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from formatbridge.errors import ConfigurationError
+from formatbridge.relay._library import ancestor_of
+from formatbridge.relay.secret import a
 
-_LIBRARIES = ("httpx", "httpx2")
+T = TypeVar("T")
 _CALLS_PER_SHARD = 32
 
 
 def family(client: object) -> tuple[ModuleType, bool]:
     """Return the library of a client and whether the client is async, by its ancestors, so that subclasses pass."""
-    for ancestor in type(client).__mro__:
-        root = ancestor.__module__.partition(".")[0]
-        if root in _LIBRARIES and ancestor.__name__ in ("Client", "AsyncClient"):
-            return sys.modules[root], ancestor.__name__ == "AsyncClient"
-    raise ConfigurationError(f"http_client is a {type(client).__name__}, expected a client of httpx or httpx2")
+    found = ancestor_of(client, "Client", "AsyncClient")
+    if found is None:
+        raise ConfigurationError(f"http_client is {a(client)}, expected a client of httpx or httpx2")
+    return sys.modules[found.__module__.partition(".")[0]], found.__name__ == "AsyncClient"
 
 
 def checked_client(client: object, *, is_async: bool) -> None:
@@ -76,19 +77,43 @@ class Shards:
             shard.calls -= 1
 
 
-class Pool:
-    """The connections of a client: an injected one's, or own ones, apart for each process and each event loop.
+class Places(Generic[T]):
+    """One thing, such as connections, for each place where it may be used: apart for each process and, if async, each event loop.
 
     A fork shares its parent's sockets and a second event loop cannot wake those of the first, so neither may use them.
     """
+
+    def __init__(self, *, is_async: bool) -> None:
+        self._is_async = is_async
+        self._process = os.getpid()
+        self._own: WeakKeyDictionary[Any, T] = WeakKeyDictionary()
+        self._inherited: list[Any] = []  # kept, for to drop them would close the parent's sockets with a warning
+
+    def here(self, make: Callable[[], T]) -> T:
+        """Return the one of this place, made on first use."""
+        if self._process != os.getpid():
+            self._inherited.append(self._own)
+            self._process, self._own = os.getpid(), WeakKeyDictionary()
+        place = self._place()
+        found = self._own.get(place)
+        return found if found is not None else self._own.setdefault(place, make())
+
+    def leave(self) -> T | None:
+        """Forget the one of this place, and return it where there is one that is not another process's."""
+        return self._own.pop(self._place(), None) if self._process == os.getpid() else None
+
+    def _place(self) -> object:
+        return (running_loop() or _NO_LOOP) if self._is_async else _NO_LOOP
+
+
+class Pool:
+    """The connections of a client: an injected one's, or own ones of each place."""
 
     def __init__(self, injected: Any, *, is_async: bool) -> None:
         self._is_async = is_async
         self._is_closed = False
         self._injected = None if injected is None else Shards(lambda: injected, family(injected)[0])
-        self._process = os.getpid()
-        self._own: WeakKeyDictionary[Any, Shards] = WeakKeyDictionary()
-        self._inherited: list[Any] = []  # kept, for to drop them would close the parent's sockets with a warning
+        self._own: Places[Shards] = Places(is_async=is_async)
         self._trust: Any = None
 
     def shards(self) -> Shards:
@@ -97,12 +122,7 @@ class Pool:
             raise ConfigurationError("the client is closed, expected an open one")
         if self._injected is not None:
             return self._injected
-        if self._process != os.getpid():
-            self._inherited.append(self._own)
-            self._process, self._own = os.getpid(), WeakKeyDictionary()
-        place = _running_loop() if self._is_async else _NO_LOOP
-        found = self._own.get(place)
-        return found if found is not None else self._own.setdefault(place, self._made())
+        return self._own.here(self._made)
 
     def _made(self) -> Shards:
         import httpx
@@ -114,17 +134,17 @@ class Pool:
 
     def close(self) -> None:
         """Close the own connections; those of an injected client stay its owner's."""
-        for shard in self._ending(_NO_LOOP):
+        for shard in self._ending():
             shard.client.close()
 
     async def close_async(self) -> None:
         """Close the own connections of this event loop; those of others go with their loops."""
-        for shard in self._ending(_running_loop()):
+        for shard in self._ending():
             await shard.client.aclose()
 
-    def _ending(self, place: object) -> list[Shard]:
+    def _ending(self) -> list[Shard]:
         self._is_closed = True
-        own = self._own.pop(place, None) if self._process == os.getpid() else None
+        own = self._own.leave()
         return own.all if own is not None else []
 
 
@@ -135,8 +155,9 @@ class _NoLoop:
 _NO_LOOP = _NoLoop()
 
 
-def _running_loop() -> object:
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the running event loop; None outside of one, and in that of a library other than asyncio."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
-        return _NO_LOOP
+        return None

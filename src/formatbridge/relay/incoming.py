@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 
 from pydantic import BaseModel
 
@@ -50,6 +49,7 @@ class Incoming:
         self._converter = exchange.stream()
         self._typed = EventReader(request.source)
         self._closes_cuts = exchange.options.on_truncated == "close"
+        self._opener = Opener("", rules.limits.max_response_bytes)
         self._waiting: deque[BaseModel] = deque()
         self._failure: Failure | None = None
         self._is_over = False
@@ -106,8 +106,8 @@ class Incoming:
                 chunk = yield self._patience.read()
             except APITimeoutError:
                 raise
-            except APIConnectionError:
-                self._break()
+            except APIConnectionError as error:
+                self._break(error)
                 continue
             if chunk is None:
                 self._end()
@@ -147,8 +147,8 @@ class Incoming:
             chunk = yield self._patience.read()
         except APITimeoutError as error:
             self._fail(error)
-        except APIConnectionError:
-            self._break()
+        except APIConnectionError as error:
+            self._break(error)
         else:
             if chunk is None:
                 self._end()
@@ -187,7 +187,7 @@ class Incoming:
         if self._converter.heard > heard:
             self._patience.renew()
         if self._converter.error is not None:
-            self._fail(self._failed(self._converter.error))
+            self._fail(StreamFailedError(self._converter.error))
         elif self._converter.has_ended:
             self._end()
 
@@ -205,10 +205,10 @@ class Incoming:
             self._fail(error)
         else:
             if self._converter.error is not None:
-                self._fail(self._failed(self._converter.error))
+                self._fail(StreamFailedError(self._converter.error))
         self._is_over = True
 
-    def _break(self) -> None:
+    def _break(self, cause: APIConnectionError) -> None:
         """Take a break of the connection. Even an answer that looks complete was to go on, for its last event has not been seen."""
         try:
             made = self._converter.finish()
@@ -217,16 +217,15 @@ class Incoming:
         except StreamDecodeError as error:  # half an event of the caller's own format, passed on
             self._fail(error if not self._closes_cuts else None)
         except StreamError as error:
+            error.args = (f"{error} ({cause})",)
             self._fail(error)
         else:
-            self._fail(None if self._closes_cuts else TruncatedStreamError(self._wire, partial=self._converter.response()))
-
-    def _failed(self, error: ir.Error) -> StreamFailedError:
-        return StreamFailedError(replace(error, message=self._call.mask.text(error.message)))
+            expected = f"{self._wire} ({cause})"
+            self._fail(None if self._closes_cuts else TruncatedStreamError(expected, partial=self._converter.response()))
 
     def _fail(self, failure: Failure | None) -> None:
         """Note what ended the stream, with what had come until then; None: nothing went wrong that the caller minds."""
         self._is_over = True
         if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._converter.heard:
             failure.partial = self._converter.response()
-        self._failure = failure
+        self._failure = self._call.mask.error(failure) if failure is not None else None

@@ -7,6 +7,7 @@ import zlib
 _PIECE = 256 * 1024
 _RATIO = 1000
 _FREE = 1024 * 1024
+_GZIP = b"\x1f\x8b"
 _WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
@@ -37,14 +38,25 @@ class Opener:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes as they came and return what is in them."""
-        self._taken += len(chunk)
         if self._opener is None:
             return self._counted(chunk)
         pieces: list[bytes] = []
         while chunk:
-            pieces.append(self._counted(self._open(chunk)))
-            chunk = self._opener.unconsumed_tail
+            piece = self._open(chunk)
+            left = self._left()
+            self._taken += len(chunk) - len(left)
+            pieces.append(self._counted(piece))
+            chunk = left
         return b"".join(pieces)
+
+    def _left(self) -> bytes:
+        """Return what is still to be opened; a body of gzip may be several, one behind the other."""
+        assert self._opener is not None
+        behind = self._opener.unused_data
+        if not behind.startswith(_GZIP):
+            return self._opener.unconsumed_tail
+        self._opener = zlib.decompressobj(_WINDOWS["gzip"])
+        return behind
 
     def _open(self, chunk: bytes) -> bytes:
         assert self._opener is not None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import formatbridge as fb
+from formatbridge import ir
+from formatbridge.relay import faults
+from formatbridge.relay.calls import KEY_HEADERS
 from formatbridge.relay.profile import RelayProfile
-from formatbridge.relay.secret import Secret, checked_key
+from formatbridge.relay.secret import Headers, Secret, checked_key
 
-_KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key")
-_OF_ONE_LEG = frozenset(_KEY_HEADERS) | {
-    "accept", "accept-encoding", "authorization", "connection", "content-encoding", "content-length", "content-type", "cookie",
-    "host", "keep-alive", "proxy-authorization", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade",
+_OF_ONE_LEG = frozenset(KEY_HEADERS) | {
+    "accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie", "host", "keep-alive",
+    "proxy-authorization", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade",
 }  # fmt: skip
 """Headers that belong to one leg of the way, or hold a secret; each leg gets its own."""
 
@@ -19,34 +20,28 @@ _OF_NOBODY = "x-stainless-"
 _OF_THE_VENDOR = ("anthropic-", "openai-", "x-goog-")
 """Headers that only the host of the SDK's own format can read."""
 
-_VERSION = "anthropic-version"
-_ID_HEADERS: Mapping[fb.Format, str] = {"chat_completions": "x-request-id", "responses": "x-request-id", "messages": "request-id"}
+VERSION = "anthropic-version"
+"""Where an SDK says which dialect of messages it speaks."""
+
+_ID_HEADERS: Mapping[ir.Format, str] = {"chat_completions": "x-request-id", "responses": "x-request-id", "messages": "request-id"}
 """Where an SDK looks for the id of a request."""
 
 
-def key_of(headers: Mapping[str, str]) -> Secret | None:
+def sdk_key(headers: Mapping[str, str]) -> Secret | None:
     """Return the key that an SDK was given, from whichever header it puts it in; None where it has none."""
-    found = next((headers[name] for name in _KEY_HEADERS if name in headers), None)
-    if found is None:
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        found = token if scheme.lower() == "bearer" else ""
-    return checked_key(found)
+    name = next((name for name in KEY_HEADERS if name in headers), None)
+    if name is None:
+        return None
+    if name != "authorization":
+        return checked_key(headers[name])
+    scheme, _, token = headers[name].partition(" ")
+    return checked_key(token if scheme.lower() == "bearer" else "")
 
 
-def outgoing_headers(
-    given: Mapping[str, str], source: fb.Format, target: fb.Format, profile: RelayProfile, version: str
-) -> dict[str, str]:
-    """Return the headers for the wire, but for the key: those of the SDK that may cross, and the wire's own.
-
-    Where the formats are the same, so is the dialect: the SDK's own version stands. ``version``: of messages, for all others.
-    """
+def passed_headers(given: Mapping[str, str], source: ir.Format, target: ir.Format) -> Headers:
+    """Return the headers of an SDK that may cross."""
     is_same = source == target
-    made = {name: value for name, value in given.items() if _may_cross(name, is_same=is_same)}
-    if target == "messages":
-        spoken = given.get(_VERSION, version) if is_same else version
-        made |= dict.fromkeys([name.lower() for name in profile.version_headers], spoken)
-    made |= {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-    return made | {name.lower(): value for name, value in profile.headers.items()}
+    return Headers({name: value for name, value in given.items() if _may_cross(name, is_same=is_same)})
 
 
 def _may_cross(name: str, *, is_same: bool) -> bool:
@@ -55,18 +50,10 @@ def _may_cross(name: str, *, is_same: bool) -> bool:
     return is_same or not name.startswith(_OF_THE_VENDOR)
 
 
-def key_header(key: Secret | None, endpoint: str, profile: RelayProfile) -> dict[str, str]:
-    """Return the one header that holds the key at an endpoint; none where there is no key."""
-    if key is None:
-        return {}
-    name = profile.auth.get(endpoint, "authorization").lower()
-    return {name: f"Bearer {key.reveal()}" if name == "authorization" else key.reveal()}
-
-
-def home_headers(given: Mapping[str, str], target: fb.Format, profile: RelayProfile, kind: str) -> dict[str, str]:
+def home_headers(given: Mapping[str, str], target: ir.Format, profile: RelayProfile, kind: str) -> dict[str, str]:
     """Return the headers for the SDK, its own name for the request's id among them. ``kind``: the media type."""
     made = {name: value for name, value in given.items() if name not in _OF_ONE_LEG}
-    id_ = next((given[name] for name in profile.request_id_headers if name in given), None)
-    if id_ is not None and target in _ID_HEADERS:
-        made[_ID_HEADERS[target]] = id_
+    id = faults.request_id(given, profile.request_id_headers)
+    if id is not None and target in _ID_HEADERS:
+        made[_ID_HEADERS[target]] = id
     return made | {"content-type": kind}

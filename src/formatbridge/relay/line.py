@@ -12,7 +12,7 @@ from typing import Any
 from formatbridge.relay.broken import explained
 from formatbridge.relay.calls import Call, Head
 from formatbridge.relay.due import DUE, DueError, deadline_in, hold, timed
-from formatbridge.relay.http import Pool, Shard, Shards
+from formatbridge.relay.http import Pool, Shard, Shards, running_loop
 from formatbridge.relay.steps import Read, Send
 
 
@@ -134,7 +134,7 @@ class AsyncLine(_Held):
     async def send(self, step: Send) -> Head:
         """Send a call and return the head of the answer."""
         await self.close()
-        self._loop = _asyncio_loop()
+        self._loop = running_loop()
         shard = self._take()
         deadline = deadline_in(step.seconds)
         try:
@@ -200,7 +200,7 @@ async def _shielded(close: Callable[[], Any]) -> None:
     import anyio
 
     with anyio.CancelScope(shield=True):
-        if _asyncio_loop() is None:
+        if running_loop() is None:
             await close()
             return
         task = asyncio.ensure_future(close())
@@ -215,11 +215,3 @@ async def _shielded(close: Callable[[], Any]) -> None:
         task.result()
     if cancelled is not None:
         raise cancelled
-
-
-def _asyncio_loop() -> asyncio.AbstractEventLoop | None:
-    """Return the running event loop; None in that of another library."""
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None

@@ -58,6 +58,16 @@ class RelayProfile:
                 raise ConfigurationError(
                     f"profile {name} has the endpoint {strange[0]!r}, expected one of {', '.join(sorted(known))}"
                 )
+        for endpoint, path in (*self.paths.items(), *self.stream_paths.items()):
+            _check_path(endpoint, path)
+        strange = sorted(set(self.plain_only) - set(formats.FORMATS))
+        if isinstance(self.plain_only, str) or strange:
+            raise ConfigurationError(f"profile plain_only is {self.plain_only!r}, expected a set of {', '.join(formats.FORMATS)}")
+        for name in ("version_headers", "request_id_headers"):
+            given = getattr(self, name)
+            if isinstance(given, str):
+                raise ConfigurationError(f"profile {name} is {given!r}, expected a tuple of names")
+            object.__setattr__(self, name, tuple(checked_headers(dict.fromkeys(given, ""))))
         checked_headers(self.headers)
         checked_headers(dict.fromkeys(self.version_headers, self.messages_version))
         checked_headers(dict.fromkeys(self.auth.values(), ""))
@@ -74,6 +84,15 @@ class RelayProfile:
             return found
         home, name = _home_and_name(model)
         return found.replace("models/{model}", home + name).replace("{model}", name)
+
+
+def _check_path(endpoint: Endpoint, path: object) -> None:
+    """Raise ``ConfigurationError`` where a path would lead elsewhere than below the base URL."""
+    expected = "expected a path that begins with one slash"
+    if not isinstance(path, str) or not path.startswith("/") or path.startswith("//"):
+        raise ConfigurationError(f"profile path of {endpoint} is {path!r}, {expected}")
+    if _CONTROL.search(path) or any(strange in path for strange in " \\#") or ".." in unquote(path).partition("?")[0].split("/"):
+        raise ConfigurationError(f"profile path of {endpoint} is {path!r}, {expected} and has no dots, spaces or fragment")
 
 
 def _home_and_name(model: str) -> tuple[str, str]:

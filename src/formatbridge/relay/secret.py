@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar, cast
 
-from formatbridge.errors import ConfigurationError
+from formatbridge import ir
+from formatbridge.convert import Converted, Report
+from formatbridge.errors import ConfigurationError, FormatBridgeError
+from formatbridge.losses import Addition, Loss
+
+E = TypeVar("E", bound=FormatBridgeError)
 
 HIDDEN = "***"
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
@@ -15,6 +21,12 @@ _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
 _SENSITIVE = re.compile(r"auth|key|token|secret|cookie|password|credential|signature", re.IGNORECASE)
 _SHORTEST_MASKED = 6
+
+
+def a(value: object) -> str:
+    """Name the type of a value, with its article."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 class Secret:
@@ -48,7 +60,7 @@ class Secret:
 def checked_key(key: object) -> Secret | None:
     """Read a key: visible ASCII or refused. White space around it is removed with a warning. An empty one is none."""
     if not isinstance(key, str):
-        raise ConfigurationError(f"api_key is a {type(key).__name__}, expected a string, or a callable that returns one")
+        raise ConfigurationError(f"api_key is {a(key)}, expected a string, or a callable that returns one")
     bare = key.strip(" \t\r\n")
     if not bare:
         return None
@@ -79,6 +91,8 @@ def shown(headers: Mapping[str, str]) -> dict[str, str]:
 def checked_headers(given: Mapping[str, str] | None) -> Headers:
     """Read headers that a caller adds; raise ``ConfigurationError`` on what cannot be one, without its value."""
     made = Headers()
+    if given is not None and not isinstance(given, Mapping):
+        raise ConfigurationError(f"headers is {a(given)}, expected a mapping of names to values")
     for name, value in (given or {}).items():
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             raise ConfigurationError(f"header name is {name!r}, expected letters, digits and hyphens")
@@ -86,6 +100,14 @@ def checked_headers(given: Mapping[str, str] | None) -> Headers:
             raise ConfigurationError(f"value of header {name} is no printable ASCII text")
         made[name.lower()] = value
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A report that has been read, without the books that it was worked out from: they hold what the relay sent."""
+
+    losses: tuple[Loss, ...]
+    additions: tuple[Addition, ...]
 
 
 class Mask:
@@ -108,10 +130,35 @@ class Mask:
         return self.text(value) if isinstance(value, str) else value
 
     def body(self, body: bytes) -> bytes:
-        """Return bytes without the secrets, as they are and as JSON escapes them."""
+        """Return bytes without the secrets, as they are and in whatever way JSON may escape them."""
         for secret in self._secrets:
-            plain = secret.reveal().encode()
-            escaped = plain.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
-            for form in (plain, escaped, escaped.replace(b"/", b"\\/")):
-                body = body.replace(form, HIDDEN.encode())
+            body = re.sub(_escapable(secret), HIDDEN.encode(), body)
         return body
+
+    def whole(self, value: Any) -> Any:
+        """Return a value without the secrets: JSON, the facts of an error, an answer with its report."""
+        if isinstance(value, str | bytes):
+            return self.text(value) if isinstance(value, str) else self.body(value)
+        if isinstance(value, dict):
+            return {self.value(key): self.whole(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self.whole(item) for item in value)
+        if isinstance(value, ir.Error | Loss | Addition):
+            return replace(value, **{field.name: self.whole(getattr(value, field.name)) for field in fields(value)})
+        if isinstance(value, Converted):
+            report = cast("Report", _Told(self.whole(value.losses), self.whole(value.additions)))
+            return Converted(self.whole(value.body), report, value.source, value.target, value.kind)
+        return value
+
+    def error(self, error: E) -> E:
+        """Hide the secrets in all that an error says, and what it came from, which says it again. The one way for errors out of a call."""
+        error.args = self.whole(error.args)
+        for name, value in vars(error).items():
+            setattr(error, name, self.whole(value))
+        error.__cause__ = error.__context__ = None
+        return error
+
+
+def _escapable(secret: Secret) -> bytes:
+    """Return a pattern for a secret in JSON text: each character as it is, behind a backslash or as ``\\u`` and its number."""
+    return b"".join(b"(?:\\\\?%b|\\\\u00(?i:%02x))" % (re.escape(bytes([byte])), byte) for byte in secret.reveal().encode())

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Set
-from dataclasses import dataclass, fields
+import os
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
 
+from formatbridge.convert import options_of
 from formatbridge.errors import ConfigurationError
+from formatbridge.options import DEFAULT_OPTIONS, Options
+from formatbridge.relay.profile import RelayProfile, checked_url
+from formatbridge.relay.secret import Secret, a, checked_key
 
 RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 524, 529})
 CAUSES = frozenset({"connection", "timeout", "status"})
@@ -18,7 +24,7 @@ class Timeout:
 
     ``connect``: for a connection. ``write``: for the other side to take a piece of the request. ``read``: for any byte. ``pool``: for a
     free connection. ``idle``: for the next event of a stream, the first counted from sending; pings do not count. ``total``: for the
-    whole call with its retries.
+    whole call with its retries; a client that is given no timeout at all has none for streams, whatever is given here holds for them too.
     """
 
     connect: float | None = 5
@@ -59,10 +65,15 @@ class Retry:
         for name in ("base", "cap", "max_retry_after", "budget"):
             if not _is_number(getattr(self, name), 0):
                 raise ConfigurationError(f"retry {name} is {getattr(self, name)!r}, expected seconds of 0 or more")
-        object.__setattr__(self, "statuses", frozenset(self.statuses))
-        object.__setattr__(self, "on", frozenset(self.on))
+        for name in ("statuses", "on"):
+            given = getattr(self, name)
+            if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+                raise ConfigurationError(f"retry {name} is {given!r}, expected a set")
+            object.__setattr__(self, name, frozenset(given))
+        if not all(isinstance(status, int) and not isinstance(status, bool) for status in self.statuses):
+            raise ConfigurationError(f"retry statuses is {set(self.statuses)!r}, expected HTTP statuses, whole numbers")
         if not self.on <= CAUSES:
-            raise ConfigurationError(f"retry on is {sorted(self.on)!r}, expected some of {', '.join(sorted(CAUSES))}")
+            raise ConfigurationError(f"retry on is {sorted(map(str, self.on))!r}, expected some of {', '.join(sorted(CAUSES))}")
 
     def pause(self, number: int, jitter: float) -> float:
         """Return the seconds to wait after attempt ``number``, from 1; ``jitter`` is drawn from 0 to 1."""
@@ -88,6 +99,53 @@ class Limits:
 NO_TIMEOUT = Timeout(None, None, None, None, None, None)
 
 
+T = TypeVar("T")
+C = TypeVar("C")
+Key = str | Callable[[], str]
+
+
+def base_url_of(given: str | None, profile: RelayProfile) -> str:
+    """Return where the relay is: as given, else as the environment says, else as the profile does."""
+    url = given if given is not None else os.environ.get("FORMATBRIDGE_BASE_URL") or profile.base_url
+    if url is None:
+        raise ConfigurationError("base_url is missing, expected an argument, FORMATBRIDGE_BASE_URL or a profile that has one")
+    return checked_url(url)
+
+
+def key_of(given: Key | None) -> Secret | Callable[[], str] | None:
+    """Return the key, or what tells it before each call: as given, else as the environment says. None: there is none."""
+    if callable(given):
+        return given
+    return checked_key(given if given is not None else os.environ.get("FORMATBRIDGE_API_KEY", ""))
+
+
+def current_key(given: Secret | Callable[[], str] | None) -> Secret | None:
+    """Return the key of now."""
+    return checked_key(given()) if callable(given) else given
+
+
+def options_for(given: Options | None, profile: RelayProfile) -> Options:
+    """Return the options of calls. The dialect of messages is the profile's, where the options do not name another."""
+    options = Options(raise_on="impossible") if given is None else options_of(given)
+    if options.messages_version != DEFAULT_OPTIONS.messages_version:
+        return options
+    return replace(options, messages_version=profile.messages_version)
+
+
+def checked(name: str, given: T | None, kind: type[T]) -> T | None:
+    """Return a setting; raise ``ConfigurationError`` where it is not of its kind."""
+    if given is not None and not isinstance(given, kind):
+        raise ConfigurationError(f"{name} is {a(given)}, expected formatbridge.{kind.__name__}")
+    return given
+
+
+def checked_callable(name: str, given: C) -> C:
+    """Return a setting that is called, or None."""
+    if given is not None and not callable(given):
+        raise ConfigurationError(f"{name} is {a(given)}, expected something to call")
+    return given
+
+
 def timeout_of(given: object) -> Timeout:
     """Read what a caller gives for ``timeout``: a ``Timeout``, the total seconds, or None."""
     if given is None:
@@ -96,7 +154,7 @@ def timeout_of(given: object) -> Timeout:
         return given
     if isinstance(given, int | float) and not isinstance(given, bool):
         return Timeout(total=given)
-    raise ConfigurationError(f"timeout is a {type(given).__name__}, expected formatbridge.Timeout, seconds or None")
+    raise ConfigurationError(f"timeout is {a(given)}, expected formatbridge.Timeout, seconds or None")
 
 
 def retry_of(given: object) -> Retry:
@@ -105,7 +163,7 @@ def retry_of(given: object) -> Retry:
         return given
     if isinstance(given, int) and not isinstance(given, bool):
         return Retry(max=given)
-    raise ConfigurationError(f"retry is a {type(given).__name__}, expected formatbridge.Retry or a count")
+    raise ConfigurationError(f"retry is {a(given)}, expected formatbridge.Retry or a count")
 
 
 def _is_number(value: object, least: float, *, is_open: bool = False) -> bool:

@@ -12,20 +12,23 @@ from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError, StreamError
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
-from formatbridge.relay.caller import Caller, Plan
+from formatbridge.relay.caller import Plan
+from formatbridge.relay.clock import Clock
 from formatbridge.relay.flow import Flow, Outcome
+from formatbridge.relay.http import Pool
 from formatbridge.relay.incoming import Incoming
 from formatbridge.relay.steps import Close
 
 
 class Opening:
-    """A stream before, while and after it is open. It keeps its client alive."""
+    """A stream before, while and after it is open. It keeps its client's connections alive."""
 
     _line: Any = None
 
-    def __init__(self, client: Caller, plan: Plan) -> None:
-        self._client: Any = client
-        self._plan = plan
+    def __init__(self, plan: Plan, flow: Flow[Outcome[Incoming]], pool: Pool, clock: Clock, names: tuple[str, ...]) -> None:
+        self._plan, self._flow = plan, flow
+        self._pool, self._clock = pool, clock
+        self._names = names
         self._outcome: Outcome[Incoming] | None = None
         self._is_read = False
         self._made_at = _caller_of_ours()
@@ -33,7 +36,7 @@ class Opening:
     @property
     def request_id(self) -> str | None:
         """By which the relay's owner finds the call; None where the answer did not say."""
-        return faults.request_id(self._opened.head.headers, self._client._profile.request_id_headers)
+        return faults.request_id(self._opened.head.headers, self._names)
 
     @property
     def status(self) -> int:
@@ -101,6 +104,7 @@ class Opening:
 
     def _rest(self) -> Flow[None]:
         """Read to the end; what ended the stream is raised."""
+        self._is_read = True
         while (yield from self._next()) is not None:
             continue
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from formatbridge import formats
-from formatbridge.convert import Converted, options_of
-from formatbridge.errors import ConfigurationError
+from formatbridge.convert import Converted
 from formatbridge.options import Options
 from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
-from formatbridge.relay.crossing import Asked, Body, Crossing, Head, Home, Outgoing
+from formatbridge.relay.calls import Call, Head
+from formatbridge.relay.crossing import Asked, Body, Crossing, Home
 from formatbridge.relay.homecoming import Homecoming
-from formatbridge.relay.profile import RelayProfile, checked_url, profile_of
-from formatbridge.relay.secret import checked_headers, checked_key
-
-_DEFAULT = Options(raise_on="impossible")
+from formatbridge.relay.http import Places
+from formatbridge.relay.profile import RelayProfile, profile_of
+from formatbridge.relay.secret import Headers, checked_headers
+from formatbridge.relay.settings import base_url_of, key_of, options_for
 
 
 def transport(
@@ -37,36 +34,27 @@ def transport(
 
     Hand it to the SDK's own HTTP client: ``anthropic.Anthropic(http_client=httpx2.Client(transport=fb.transport(url,
     via="responses")))``. The SDK's format is told by the path of each request, so one transport serves them all. The host that
-    the SDK believes in gets nothing: every request goes to ``base_url`` (None: the profile's, else ``FORMATBRIDGE_BASE_URL``).
+    the SDK believes in gets nothing: every request goes to ``base_url`` (None: ``FORMATBRIDGE_BASE_URL``, else the profile's).
 
-    ``api_key``: a string, or a callable that is asked for each request; None: ``FORMATBRIDGE_API_KEY``, else the key that the SDK
-    was given. ``headers``: added to every request. ``options``: None raises on what is impossible; such a request gets an error
-    answer from this side, with status 400. ``on_convert`` gets every conversion with its losses: of the request, then of the
+    ``api_key``: a string (empty: no key), or a callable that is asked for each request; None: ``FORMATBRIDGE_API_KEY``, else the
+    key that the SDK was given. ``headers``: added to every request. ``options``: None raises on what is impossible; such a request
+    gets an error answer from this side, with status 400. ``on_convert`` gets every conversion with its losses: of the request, then of the
     answer, once a stream is over. ``inner``: the transport to go through; None: the HTTP library's own.
     """
     chosen = profile_of(profile)
-    found = base_url or chosen.base_url or os.environ.get("FORMATBRIDGE_BASE_URL")
-    if not found:
-        raise ConfigurationError("base_url is missing, expected it here, in the profile or in FORMATBRIDGE_BASE_URL")
+    key = key_of(api_key)
     crossing = Crossing(
-        base_url=checked_url(found),
+        base_url=base_url_of(base_url, chosen),
         via=formats.load(via).NAME,
         profile=chosen,
-        key=_key_source(api_key),
+        key=key,
+        takes_sdk_key=api_key is None and key is None,
         headers=checked_headers(headers),
-        options=_DEFAULT if options is None else options_of(options),
+        options=options_for(options, chosen),
         report=on_convert,
     )
     chosen.path(crossing.via, model="m")  # a profile without this endpoint is a mistake of now, not of the first request
     return RelayTransport(crossing, inner)
-
-
-def _key_source(given: str | Callable[[], str] | None) -> Callable[[], str] | None:
-    """Return what gives the key; None where the SDK's own is to be used. A key that cannot be sent is refused now."""
-    if callable(given):
-        return given
-    key = checked_key(given if given is not None else os.environ.get("FORMATBRIDGE_API_KEY", ""))
-    return key.reveal if key is not None else None
 
 
 class RelayTransport:
@@ -77,7 +65,7 @@ class RelayTransport:
     def __init__(self, crossing: Crossing, inner: Any) -> None:
         self._crossing = crossing
         self._given = inner
-        self._own: WeakKeyDictionary[object, dict[str, Any]] = WeakKeyDictionary()
+        self._own: dict[bool, Places[dict[str, Any]]] = {is_async: Places(is_async=is_async) for is_async in (False, True)}
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -161,7 +149,7 @@ class RelayTransport:
             if response is not None:
                 response.close()
             return library.Response(home.status, headers=home.headers, content=home.content)
-        stream = Homecoming(library, home.converter, self._crossing.report)
+        stream = Homecoming(library, home.converter, home.format, home.mask, self._crossing.report)
 
         def close() -> None:
             response.close()
@@ -174,7 +162,7 @@ class RelayTransport:
             if response is not None:
                 await response.aclose()
             return library.Response(home.status, headers=home.headers, content=home.content)
-        stream = Homecoming(library, home.converter, self._crossing.report)
+        stream = Homecoming(library, home.converter, home.format, home.mask, self._crossing.report)
 
         async def close() -> None:
             await response.aclose()
@@ -188,7 +176,7 @@ class RelayTransport:
         if self._given is not None:
             return self._given
         with self._lock:
-            own = self._own.setdefault(_place(is_async=is_async), {})
+            own = self._own[is_async].here(dict)
             name = library.__name__
             if name not in own:
                 own[name] = library.AsyncHTTPTransport() if is_async else library.HTTPTransport()
@@ -199,24 +187,7 @@ class RelayTransport:
         if self._given is not None:
             return [self._given]
         with self._lock:
-            return list(self._own.pop(_place(is_async=is_async), {}).values())
-
-
-class _Place:
-    """Stands for the threads of the process, or for the one event loop of a library other than asyncio."""
-
-
-_THREADS, _OTHER_LOOP = _Place(), _Place()
-
-
-def _place(*, is_async: bool) -> object:
-    """Return where connections may be used: an event loop cannot wake those of another."""
-    if not is_async:
-        return _THREADS
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return _OTHER_LOOP
+            return list((self._own[is_async].leave() or {}).values())
 
 
 def _read(response: Any, most: int) -> bytes:
@@ -240,14 +211,17 @@ async def _read_async(response: Any, most: int) -> bytes:
 
 
 def _asked(request: Any, content: bytes) -> Asked:
-    return Asked(request.method, str(request.url), dict(request.headers), content)
+    return Asked(request.method, str(request.url), Headers(request.headers), content)
 
 
 def _head(response: Any) -> Head:
     return Head(response.status_code, dict(response.headers))
 
 
-def _request(library: Any, step: Outgoing, given: Any) -> Any:
-    """Return the request to the wire; of what came with the SDK's, only its timeouts hold here as well."""
+def _request(library: Any, call: Call, given: Any) -> Any:
+    """Return the request to the wire, the first to hold the key in plain; of the SDK's, only the timeouts stay."""
     kept = {name: given.extensions[name] for name in ("timeout", "trace") if name in given.extensions}
-    return library.Request(step.method, step.url, headers=step.headers, content=step.content, extensions=kept)
+    made = library.Request(call.method, call.url, headers=dict(call.headers), content=call.body, extensions=kept)
+    for name, secret in call.secrets.items():
+        made.headers[name] = secret.reveal()
+    return made

@@ -90,6 +90,9 @@ class FakeRelay:
             raise ConfigurationError(f"unknown quirk {unknown[0]!r}, expected some of {', '.join(QUIRKS)}")
         if longest_delta < 1:
             raise ConfigurationError(f"longest_delta is {longest_delta!r}, expected 1 or more")
+        sizes = [chunks] if isinstance(chunks, int) else list(chunks or ())
+        if not all(isinstance(size, int) and size > 0 for size in sizes):
+            raise ConfigurationError(f"chunks is {chunks!r}, expected bytes in a read, 1 or more")
         self._longest_delta = longest_delta
         self._chunks = chunks
         self._clock = clock

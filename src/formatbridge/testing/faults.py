@@ -22,6 +22,11 @@ _BEFORE_SENDING = ("pool", "connect", "tls", "write")
 _ENDINGS = {"chunked": "incomplete chunked read", "length": "fewer bytes than its content-length says"}
 
 
+def _check_byte(at: object) -> None:
+    if at is not None and (isinstance(at, bool) or not isinstance(at, int) or at < 0):
+        raise ConfigurationError(f"at is {at!r}, expected a byte of the body, 0 or more")
+
+
 class Trouble(NamedTuple):
     """What a fault does when its byte has come: wait ``seconds``, then raise ``error`` or, if ``is_end``, end the body."""
 
@@ -47,6 +52,7 @@ class Fail:
         names = _TIMEOUTS if self.timeout else _ERRORS
         if self.phase not in names:
             raise ConfigurationError(f"phase is {self.phase!r}, expected one of {', '.join(names)}")
+        _check_byte(self.at)
         if self.at is not None and self.phase in _BEFORE_SENDING:
             raise ConfigurationError(f"at is {self.at} in the phase {self.phase!r}, expected the phase 'read' or 'protocol'")
 
@@ -68,6 +74,11 @@ class Stall:
     calls: int | Container[int] | None = None
     phase: Phase = "read"
 
+    def __post_init__(self) -> None:
+        _check_byte(self.at)
+        if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float) or not self.seconds >= 0:
+            raise ConfigurationError(f"seconds is {self.seconds!r}, expected 0 or more")
+
     def strike(self, library: Any, request: Any) -> Trouble:
         """Return the wait, and the timeout where the call does not wait so long."""
         limit = request.extensions.get("timeout", {}).get("read")
@@ -88,6 +99,13 @@ class Cut:
     framing: Literal["close", "chunked", "length"] = "close"
     calls: int | Container[int] | None = None
     phase: Phase = "read"
+
+    def __post_init__(self) -> None:
+        if self.at is None:
+            raise ConfigurationError("at is None, expected a byte of the body, 0 or more")
+        _check_byte(self.at)
+        if self.framing not in ("close", *_ENDINGS):
+            raise ConfigurationError(f"framing is {self.framing!r}, expected one of close, {', '.join(_ENDINGS)}")
 
     def strike(self, library: Any, request: Any) -> Trouble:
         """Return the end, which only some framings betray."""

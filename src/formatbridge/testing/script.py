@@ -136,6 +136,8 @@ class Failure:
     def __post_init__(self) -> None:
         if not 400 <= self.status <= 599:
             raise ConfigurationError(f"status is {self.status!r}, expected 400 to 599")
+        if self.after is not None and self.after < 0:
+            raise ConfigurationError(f"after is {self.after!r}, expected a number of events, 0 or more")
 
 
 @dataclass(frozen=True, slots=True)
