@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, cast
 
 from formatbridge import ir
-from formatbridge.convert import Converted, Report
+from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError, FormatBridgeError
-from formatbridge.losses import Addition, Loss
+from formatbridge.losses import Addition, Ledger, Loss
 
 E = TypeVar("E", bound=FormatBridgeError)
 
@@ -108,6 +108,7 @@ class _Told:
 
     losses: tuple[Loss, ...]
     additions: tuple[Addition, ...]
+    text: None = None
 
 
 class Mask:
@@ -146,8 +147,8 @@ class Mask:
         if isinstance(value, ir.Error | Loss | Addition):
             return replace(value, **{field.name: self.whole(getattr(value, field.name)) for field in fields(value)})
         if isinstance(value, Converted):
-            report = cast("Report", _Told(self.whole(value.losses), self.whole(value.additions)))
-            return Converted(self.whole(value.body), report, value.source, value.target, value.kind)
+            told = cast("Ledger", _Told(self.whole(value.losses), self.whole(value.additions)))
+            return Converted(self.whole(value.body), told, value.source, value.target, value.kind)
         return value
 
     def error(self, error: E) -> E:
