@@ -148,7 +148,7 @@ def _is_told(raw: JsonObject, path: str, reported: list[str]) -> bool:
     """Say whether a loss was reported at a leaf, or at the block, item or part that it belongs to."""
     index, item = raw.get("index"), raw.get("output_index")
     choice = next((f"/choices/{each.get('index')}" for each in raw.get("choices") or ()), "")
-    steps = [_ALIASES.get(step, step) for step in path.split("/")[1:]]
+    steps = path.split("/")[1:]
     for loss in reported:
         if loss in (f"/content/{index}", f"/output/{item}", f"/{raw.get('type')}", choice) or loss.rpartition("/")[2] in steps:
             return True
@@ -161,10 +161,6 @@ def _is_told(raw: JsonObject, path: str, reported: list[str]) -> bool:
         if loss.startswith("/candidates/") and "/parts/" in loss and "parts" in steps and loss.count("/") <= 5:
             return True
     return False
-
-
-_ALIASES = {"blockReason": "finishReason", "blockReasonMessage": "finishMessage"}
-"""Members that a report names by another, since it is not known which of the two a stream had."""
 
 
 # Law 6.
