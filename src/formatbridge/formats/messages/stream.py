@@ -55,7 +55,9 @@ class StreamDecoder:
 
     def grow(self, text: str) -> None:
         """Take another piece of the last event's text."""
-        self._blocks.go_on(text)
+        block = self._blocks.latest
+        if block is not None:
+            block.size += len(text)
 
     def recount(self, raw: JsonObject) -> list[events.Event]:  # noqa: ARG002
         """Take nothing: no event with text counts here."""

@@ -38,7 +38,7 @@ _NEEDS: dict[str, JsonObject] = {
 
 
 @dataclass(slots=True)
-class _Block:
+class Block:
     """A block as far as it has come. ``number``: its part's, None while that has not opened; ``size``: characters of its deltas."""
 
     kind: str
@@ -57,8 +57,9 @@ class Blocks:
     """The blocks of one stream: which are open, how many there were, and how far the visible text has come."""
 
     def __init__(self) -> None:
-        self._open: dict[Any, _Block] = {}
-        self._latest: _Block | None = None
+        self._open: dict[Any, Block] = {}
+        #: The block that grew last.
+        self.latest: Block | None = None
         self._count = 0
         self._parts = 0
         self._offset = 0
@@ -79,11 +80,11 @@ class Blocks:
         self._flush_carrier(made)
         return self._add(index, {}, made).src
 
-    def _add(self, index: object, content: JsonObject, made: list[events.Event]) -> _Block:
+    def _add(self, index: object, content: JsonObject, made: list[events.Event]) -> Block:
         """Number a block in the order of the blocks; an index that is used again closes the one before."""
         if index in self._open:
             self.end(index, made)
-        block = _Block("", f"/content/{self._count}", content)
+        block = Block("", f"/content/{self._count}", content)
         self._open[f"block/{self._count}" if index is None else index] = block
         self._count += 1
         return block
@@ -94,7 +95,7 @@ class Blocks:
             self.end(index, made)
         self._flush_carrier(made)
 
-    def _open_part(self, block: _Block, made: list[events.Event]) -> None:
+    def _open_part(self, block: Block, made: list[events.Event]) -> None:
         """Open a block's part without what its deltas bring. A thought waits for its text: it may be another part's token."""
         part = block.part = decode_block(block.raw, block.src)
         match part:
@@ -120,7 +121,7 @@ class Blocks:
                     part.arguments = None
                 self._start_part(block, made)
 
-    def _start_part(self, block: _Block, made: list[events.Event]) -> None:
+    def _start_part(self, block: Block, made: list[events.Event]) -> None:
         part = block.part
         assert part is not None
         if self._carrier is not None and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
@@ -135,7 +136,7 @@ class Blocks:
         """Pass on a token that was carried for a part which never came."""
         if self._carrier is not None:
             carrier, self._carrier = self._carrier, None
-            self._start_part(block := _Block("whole", carrier.src, {}, carrier), made)
+            self._start_part(block := Block("whole", carrier.src, {}, carrier), made)
             made.append(events.PartEnd(0, block.number or 0))
 
     # Deltas.
@@ -154,19 +155,14 @@ class Blocks:
         if text:
             self._grow(block, text, made)
 
-    def go_on(self, text: str) -> None:
-        """Count a piece of the text that grew last."""
-        if self._latest is not None:
-            self._latest.size += len(text)
-
-    def _grow(self, block: _Block, text: str, made: list[events.Event]) -> None:
+    def _grow(self, block: Block, text: str, made: list[events.Event]) -> None:
         if block.number is None:
             self._start_part(block, made)
-        self._latest = block
+        self.latest = block
         block.size += len(text)
         made.append(events.Delta(0, block.number or 0, text))
 
-    def _stray(self, raw: JsonObject, delta: JsonObject, made: list[events.Event]) -> _Block:
+    def _stray(self, raw: JsonObject, delta: JsonObject, made: list[events.Event]) -> Block:
         """Return the block of a delta that names none which is open: the latest, or for words a new one."""
         index = raw.get("index")
         if index is None and self._open:
@@ -177,7 +173,7 @@ class Blocks:
         self.begin(index, {"type": kind}, made)
         return next(reversed(self._open.values()))
 
-    def _delta_rarely(self, block: _Block, delta: JsonObject, made: list[events.Event]) -> None:
+    def _delta_rarely(self, block: Block, delta: JsonObject, made: list[events.Event]) -> None:
         match delta.get("type"):
             case "signature_delta" if block.kind == "thinking":
                 if token := delta.get("signature"):
@@ -194,7 +190,7 @@ class Blocks:
             case other:
                 block.extra[str(other)] = delta
 
-    def _sign(self, block: _Block, token: ir.Signature, made: list[events.Event]) -> None:
+    def _sign(self, block: Block, token: ir.Signature, made: list[events.Event]) -> None:
         block.token = token
         if block.number is not None:
             made.append(events.PartMeta(0, block.number, signature=token))
@@ -226,7 +222,7 @@ class Blocks:
                 final = decode_block(block.raw, block.src)
         made.append(events.PartEnd(0, block.number or 0, final, block.extra or None))
 
-    def _hold_carrier(self, block: _Block, made: list[events.Event]) -> bool:
+    def _hold_carrier(self, block: Block, made: list[events.Event]) -> bool:
         """Keep a thought that is nothing but another part's token for that part."""
         carrier = block.part
         assert isinstance(carrier, ir.Reasoning)
@@ -238,7 +234,7 @@ class Blocks:
         self._carrier = carrier
         return True
 
-    def _place_citations(self, block: _Block, made: list[events.Event]) -> None:
+    def _place_citations(self, block: Block, made: list[events.Event]) -> None:
         """Pass on the citations of a text, whose span is known only now."""
         start, self._offset = self._offset, self._offset + block.size
         for citation in block.citations:
@@ -246,7 +242,7 @@ class Blocks:
             made.append(events.PartMeta(0, block.number or 0, citation=citation))
 
 
-def _with_input(block: _Block) -> ir.Part:
+def _with_input(block: Block) -> ir.Part:
     """Return the part of a server's call with its whole input, which decides what it is."""
     text = "".join(block.pieces)
     raw = block.raw
