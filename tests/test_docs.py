@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import formatbridge as fb
 from formatbridge import ir
 from formatbridge.losses import REASONS
 from tests.documents import DOCS, DOCUMENTS
@@ -49,17 +50,22 @@ def test_reasons_are_short() -> None:
 def test_the_readme_runs() -> None:
     """The first thing that anybody tries, and the second: the request is converted, then sent."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    convert, send = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:2]
+    convert, send, back = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:3]
     names: dict[str, object] = {}
 
     exec(compile(convert, "README.md", "exec"), names)
     with served(["Eternal.", "Eternal."]) as relay:
         names["api_key"] = relay.api_key
         exec(compile(send.replace("https://relay.example", relay.base_url), "README.md", "exec"), names)
+    exec(compile(back, "README.md", "exec"), names)
+    stream = list(fb.replay_response(names["answer"], source="messages"))
+    whole, cut = (b"".join(names["stream_back"](chunks)) for chunks in (stream, stream[:3]))  # type: ignore[operator]
 
     made = names["made"]
     assert sorted(loss.path for loss in made.losses) == ["/seed", "/temperature"]  # type: ignore[attr-defined]
     assert [item.path for item in made.additions] == ["/max_tokens"]  # type: ignore[attr-defined]
+    assert whole.endswith(b"[DONE]\n\n")
+    assert b'"error"' in cut
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:
