@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from formatbridge import formats, ir
 from formatbridge._codec import dumps
 from formatbridge.convert import check
 from formatbridge.ir import events
+from formatbridge.options import Options
 from formatbridge.streaming.collect import Collector, replay
 from tests.laws import Sample, recorded, shipped
 
@@ -87,3 +89,17 @@ def test_deltas_may_be_cut_anywhere() -> None:
         return collector.response()
 
     assert collect(['{"a":', '"\ud83d\ude00"}']) == collect(list('{"a":"\ud83d\ude00"}'))
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+def test_writing_a_stream_changes_nothing_that_it_is_told(format: str) -> None:
+    """Law 14: the events belong to whoever collects them as well; a piece that an encoder hung on a part would be there twice."""
+    for sample in SAMPLES:
+        told = replay(_answer(sample))
+        kept = deepcopy(told)
+        encoder = formats.load(format).StreamEncoder(Options(), None)
+
+        for event in told:
+            encoder.feed(event)
+
+        assert told == kept, sample

@@ -292,12 +292,12 @@ class StreamDecoder:
                 signature = decode_token(token, "generate_content", "thought", place)
                 made.append(events.PartMeta(choice.index, choice.calls[slot], signature=signature))
             return
-        held = choice.waiting.setdefault(slot, {"text": "", "kind": "function"})
+        held = choice.waiting.setdefault(slot, {"pieces": [], "kind": "function"})
         held["id"] = raw.get("id") or held.get("id")
         held["name"] = body.get("name") or held.get("name")
         held["kind"] = "custom" if raw.get("custom") else held["kind"]
         held["extra"] = raw.get("extra_content") or held.get("extra")
-        held["text"] += text
+        held["pieces"].append(text)
         if held["id"] and held["name"]:
             self._open_call(choice, slot, made)
 
@@ -312,8 +312,9 @@ class StreamDecoder:
         call.arguments, call.src = "", f"/choices/{choice.index}/message/tool_calls/{len(choice.calls)}"
         call.id_made = not held["id"]
         choice.calls[slot] = self._start(choice, call, made)
-        if held["text"]:
-            made.append(events.Delta(choice.index, choice.calls[slot], held["text"]))
+        text = "".join(held["pieces"])
+        if text:
+            made.append(events.Delta(choice.index, choice.calls[slot], text))
 
     # What comes rarely.
 

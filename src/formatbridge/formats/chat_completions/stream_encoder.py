@@ -31,7 +31,8 @@ _FIELDS = {ir.Text: "content", ir.Reasoning: "reasoning_content", ir.Refusal: "r
 class _Choice:
     """What a choice needs to know until it ends.
 
-    ``thoughts``: the text of each open thought; ``untold``: one that no detail has told; ``details``: how many were told.
+    ``media``: the pieces of data and of transcript of each open medium; ``thoughts``: the text of each open thought; ``untold``: one that
+    no detail has told; ``details``: how many were told.
     """
 
     def __init__(self) -> None:
@@ -40,6 +41,7 @@ class _Choice:
         self.tails: dict[int, bytes] = {}
         self.parts: dict[int, ir.Part] = {}
         self.citations: list[ir.Citation] = []
+        self.media: dict[int, tuple[list[str], list[str]]] = {}
         self.thought: int | None = None
         self.thoughts: dict[int, list[str]] = {}
         self.tokens: dict[int, ir.Signature] = {}
@@ -179,9 +181,8 @@ class StreamEncoder:
 
     def _grow(self, choice: _Choice, event: events.Delta) -> bytes:
         """Keep what a medium brings; it leaves whole, for no delta of this format can hold it otherwise."""
-        part = choice.parts[event.index]
-        if isinstance(part, ir.Media):
-            part.data = (part.data or "") + event.text
+        if isinstance(choice.parts[event.index], ir.Media):
+            choice.media.setdefault(event.index, ([], []))[0].append(event.text)
         return b""
 
     def _meta(self, event: events.PartMeta) -> bytes:
@@ -190,7 +191,7 @@ class StreamEncoder:
         if event.citation:
             choice.citations.append(event.citation)
         if event.transcript and isinstance(part, ir.Media):
-            part.transcript = (part.transcript or "") + event.transcript
+            choice.media.setdefault(event.index, ([], []))[1].append(event.transcript)
         if event.signature is None:
             return b""
         if isinstance(part, ir.ToolCall):
@@ -204,6 +205,9 @@ class StreamEncoder:
     def _end(self, event: events.PartEnd) -> bytes:
         choice = self._choices[event.choice]
         part = event.part or choice.parts[event.index]
+        if isinstance(part, ir.Media) and event.index in choice.media:
+            data, transcript = ("".join(pieces) for pieces in choice.media.pop(event.index))
+            part = replace(part, data=data or part.data, transcript=transcript or part.transcript)
         if isinstance(part, ir.Reasoning):
             return self._end_thought(choice, event, part)
         if event.index in choice.heads or isinstance(part, ir.ToolResult):

@@ -12,13 +12,15 @@ class Thoughts:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
+        self._length = 0
         self._came_as_text = False
         self._past: list[str] = []
         self._count = 0
 
     def open(self, part: ir.Reasoning) -> None:
         """Begin the next thought."""
-        self._pieces, self._came_as_text, self._count = [], _DETAILS not in part.src, self._count + 1
+        self._pieces, self._length = [], 0
+        self._came_as_text, self._count = _DETAILS not in part.src, self._count + 1
 
     def close(self) -> None:
         """End the open one; details may tell it again."""
@@ -39,16 +41,18 @@ class Thoughts:
 
     def is_again(self, part: ir.Reasoning) -> bool:
         """Say whether a detail tells again of the open thought, which came as text."""
-        return self._came_as_text and _DETAILS in part.src and part.text == self.text()
+        may_be = self._came_as_text and _DETAILS in part.src and len(part.text) == self._length
+        return may_be and part.text == self.text()
 
     def add(self, text: str) -> None:
         """Add a piece to the open thought."""
         self._pieces.append(text)
+        self._length += len(text)
 
     def grow(self, part: ir.Reasoning) -> str:
         """Add what a part brings to the open thought and return it; a blank line tells a thought from the one before."""
         is_first = self._pieces or self._count == 1
         text = part.text if is_first else part.text.removeprefix("\n\n")
         if text:
-            self._pieces.append(text)
+            self.add(text)
         return text
