@@ -28,8 +28,8 @@ from formatbridge.streaming.collect import unfold
 
 JsonObject = dict[str, Any]
 
-_CHUNK = frozenset({"id", "object", "created", "model", "choices", "usage", "error", "obfuscation"})
 _HEAD = frozenset({"id", "object", "created", "model", "choices", "usage", "obfuscation"})
+_CHUNK = _HEAD | {"error"}
 _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs", "stop_reason"})
 _DELTA = frozenset({
     "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_details", "annotations",
@@ -366,10 +366,8 @@ class StreamDecoder:
             given = raw.get(name)
             if not given:
                 continue
-            keeps = choice.open is not None and (
-                kind == "text" or choice.open[0] == kind
-            )  # whatever is open has tokens of its text
-            number = choice.open[1] if choice.open and keeps else self._open(choice, kind, part, made)
+            has_its_tokens = choice.open is not None and kind in ("text", choice.open[0])  # whatever is open has tokens of its text
+            number = choice.open[1] if choice.open and has_its_tokens else self._open(choice, kind, part, made)
             tokens = decode_tokens(given, f"{place}/logprobs/{name}", choice.tokens.get(name, 0))
             choice.tokens[name] = choice.tokens.get(name, 0) + len(tokens)
             last = made[-1] if made else None
@@ -386,8 +384,6 @@ class StreamDecoder:
             return
         choice.is_closed = True
         for slot in list(choice.waiting):
-            held = choice.waiting[slot]
-            held["name"] = held.get("name") or ""
             self._open_call(choice, slot, made)
         if choice.notes:
             self._open(choice, "text", ir.Text("", f"/choices/{choice.index}/message/content"), made)

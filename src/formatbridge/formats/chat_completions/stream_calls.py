@@ -43,6 +43,6 @@ def unread_of(raw: JsonObject) -> JsonObject | None:
 
 def call_of(held: JsonObject, made_id: str) -> JsonObject:
     """Put a held call into the shape that a whole answer has."""
-    body = {"name": held["name"], "input" if held["kind"] == "custom" else "arguments": ""}
+    body = {"name": held["name"] or "", "input" if held["kind"] == "custom" else "arguments": ""}
     call = {"id": held["id"] or made_id, "type": held["kind"], held["kind"]: body}
     return call | ({"extra_content": held["extra"]} if held.get("extra") else {})
