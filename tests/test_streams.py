@@ -381,3 +381,17 @@ def test_odd_events_raise_nothing_of_another_s(source: str, target: str, events:
     converter.feed(b"".join(encode_event(dumps(event)) for event in events))
 
     assert "A" in converter.response().json().decode()
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_stream_ends_once(source: str, target: str) -> None:
+    """A second end would be a second ``[DONE]``, and bytes behind the end those of another stream."""
+    converter = fb.StreamConverter(source=source, target=target)
+    converter.feed(_stream(source))
+    converter.finish()
+
+    with pytest.raises(fb.ConfigurationError, match="finished"):
+        converter.finish()
+    with pytest.raises(fb.ConfigurationError, match="finished"):
+        converter.feed(b"data: {}\n\n")
+    assert converter.response().body

@@ -223,8 +223,8 @@ def convert_request(
     raw = read_body(body, near.NAME, "request")
     checked = check(raw, near.NAME, "request")
     model = model or raw.get("model") or ""
-    if not model and far.NAME == "generate_content":
-        raise ConfigurationError("generate_content needs a model: pass model=")
+    if not model and far.IN_URL:
+        raise ConfigurationError(f"{far.NAME} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
     losses = Ledger(raw, near.SPELLING)
     tools: dict[str, Home] = {}
@@ -243,7 +243,7 @@ def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> 
 
     Whoever turns a stream off takes its options with it: the vendors refuse them beside ``stream: false``.
     """
-    if format.NAME == "generate_content":
+    if format.IN_URL:
         return raw
     overrides = {"model": model, "stream": stream}
     made = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
@@ -284,7 +284,7 @@ def encode_answer(
     """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error."""
     if context:
         response = bring_home(response, context, losses)
-    if response.error and far.NAME != "responses":
+    if response.error and not far.HOLDS_FAILURES:
         status, made = _failed(response, far, losses)
         return ConvertedError(made, finished(losses, options, body), response.format, far.NAME, status)
     made = far.encode_response(response, losses, options, context)

@@ -21,7 +21,8 @@ class Options:
     ``raise_on``: raise ``LossyConversionError`` from this severity up; None: never, the report tells.
     ``carry_reasoning``: keep another format's reasoning tokens in a response, tagged, for the next request.
     ``default_max_tokens``: the limit for a target that demands one where the source names none, in tokens.
-    ``on_truncated``: whether a stream that ends too early raises, or is closed with finish reason ``length``.
+    ``on_truncated``: whether a stream that ends too early raises, or is closed with finish reason ``length``. One that is passed on in its
+    own format is never closed, for it goes out as it came: it raises.
     ``created``: the time of an answer whose source has none, in seconds since the epoch; None: 0.
     ``mid_system``: instructions in mid-conversation stay there where the target allows (``native``), or join the system prompt.
     ``messages_version``: the dialect of the messages format; from ``2026-10-21`` on it has no sampling parameters.

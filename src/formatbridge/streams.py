@@ -59,6 +59,7 @@ class StreamConverter:
         self._encoder = self._far.StreamEncoder(self._options, context)
         self._is_plain = not self._home.is_needed and self._options.raise_on is None
         self._step = self._pass_on if self._near is self._far else self._convert
+        self._is_finished = False
         self._fault: FormatBridgeError | None = None
 
     @property
@@ -81,10 +82,11 @@ class StreamConverter:
         return self._write(chunk)
 
     def finish(self) -> bytes:
-        """Take the end of the bytes."""
+        """Take the end of the bytes. There is one: afterwards neither bytes nor another end are taken."""
         made = self._write(None)
         if self._fault:
             raise self._fault
+        self._is_finished = True
         happened = self._source.end()
         if self._near is not self._far:
             made += self._encode(happened)
@@ -114,6 +116,8 @@ class StreamConverter:
         """Write what becomes of a chunk, None for the end; a fault waits for the next call where there is something to return."""
         if self._fault:
             raise self._fault
+        if self._is_finished:
+            raise ConfigurationError("the stream has been finished, expected a converter of its own for each stream")
         made: list[bytes] = []
         try:
             for event in self._source.read(chunk) if chunk is not None else self._source.read_rest():
@@ -154,7 +158,7 @@ def _whole(source: StreamSource, far: Format, request: ConvertedRequest | None, 
     losses = Ledger(UNSEEN, near.SPELLING)
     context = request.context if request else None
     is_unfinished = not source.is_over
-    if answer.error and far.NAME != "responses":  # what came before it was handed out and stays true
+    if answer.error and not far.HOLDS_FAILURES:  # what came before it was handed out and stays true
         far.encode_error(answer.error, losses)
         answer, is_unfinished = replace(answer, error=None), True
     bare, own = _without_own_fields(answer) if near is far else (answer, {})
@@ -170,7 +174,7 @@ def _without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:
     """Take from an answer its id and the fields that only its own format knows, by their pointers; what stands in a list stays."""
     own: JsonObject = {}
     if answer.id:
-        own["/responseId" if answer.format == "generate_content" else "/id"] = answer.id
+        own[f"/{formats.load(answer.format).ID_FIELD}"] = answer.id
 
     def bare(node: Any) -> Any:
         kept: JsonObject = {}

@@ -89,12 +89,18 @@ class Format(Protocol):
 
     Decoders take bodies that the format's own wire model has accepted, with keys in the vendor's spelling. Encoders return a body and
     write what it cannot hold into the ledger.
+
+    ``ID_FIELD``: the field of an answer that has its id. ``IN_URL``: fields of requests that the URL has in their place.
+    ``HOLDS_FAILURES``: an answer that failed is an answer, with what came before; elsewhere it is an error.
     """
 
     NAME: ir.Format
     SPELLING: Spelling
     TOOL_RULES: ToolRules
     LIST_PATH: str
+    ID_FIELD: str
+    IN_URL: frozenset[str]
+    HOLDS_FAILURES: bool
     StreamDecoder: Callable[[], StreamDecoder]
     END_OF_STREAM: bytes
     StreamEncoder: Callable[[Options, Context | None], StreamEncoder]

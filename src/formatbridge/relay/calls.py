@@ -106,8 +106,8 @@ def _url(base_url: str, path: str) -> str:
 
 
 def _wire_body(body: JsonObject, target: ir.Format) -> JsonObject:
-    """Return the body to send: in generate_content model and streaming are in the URL."""
-    in_url = {"model", "stream"} if target == "generate_content" else frozenset[str]()
+    """Return the body to send, without what the URL has in its place."""
+    in_url = formats.load(target).IN_URL
     return {name: value for name, value in body.items() if name not in in_url} if in_url & body.keys() else body
 
 

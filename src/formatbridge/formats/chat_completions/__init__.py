@@ -28,6 +28,9 @@ from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "chat_completions"
 LIST_PATH = "/v1/models"
+ID_FIELD = "id"
+IN_URL: frozenset[str] = frozenset()
+HOLDS_FAILURES = False
 END_OF_STREAM = b"data: [DONE]\n\n"
 """What stands behind the last event."""
 TOOL_RULES = ToolRules(name=re.compile(r"[A-Za-z0-9_-]+"), longest_name=64, custom=True)
@@ -119,6 +122,9 @@ def request_path(model: str, *, stream: bool) -> str:  # noqa: ARG001
 __all__ = [
     "END_OF_STREAM",
     "FINISH",
+    "HOLDS_FAILURES",
+    "ID_FIELD",
+    "IN_URL",
     "LIST_PATH",
     "NAME",
     "SETTINGS",

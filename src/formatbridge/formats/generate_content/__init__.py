@@ -24,6 +24,9 @@ from formatbridge.streaming.sse import encode_crlf_event
 
 NAME: ir.Format = "generate_content"
 LIST_PATH = "/v1beta/models"
+ID_FIELD = "responseId"
+IN_URL = frozenset({"model", "stream"})
+HOLDS_FAILURES = False
 END_OF_STREAM = b""
 """What stands behind the last event."""
 TOOL_RULES = ToolRules(name=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*"), longest_name=128)
@@ -43,6 +46,9 @@ def frame_event(data: bytes, name: str | None) -> bytes:  # noqa: ARG001
 __all__ = [
     "END_OF_STREAM",
     "FINISH",
+    "HOLDS_FAILURES",
+    "ID_FIELD",
+    "IN_URL",
     "LIST_PATH",
     "NAME",
     "SETTINGS",

@@ -25,6 +25,9 @@ from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "responses"
 LIST_PATH = "/v1/models"
+ID_FIELD = "id"
+IN_URL: frozenset[str] = frozenset()
+HOLDS_FAILURES = True
 END_OF_STREAM = b""
 """What stands behind the last event."""
 TOOL_RULES = ToolRules(name=re.compile(r"[A-Za-z0-9_-]+"), longest_name=64, longest_call_id=64, custom=True, namespaces=True)
@@ -38,6 +41,9 @@ def request_path(model: str, *, stream: bool) -> str:  # noqa: ARG001
 __all__ = [
     "END_OF_STREAM",
     "FINISH",
+    "HOLDS_FAILURES",
+    "ID_FIELD",
+    "IN_URL",
     "LIST_PATH",
     "NAME",
     "SETTINGS",
