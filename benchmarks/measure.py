@@ -154,11 +154,19 @@ def resident_peak(work: Work) -> int:
         work()
         return _status("VmHWM") - before
     except OSError:
+        before = resident_most()
+        work()
+        return resident_most() - before
+
+
+def resident_most() -> int:
+    """Return the high-water mark of the resident set."""
+    try:
+        return _status("VmHWM")
+    except OSError:
         import resource
 
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        work()
-        return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * (1 if sys.platform == "darwin" else 1024)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def _status(field: str) -> int:

@@ -1,7 +1,8 @@
 """A thousand streams at once: the asynchronous client beside the official SDK's, each in a process of its own, against one local server.
 
 The server, a third process, holds back every answer after its first event until all of them are open: they are at once, not one after
-the other. Time is that of all streams, memory the growth of the resident set over what one stream has left behind.
+the other. Time is that of all streams. Memory is told twice: the growth of the resident set over what one stream has left behind, and all
+that the process came to.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from time import perf_counter
 from typing import Any
 
 import formatbridge
-from benchmarks.measure import ROOT, Effort, resident_peak
+from benchmarks.measure import ROOT, Effort, resident_most, resident_peak
 from benchmarks.rows import BOUNDS, Bound, Row
 from benchmarks.streams import chat_completions, text_answer
 
@@ -50,7 +51,7 @@ def client_rows(case: str, effort: Effort) -> Iterator[Row]:
     own, other = best["formatbridge"], best["openai"]
     failed = max(run["errors"] for run in runs["formatbridge"])
     yield Row(case=case, what=f"{what}: errors", figure=failed, bound=Bound(most=0))
-    for gauge, unit, scale in (("seconds", "s", 1.0), ("bytes", "MB", 1e6)):
+    for gauge, unit, scale in (("seconds", "s", 1.0), ("bytes in all", "MB", 1e6), ("bytes of growth", "MB", 1e6)):
         told = f"{what}: {gauge} / openai SDK's ({own[gauge] / scale:.3g} / {other[gauge] / scale:.3g} {unit} here)"
         yield Row(case=case, what=told, figure=own[gauge] / other[gauge], bound=BOUNDS["client"])
     across = best["formatbridge, through messages"]
@@ -103,7 +104,8 @@ def measure(name: str, base_url: str) -> None:
         made["errors"] = asyncio.run(run(base_url, "m-large", STREAMS_AT_ONCE))
         made["seconds"] = perf_counter() - start
 
-    made["bytes"] = resident_peak(work)
+    made["bytes of growth"] = resident_peak(work)
+    made["bytes in all"] = resident_most()
     print(json.dumps(made))
 
 

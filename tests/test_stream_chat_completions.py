@@ -168,3 +168,23 @@ def test_the_tokens_of_a_refusal_stay_with_it() -> None:
     assert [token.src for token in answer.choices[0].refusal_logprobs or ()] == ["/choices/0/logprobs/refusal/0"]
     assert _body(answer)["choices"][0]["logprobs"] == {"content": None, "refusal": tokens}
     assert _body(_collect(_decode(_encode(answer))))["choices"][0]["logprobs"] == {"content": None, "refusal": tokens}
+
+
+def test_arguments_behind_the_end_of_their_choice_are_not_lost() -> None:
+    """Servers that tell the reason too early go on with the call; who reads on is told, as another call without a name."""
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":'}}
+    late = {"index": 0, "function": {"arguments": "1}"}}
+    decoder = StreamDecoder()
+    happened: list[events.Event] = []
+
+    for choice in (
+        {"delta": {"tool_calls": [call]}},
+        {"delta": {}, "finish_reason": "tool_calls"},
+        {"delta": {"tool_calls": [late]}},
+    ):
+        happened += decoder.feed({"id": "x", "choices": [{"index": 0, **choice}]})
+    happened += decoder.finish()
+
+    calls = [part for part in _collect(happened).choices[0].parts if isinstance(part, ir.ToolCall)]
+    assert [(call.name, call.arguments) for call in calls] == [("f", '{"a":'), ("", "1}")]
+    assert len({call.src for call in calls}) == 2

@@ -98,6 +98,7 @@ def test_an_event_is_known_by_heart_when_it_has_come_twice() -> None:
 
 def _streams(format: str) -> list[bytes]:
     made = [b"".join(fb.replay_response(each.body, source=format)) for each in fixtures.fixtures("response", format)]
+    made += [each.data for each in fixtures.streams(format)]
     return made + [entry.bytes() for entry in corpus.entries(format, "stream")]
 
 
@@ -111,10 +112,11 @@ def _outcome(stream: bytes, source: str, target: str) -> tuple[Any, ...]:
     return made, converter.response().body, converter.losses
 
 
+@pytest.mark.parametrize("is_own", [False, True], ids=["converted", "passed on"])
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_what_is_known_by_heart_changes_no_stream(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_known_by_heart_changes_no_stream(source: str, is_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every stream, recorded or made, is the same bytes, answer and report with the short way as without."""
-    target = "messages" if source != "messages" else "responses"
+    target = source if is_own else "messages" if source != "messages" else "responses"
     streams = _streams(source)
     short = [_outcome(stream, source, target) for stream in streams]
 

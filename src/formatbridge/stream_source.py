@@ -18,6 +18,7 @@ from formatbridge.formats._protocol import Format
 from formatbridge.formats._wire import checker
 from formatbridge.ir import events
 from formatbridge.streaming.collect import Collector
+from formatbridge.streaming.record import Record
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, carries_json
 from formatbridge.streaming.template import Refrain
 
@@ -39,7 +40,7 @@ class StreamSource:
         self._collector = Collector(near.NAME)
         self._head = b""
         self._has_begun = False
-        self._kept: list[bytes] | None = [] if keeps_events else None
+        self._record = Record() if keeps_events else None
         self._refrain = Refrain()
         self._unread: ServerSentEvent | None = None  # the last event known by heart, whose counts nobody has read
         self._late: list[events.Event] = []
@@ -72,8 +73,8 @@ class StreamSource:
             self.heard += 1
             if self._refrain.counts_usage:
                 self._unread = event
-            if self._kept is not None:
-                self._kept.append(data)
+            if self._record is not None and self._refrain.template is not None:
+                self._record.go_on(self._refrain.template, delta.text, data)
             return [delta]
         if self.is_over or not data.strip():
             return []
@@ -108,10 +109,10 @@ class StreamSource:
 
     def body(self) -> JsonObject | None:
         """Return the whole answer in its own format, as the vendor's client would add it up; None where nobody can say."""
-        if self._kept is None or self.error or not self.is_complete:
+        if self._record is None or self.error or not self.is_complete:
             return None
         validate = _event_checker(self.near.NAME).validate_python
-        return self.near.fold_stream(validate(_codec.loads(data)) for data in self._kept)
+        return self.near.fold_stream(validate(_codec.loads(data)) for data in self._record)
 
     def truncated(self, partial: Converted, tail: bytes = b"") -> TruncatedStreamError:
         """Return the error for a stream that was cut."""
@@ -141,9 +142,9 @@ class StreamSource:
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
         raw = _check_event(event, self.near.NAME)
-        if self._kept is not None:
-            self._kept.append(event.data)
-        self._has_begun = True
+        if self._record is not None:
+            self._record.add(event.data)
+        self._has_begun, self._head = True, b""
         self.heard += raw.get("type") not in _PINGS
         try:
             happened = self._decoder.feed(raw)

@@ -212,7 +212,7 @@ class Caller:
         patience = Patience(rules, is_stream=True)
 
         def receive(head: Head) -> Flow[Incoming]:
-            return Incoming(plan.exchange, plan.call, rules, patience).open(head)
+            return Incoming(plan.exchange, plan.call.mask, rules, patience).open(head, plan.call)
 
         return (yield from attempts(plan.call, rules, patience, receive))
 

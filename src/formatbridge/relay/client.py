@@ -90,9 +90,8 @@ class Stream(Opening):
     _line: Line | None = None
 
     def __enter__(self) -> Self:
-        self._check_new()
-        self._line = line = Line(self._pool)
-        self._note(drive(self._flow, line, self._clock))
+        flow, self._line = self._opening(), Line(self._pool)
+        self._note(drive(flow, self._line, self._clock))
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -110,10 +109,9 @@ class Stream(Opening):
 
     def text(self) -> Iterator[str]:
         """Yield the visible text of the first choice as it comes, without reasoning; never an empty piece."""
-        for event in self:
-            piece = self._incoming.text(event)
-            if piece:
-                yield piece
+        self._begin_reading()
+        while (piece := self._drive(self._next_text())) is not None:
+            yield piece
 
     def response(self) -> Converted:
         """Read what is left and return the whole answer in the caller's format."""
@@ -188,9 +186,8 @@ class AsyncStream(Opening):
     _line: AsyncLine | None = None
 
     async def __aenter__(self) -> Self:
-        self._check_new()
-        self._line = line = AsyncLine(self._pool)
-        self._note(await drive_async(self._flow, line, self._clock))
+        flow, self._line = self._opening(), AsyncLine(self._pool)
+        self._note(await drive_async(flow, self._line, self._clock))
         return self
 
     async def __aexit__(self, *raised: object) -> None:
@@ -208,10 +205,9 @@ class AsyncStream(Opening):
 
     async def text(self) -> AsyncIterator[str]:
         """Yield the visible text of the first choice as it comes, without reasoning; never an empty piece."""
-        async for event in self:
-            piece = self._incoming.text(event)
-            if piece:
-                yield piece
+        self._begin_reading()
+        while (piece := await self._drive(self._next_text())) is not None:
+            yield piece
 
     async def response(self) -> Converted:
         """Read what is left and return the whole answer in the caller's format."""

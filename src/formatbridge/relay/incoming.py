@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 from pydantic import BaseModel
 
 from formatbridge import ir
@@ -25,6 +23,7 @@ from formatbridge.relay.calls import Call, Head, is_markup, read_json
 from formatbridge.relay.events import text_of
 from formatbridge.relay.flow import Flow, drain, read_body
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
+from formatbridge.relay.secret import Mask
 from formatbridge.relay.steps import Patience, Rules
 from formatbridge.stream_source import EventReader
 from formatbridge.streams import replay_response
@@ -41,16 +40,16 @@ class Incoming:
     ``open`` reads up to the first event, ``step`` reads on. Events wait until they are taken; what failed is raised once they are.
     """
 
-    def __init__(self, exchange: Exchange, call: Call, rules: Rules, patience: Patience) -> None:
+    def __init__(self, exchange: Exchange, mask: Mask, rules: Rules, patience: Patience) -> None:
         request = exchange.request
-        self._call, self._rules, self._patience = call, rules, patience
+        self._mask, self._rules, self._patience = mask, rules, patience
         self._format: ir.Format = request.source
         self._wire: ir.Format = request.target
         self._converter = exchange.stream()
         self._typed = EventReader(request.source)
         self._closes_cuts = exchange.options.on_truncated == "close"
         self._opener = Opener("", rules.limits.max_response_bytes)
-        self._waiting: deque[BaseModel] = deque()
+        self._waiting: list[BaseModel] = []  # the next one last
         self._failure: Failure | None = None
         self._is_over = False
 
@@ -62,7 +61,7 @@ class Incoming:
     def take(self) -> BaseModel | None:
         """Return the next event that waits; None where none does. Raise what ended the stream, once none waits."""
         if self._waiting:
-            return self._waiting.popleft()
+            return self._waiting.pop()
         if self._failure is not None:
             raise self._failure
         return None
@@ -80,7 +79,7 @@ class Incoming:
         """What the caller's format cannot hold of the answer so far."""
         return self._converter.losses
 
-    def open(self, head: Head) -> Flow[Incoming]:
+    def open(self, head: Head, call: Call) -> Flow[Incoming]:
         """Read up to the first event. Raise here what went wrong before it: all of that can be tried again."""
         try:
             self._opener = Opener(head.headers.get("content-encoding", ""), self._rules.limits.max_response_bytes)
@@ -90,7 +89,7 @@ class Incoming:
         if "text/html" in head.headers.get("content-type", "") or is_markup(begun):
             raise self._unexpected(head, "is HTML or XML", begun)
         if begun.lstrip(_BLANK)[:1] == b"{":
-            yield from self._open_plain(head, begun)
+            yield from self._open_plain(head, call, begun)
         elif begun:
             self._feed(begun)
         while not self._waiting and not self._is_over:
@@ -119,25 +118,24 @@ class Incoming:
     def _unexpected(self, head: Head, found: str, body: bytes) -> APIError:
         id = faults.request_id(head.headers, self._rules.request_id_headers)
         kept = body[: self._rules.limits.max_error_body]
-        return faults.unexpected(found, status=head.status, body=kept, id=id, mask=self._call.mask)
+        return faults.unexpected(found, status=head.status, body=kept, id=id, mask=self._mask)
 
-    def _open_plain(self, head: Head, begun: bytes) -> Flow[None]:
+    def _open_plain(self, head: Head, call: Call, begun: bytes) -> Flow[None]:
         """Take a whole answer, or an error, where a stream was expected."""
-        body = yield from read_body(head, self._rules, self._patience, self._call, self._opener, begun)
-        answer = read_json(head, body, self._call, self._rules.request_id_headers)
+        body = yield from read_body(head, self._rules, self._patience, call, self._opener, begun)
+        answer = read_json(head, body, call, self._rules.request_id_headers)
         try:
-            pieces = list(replay_response(answer, source=self._wire))
+            told = b"".join(replay_response(answer, source=self._wire))
         except InvalidPayloadError as error:
             raise self._unexpected(head, f"is no answer: {error}", body) from None
-        for piece in pieces:
-            self._feed(piece)
+        self._feed(told)
         self._end()
 
     def _refuse_at_once(self, head: Head) -> None:
         """Raise what came in the place of the first event."""
         if self._converter.error is not None and self._converter.heard <= 1:
             id = faults.request_id(head.headers, self._rules.request_id_headers)
-            raise faults.event_error(self._converter.error, status=head.status, id=id, mask=self._call.mask)
+            raise faults.event_error(self._converter.error, status=head.status, id=id, mask=self._mask)
         if not self._waiting and self._failure is not None:
             raise self._failure
 
@@ -180,7 +178,7 @@ class Incoming:
             return
         heard = self._converter.heard
         try:
-            self._wait(self._converter.feed(chunk))
+            self._wait(self._typed.feed(self._converter.feed(chunk)))
         except StreamError as error:
             self._fail(error)
             return
@@ -191,16 +189,16 @@ class Incoming:
         elif self._converter.has_ended:
             self._end()
 
-    def _wait(self, made: bytes) -> None:
-        self._waiting.extend(self._typed.feed(made))
+    def _wait(self, read: list[BaseModel]) -> None:
+        """Keep events until they are taken, which nearly always all before them have been."""
+        self._waiting = [*reversed(read), *self._waiting]
 
     def _end(self) -> None:
         """Take the end of the bytes: of a complete answer, or of one that was cut."""
         if self._is_over:
             return
         try:
-            self._wait(self._converter.finish())
-            self._waiting.extend(self._typed.finish())
+            self._wait(self._typed.feed(self._converter.finish()) + self._typed.finish())
         except StreamError as error:
             self._fail(error)
         else:
@@ -213,7 +211,7 @@ class Incoming:
         try:
             made = self._converter.finish()
             if self._closes_cuts:
-                self._wait(made)
+                self._wait(self._typed.feed(made))
         except StreamDecodeError as error:  # half an event of the caller's own format, passed on
             self._fail(error if not self._closes_cuts else None)
         except StreamError as error:
@@ -228,4 +226,4 @@ class Incoming:
         self._is_over = True
         if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._converter.heard:
             failure.partial = self._converter.response()
-        self._failure = self._call.mask.error(failure) if failure is not None else None
+        self._failure = self._mask.error(failure) if failure is not None else None

@@ -11,9 +11,10 @@ from typing import Any
 
 from formatbridge.relay.broken import explained
 from formatbridge.relay.calls import Call, Head
-from formatbridge.relay.due import DUE, DueError, deadline_in, hold, timed
+from formatbridge.relay.due import DUE, deadline_in, hold, timed
 from formatbridge.relay.http import Pool, Shard, Shards, running_loop
 from formatbridge.relay.steps import Read, Send
+from formatbridge.relay.watch import Watch
 
 
 def _arguments(client: Any, step: Send, extensions: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -64,12 +65,12 @@ class _Held:
         return shard
 
     def _give(self) -> Any:
-        """Give the place back and return the answer that held it."""
+        """Give the place back and return the answer that held it; None where it was read to its end, by which it has let go itself."""
         response, self._response = self._response, None
         shards, self._shards = self._shards, None
         if shards is not None:
             shards.give(self._shard)
-        return response
+        return None if response is None or response.is_closed else response
 
 
 class Line(_Held):
@@ -129,6 +130,7 @@ class AsyncLine(_Held):
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
         self._chunks: AsyncIterator[bytes] = _nothing()
+        self._watch = Watch()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, step: Send) -> Head:
@@ -139,7 +141,7 @@ class AsyncLine(_Held):
         deadline = deadline_in(step.seconds)
         try:
             request, options = _arguments(shard.client, step, {})
-            self._response = response = await _within(step.seconds, shard.client.send(request, **options))
+            self._response = response = await self._watch.within(step.seconds, shard.client.send(request, **options))
             head = _head(response)
             self._chunks = _once(response.content) if response.is_stream_consumed else response.aiter_raw()
             return head
@@ -151,7 +153,7 @@ class AsyncLine(_Held):
         """Return the next bytes of the body as they come; None at its end."""
         deadline = deadline_in(step.seconds)
         try:
-            chunk: bytes | None = await _within(step.seconds, anext(self._chunks, None))
+            chunk: bytes | None = await self._watch.within(step.seconds, anext(self._chunks, None))
             return chunk
         except Exception as error:
             failure = explained(error, self._shard.module, step, deadline, "body")
@@ -159,6 +161,7 @@ class AsyncLine(_Held):
 
     async def close(self) -> None:
         """Let the answer go, whatever cancels the caller meanwhile."""
+        self._watch.stop()
         response = self._give()
         self._chunks = _nothing()
         if response is not None:
@@ -180,19 +183,6 @@ async def _nothing() -> AsyncIterator[bytes]:
 
 async def _once(body: bytes) -> AsyncIterator[bytes]:
     yield body
-
-
-async def _within(seconds: float | None, wanted: Any) -> Any:
-    """Await something for so long; raise ``DueError`` then."""
-    if seconds is None:
-        return await wanted
-    import anyio
-
-    with anyio.move_on_after(seconds) as scope:
-        return await wanted
-    if scope.cancelled_caught:
-        raise DueError
-    raise AssertionError("a scope ends by its value or by its deadline")
 
 
 async def _shielded(close: Callable[[], Any]) -> None:

@@ -26,7 +26,8 @@ class Opening:
     _line: Any = None
 
     def __init__(self, plan: Plan, flow: Flow[Outcome[Incoming]], pool: Pool, clock: Clock, names: tuple[str, ...]) -> None:
-        self._plan, self._flow = plan, flow
+        self._request: Converted = plan.exchange.request
+        self._flow: Flow[Outcome[Incoming]] | None = flow
         self._pool, self._clock = pool, clock
         self._names = names
         self._outcome: Outcome[Incoming] | None = None
@@ -51,13 +52,13 @@ class Opening:
     @property
     def losses(self) -> tuple[Loss, ...]:
         """What was lost of the request, and of the answer so far."""
-        made = self._plan.exchange.request.losses
+        made = self._request.losses
         return made + self._outcome.received.losses if self._outcome else made
 
     @property
     def additions(self) -> tuple[Addition, ...]:
         """What had to be added to the request, and to the answer so far."""
-        made = self._plan.exchange.request.additions
+        made = self._request.additions
         return made + self._partial().additions if self._outcome else made
 
     @property
@@ -73,9 +74,11 @@ class Opening:
     def _partial(self) -> Converted:
         return self._incoming.response()
 
-    def _check_new(self) -> None:
-        if self._line is not None:
+    def _opening(self) -> Flow[Outcome[Incoming]]:
+        flow, self._flow = self._flow, None
+        if flow is None:
             raise StreamError("the stream has been opened, expected to open it once")
+        return flow
 
     def _note(self, outcome: Outcome[Incoming]) -> None:
         self._outcome = outcome
@@ -102,6 +105,13 @@ class Opening:
                 return None
             yield from self._incoming.step()
 
+    def _next_text(self) -> Flow[str | None]:
+        """Bring the next visible text; None at the end. Who waits for it holds no event that has been read."""
+        while (event := (yield from self._next())) is not None:
+            if piece := self._incoming.text(event):
+                return piece
+        return None
+
     def _rest(self) -> Flow[None]:
         """Read to the end; what ended the stream is raised."""
         self._is_read = True
@@ -115,14 +125,15 @@ class Opening:
 
     def __del__(self) -> None:
         if self._line is not None and self._line.is_open:
-            message = f"a stream made at {self._made_at} was dropped open, expected it within with"
+            place = ":".join(map(str, self._made_at))
+            message = f"a stream made at {place} was dropped open, expected it within with"
             warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
             self._line.drop()
 
 
-def _caller_of_ours() -> str:
+def _caller_of_ours() -> tuple[str, int]:
     """Return the file and line outside this library that is being run."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("formatbridge."):
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return frame.f_code.co_filename, frame.f_lineno

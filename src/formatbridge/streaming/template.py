@@ -74,6 +74,10 @@ class Template:
             return None
         return text if type(text) is str else None
 
+    def filled(self, text: str) -> bytes:
+        """Return the event with another text."""
+        return self._head + to_json(text) + self._tail
+
 
 def _bare(data: bytes) -> bytes:
     """Return an event without the spaces before its last brace, by which messages is padded; JSON has no others there but as text."""
@@ -94,10 +98,11 @@ def _generous(text: bytes) -> bytes:
 class Refrain:
     """Knows by heart the deltas that come now. Two in a row that differ in nothing but their text make it; any other event ends it."""
 
-    __slots__ = ("_is_sure", "_last", "_template", "_tries", "counts_usage")
+    __slots__ = ("_is_sure", "_last", "_tries", "counts_usage", "template")
 
     def __init__(self) -> None:
-        self._template: Template | None = None
+        #: What the events have in common; None: not known.
+        self.template: Template | None = None
         self._last: events.Delta | None = None
         self._is_sure = False
         self._tries = 0
@@ -106,9 +111,9 @@ class Refrain:
 
     def delta_of(self, data: bytes) -> events.Delta | None:
         """Return what an event brings, where it is known by heart; it is never empty."""
-        if not self._is_sure or self._template is None or self._last is None:
+        if not self._is_sure or self.template is None or self._last is None:
             return None
-        text = self._template.text_of(data)
+        text = self.template.text_of(data)
         return events.Delta(self._last.choice, self._last.index, text) if text else None
 
     def learn(self, data: bytes, happened: list[events.Event]) -> None:
@@ -116,13 +121,13 @@ class Refrain:
         is_plain = len(happened) == 1 or (len(happened) == 2 and isinstance(happened[1], events.UsageTold))
         delta = happened[0] if is_plain else None
         if not isinstance(delta, events.Delta) or delta.logprobs:
-            self._template, self._is_sure = None, False
+            self.template, self._is_sure = None, False
             return
-        known, last = self._template, self._last
+        known, last = self.template, self._last
         is_again = last is not None and (last.choice, last.index) == (delta.choice, delta.index)
         self._is_sure = is_again and known is not None and known.text_of(data) == delta.text
         if self._is_sure:
             self._tries, self.counts_usage = 0, known is not None and known.counts_usage
         elif self._tries < _TRIES:
             self._tries += 1
-            self._template, self._last = Template.of(data, delta.text), delta
+            self.template, self._last = Template.of(data, delta.text), delta

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._codec import dumps
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats._signatures import decode_token
@@ -20,7 +19,7 @@ from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_content
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error
-from formatbridge.formats.chat_completions.stream_calls import call_of, slot_of, unread_of
+from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
@@ -43,24 +42,20 @@ _WORDS = frozenset({"role", "content"})
 class _Choice:
     """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
 
-    ``ids``: the calls by slot; ``latest``: the slot that an index named last; ``tokens``: how many log probabilities came, by their kind;
-    ``notes``: citations that came before any text; ``sound``: the number of the sound; ``unread``: what nobody knows of a call, by slot.
+    ``kinds``: the parts, by number; ``tokens``: how many log probabilities came, by their kind; ``notes``: citations that came before any
+    text; ``sound``: the number of the sound.
     """
 
     index: int
     parts: int = 0
     open: tuple[str, int] | None = None
-    calls: dict[int, int] = field(default_factory=dict)
-    ids: dict[int, str] = field(default_factory=dict)
-    latest: dict[int, int] = field(default_factory=dict)
-    waiting: dict[int, JsonObject] = field(default_factory=dict)
+    calls: Calls | None = None
     kinds: list[ir.Part] = field(default_factory=list)
     finish: JsonObject | None = None
     is_closed: bool = False
     tokens: dict[str, int] = field(default_factory=dict)
     notes: list[ir.Citation] = field(default_factory=list)
     sound: int | None = None
-    unread: dict[int, JsonObject] = field(default_factory=dict)
     thoughts: Thoughts = field(default_factory=Thoughts)
     extra: JsonObject | None = None
 
@@ -276,45 +271,38 @@ class StreamDecoder:
 
     def _feed_call(self, choice: _Choice, raw: JsonObject, position: int, made: list[events.Event]) -> None:
         """Add to the call that an index names; an index that is used again with another id begins a new call."""
-        slot = slot_of(raw, position, choice.ids, choice.latest)
-        body = raw.get("custom") or raw.get("function") or {}
-        text = body.get("input") if raw.get("custom") else body.get("arguments")
-        text = text if isinstance(text, str) else dumps(text).decode() if text else ""
-        unread = unread_of(raw)
-        if unread:
-            choice.unread[slot] = choice.unread.get(slot, {}) | unread
-        if slot in choice.calls:
-            if text:
-                made.append(events.Delta(choice.index, choice.calls[slot], text))
-            token = ((raw.get("extra_content") or {}).get("google") or {}).get("thought_signature")
-            if token:
-                place = f"/choices/{choice.index}/message/tool_calls/{slot}/extra_content/google/thought_signature"
-                signature = decode_token(token, "generate_content", "thought", place)
-                made.append(events.PartMeta(choice.index, choice.calls[slot], signature=signature))
+        calls = choice.calls = choice.calls or Calls()
+        slot = calls.slot_of(raw, position)
+        calls.note_unread(raw, slot)
+        number = calls.open.get(slot)
+        if number is None:
+            held = calls.waiting.setdefault(slot, Held())
+            held.take(raw)
+            if held.id and held.name:
+                self._open_call(choice, calls, slot, made)
             return
-        held = choice.waiting.setdefault(slot, {"pieces": [], "kind": "function"})
-        held["id"] = raw.get("id") or held.get("id")
-        held["name"] = body.get("name") or held.get("name")
-        held["kind"] = "custom" if raw.get("custom") else held["kind"]
-        held["extra"] = raw.get("extra_content") or held.get("extra")
-        held["pieces"].append(text)
-        if held["id"] and held["name"]:
-            self._open_call(choice, slot, made)
+        if text := text_of(raw):
+            made.append(events.Delta(choice.index, number, text))
+        token = ((raw.get("extra_content") or {}).get("google") or {}).get("thought_signature")
+        if token:
+            place = f"/choices/{choice.index}/message/tool_calls/{slot}/extra_content/google/thought_signature"
+            signature = decode_token(token, "generate_content", "thought", place)
+            made.append(events.PartMeta(choice.index, number, signature=signature))
 
-    def _open_call(self, choice: _Choice, slot: int, made: list[events.Event]) -> None:
-        held = choice.waiting.pop(slot)
+    def _open_call(self, choice: _Choice, calls: Calls, slot: int, made: list[events.Event]) -> None:
+        held = calls.waiting.pop(slot)
         self._close_text(choice, made)
         made_id = f"{call_stem(self._answer_id or '', choice.index)}_{slot}"
-        message = {"role": "assistant", "tool_calls": [call_of(held, made_id)]}
+        message = {"role": "assistant", "tool_calls": [held.call(made_id)]}
         parts, _ = decode_message(message, f"/choices/{choice.index}/message", self._answer_id or "", choice.index)
         call = parts[0]
         assert isinstance(call, ir.ToolCall)
-        call.arguments, call.src = "", f"/choices/{choice.index}/message/tool_calls/{len(choice.calls)}"
-        call.id_made = not held["id"]
-        choice.calls[slot] = self._start(choice, call, made)
-        text = "".join(held["pieces"])
-        if text:
-            made.append(events.Delta(choice.index, choice.calls[slot], text))
+        call.arguments, call.src = "", f"/choices/{choice.index}/message/tool_calls/{calls.count}"
+        calls.count += 1
+        call.id_made = not held.id
+        number = calls.open[slot] = self._start(choice, call, made)
+        if text := "".join(held.pieces):
+            made.append(events.Delta(choice.index, number, text))
 
     # What comes rarely.
 
@@ -380,16 +368,19 @@ class StreamDecoder:
 
     def _close(self, choice: _Choice, made: list[events.Event]) -> None:
         """Close whatever is open, once; calls that never got a name or an id get one."""
-        if choice.is_closed and not choice.open:
+        calls = choice.calls
+        if choice.is_closed and not choice.open and not (calls and (calls.open or calls.waiting)):
             return
         choice.is_closed = True
-        for slot in list(choice.waiting):
-            self._open_call(choice, slot, made)
+        if calls:
+            for slot in list(calls.waiting):
+                self._open_call(choice, calls, slot, made)
         if choice.notes:
             self._open(choice, "text", ir.Text("", f"/choices/{choice.index}/message/content"), made)
         self._close_text(choice, made)
-        made += [events.PartEnd(choice.index, number, extra=choice.unread.get(slot)) for slot, number in choice.calls.items()]
-        choice.calls = {}
+        if calls:
+            made += [events.PartEnd(choice.index, number, extra=calls.unread.get(slot)) for slot, number in calls.open.items()]
+            calls.open = {}
 
 
 def _kept(known: JsonObject | None, told: JsonObject | None) -> JsonObject | None:
