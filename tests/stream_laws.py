@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from formatbridge import StreamConverter, collect_stream, convert_stream, formats, ir
-from formatbridge.convert import Converted, check
+from formatbridge.convert import check
 from formatbridge.errors import FormatBridgeError, StreamError
 from formatbridge.ir import events
+from formatbridge.losses import Loss
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, encode_event
 from tests.corpus import entries
 from tests.fixtures import streams
@@ -67,39 +68,55 @@ def convert(data: bytes, source: str, target: str, size: int | None = None) -> b
 def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
     """Law 1: each leaf of each event, changed, shows in the output or in the report, or is refused.
 
-    Of leaves that differ only in which event they stand in the first is tried; those that say again what others said are not. Of an answer
-    that failed nothing is asked but its error: what came before it has left, and what would come at its end never does.
+    In its own format a stream goes out as it came, so there the answer is asked that it adds up to. Of recorded streams' leaves that differ
+    only in which event they stand in the first is tried; those that say again what others said are not. Of an answer that failed nothing is
+    asked but its error: what came before it has left, and what would come at its end never does.
     """
     told = read(stream.data)
     base = _outcome(write(told), stream.format, target)
     if base is None:
         return
-    reported = [loss.path for loss in base[1].losses]
-    has_failed = b'"error":{' in base[0]
+    reported = [loss.path for loss in base.losses]
+    has_failed = b'"error":{' in base.written
     tried: Counter[str] = Counter()
     for at, event in enumerate(told):
         raw = {} if event.data == DONE or not event.data.strip() else json.loads(event.data)
         is_error = bool(raw.get("error")) or raw.get("type") in ("error", "response.failed")
         for path, value in leaves(raw) if is_error or not has_failed else ():
             place = f"{raw.get('type')}{path}"
-            if value is None or tried[place] or _restates(stream.format, raw, path, told, at) or _is_told(raw, path, reported):
+            if value is None or tried[place] or _restates(stream, target, raw, path, told, at) or _is_told(raw, path, reported):
                 continue
-            tried[place] += 1
+            tried[place] += stream.id.count("/")  # in a path, that of a recording
             other = json.dumps(with_value(raw, path, changed(value)), ensure_ascii=False).encode()
             made = _outcome(write([*told[:at], ServerSentEvent(event.event, other, 0), *told[at + 1 :]]), stream.format, target)
-            if made is not None and made[0] == base[0] and made[1].losses == base[1].losses and made[1].body == base[1].body:
+            if made is not None and made.says(target == stream.format) == base.says(target == stream.format):
                 yield f"{stream.id} -> {target}: event {at} {path} {value!r:.60} is silent"
         if raw.get("error") or raw.get("type") in _ENDS[stream.format]:
             return  # nothing is read behind it
 
 
-def _outcome(data: bytes, source: str, target: str) -> tuple[bytes, Converted] | None:
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of a stream."""
+
+    written: bytes
+    body: JsonObject
+    losses: tuple[Loss, ...]
+    error: ir.Error | None
+
+    def says(self, is_own: bool) -> tuple[Any, ...]:
+        """Return all of it, but for bytes that were only passed on."""
+        return (b"" if is_own else self.written, self.body, self.losses, self.error)
+
+
+def _outcome(data: bytes, source: str, target: str) -> _Outcome | None:
     converter = StreamConverter(source=source, target=target)
     try:
         made = converter.feed(data) + converter.finish()
     except FormatBridgeError:
         return None
-    return made, converter.response()
+    answer = converter.response()
+    return _Outcome(made, answer.body, answer.losses, converter.error)
 
 
 _HEAD = frozenset({"id", "object", "created", "model", "responseId", "modelVersion", "createTime"})
@@ -110,21 +127,35 @@ _LAST_COUNTS = frozenset({"usage", "usageMetadata", "finish_reason", "finishReas
 """Members whose last value counts, where they come more than once."""
 
 
-def _restates(format: str, raw: JsonObject, path: str, told: list[ServerSentEvent], at: int) -> bool:
-    """Say whether a leaf only says again what other leaves say, or hides their length."""
+def _restates(stream: Stream, target: str, raw: JsonObject, path: str, told: list[ServerSentEvent], at: int) -> bool:
+    """Say whether a leaf only says again what other leaves say, or hides their length.
+
+    In its own format an answer has what was said last, and what a delta of responses says the last event says again.
+    """
     steps = path.split("/")[1:]
     if steps[-1] in RESTATING | _PADDING or (raw.get("type") == "content_block_start" and value_at(raw, path) == ""):
         return True
     later = [json.loads(event.data) for event in told[at + 1 :] if event.data.strip() and event.data != DONE]
     earlier = [json.loads(event.data) for event in told[:at] if event.data.strip() and event.data != DONE]
-    if steps[0] in _HEAD and any(each.get(steps[0]) for each in (earlier if value_at(raw, path) else later)):
+    if target == stream.format and (_is_overruled(raw, steps, later) or str(raw.get("type")).endswith(".delta")):
+        return True
+    if steps[0] in _HEAD and (any(each.get(steps[0]) for each in earlier) if value_at(raw, path) else earlier + later):
         return True
     if "error" in raw:
         return steps[0] != "error" or (steps[-1] == "code" and "status" in raw["error"])
     name = next((step for step in steps if step in _LAST_COUNTS), None)
     if name and any(_says(each, name) for each in later):
         return True
-    return format == "responses" and _repeats(raw, steps)
+    return stream.format == "responses" and _repeats(raw, steps)
+
+
+def _is_overruled(raw: JsonObject, steps: list[str], later: list[JsonObject]) -> bool:
+    """Say whether a field of the answer, or of a choice, is told again by a later event; a choice's content goes on instead."""
+    if not raw.keys() & {"choices", "candidates", "usage", "usageMetadata"}:
+        return False
+    if steps[0] not in ("choices", "candidates"):
+        return any(each.get(steps[0]) is not None for each in later)
+    return len(steps) > 2 and steps[2] not in ("delta", "content") and any(_says(each, steps[2]) for each in later)
 
 
 def _says(value: Any, name: str) -> bool:
@@ -144,13 +175,21 @@ def _repeats(raw: JsonObject, steps: list[str]) -> bool:
     return is_echo or is_old or is_name or "item_id" in steps
 
 
+_NUMBERED = ("citationMetadata", "groundingMetadata")
+
+
+def _name_of(pointer: str) -> str | None:
+    name = pointer.rpartition("/")[2]
+    return None if name.isdecimal() else name
+
+
 def _is_told(raw: JsonObject, path: str, reported: list[str]) -> bool:
     """Say whether a loss was reported at a leaf, or at the block, item or part that it belongs to."""
     index, item = raw.get("index"), raw.get("output_index")
     choice = next((f"/choices/{each.get('index')}" for each in raw.get("choices") or ()), "")
     steps = path.split("/")[1:]
     for loss in reported:
-        if loss in (f"/content/{index}", f"/output/{item}", f"/{raw.get('type')}", choice) or loss.rpartition("/")[2] in steps:
+        if loss in (f"/content/{index}", f"/output/{item}", f"/{raw.get('type')}", choice) or _name_of(loss) in steps:
             return True
         if loss.endswith("_modality") and any(step.endswith("_details") for step in steps):
             return True  # the report names it by our own name, where it does not know the source's
@@ -158,6 +197,8 @@ def _is_told(raw: JsonObject, path: str, reported: list[str]) -> bool:
             return True
         if loss.startswith(f"/content/{index}/citations/") and "citation" in steps and loss.count("/") == 4:
             return True
+        if any(name in steps and f"/{name}/" in loss for name in _NUMBERED):
+            return True  # whose numbers go on from event to event
         if loss.startswith("/candidates/") and "/parts/" in loss and "parts" in steps and loss.count("/") <= 5:
             return True
     return False

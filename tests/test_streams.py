@@ -395,3 +395,16 @@ def test_a_stream_ends_once(source: str, target: str) -> None:
     with pytest.raises(fb.ConfigurationError, match="finished"):
         converter.feed(b"data: {}\n\n")
     assert converter.response().body
+
+
+@pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[0] != "generate_content"])
+def test_the_end_is_told_when_it_comes(source: str, target: str) -> None:
+    """A server may hold its connection open behind ``[DONE]`` or the last event; the caller's client must not wait for it."""
+    converter = fb.StreamConverter(source=source, target=target)
+
+    made = converter.feed(_stream(source))
+
+    assert converter.feed(_stream(source)) == b"" or source == target
+    assert source == target or converter.finish() == b""
+    given = fb.collect_stream([_stream(source)], source=source, target=target)
+    assert _meaning(fb.collect_stream([made], source=target).body, target) == _meaning(given.body, target)

@@ -120,7 +120,16 @@ class Spelling:
 
 _INDEX = re.compile(r"(?<=[./])\d+(?=/|$)")
 UNSEEN = object()
-"""The body of a ledger whose source came in pieces and was not kept: its pointers are taken as they are, and no value is shown."""
+"""The body of a ledger whose source came in pieces of which nobody knows the whole: its pointers are taken as they are, and no value is
+shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A body that is put together when somebody asks for losses. ``body`` returns None where that cannot be done."""
+
+    body: Callable[[], JsonValue]
+
 
 ITSELF = "//"
 """The key in ``extra`` that means the node itself, of which nothing is modelled; no pointer of a field looks like it."""
@@ -160,6 +169,9 @@ class Ledger:
     def losses(self) -> tuple[Loss, ...]:
         """The losses so far, without those below a container that is gone as a whole."""
         notes, self._notes = self._notes, []
+        if notes and isinstance(self._body, Late):
+            found = self._body.body()
+            self._body = UNSEEN if found is None else found
         for kind, node, name, after, noted, severity in notes:
             if kind == "extras":
                 self._settle_extras(node)
@@ -205,6 +217,8 @@ class Ledger:
 
     def _settle_dropped(self, node: Any, name: str, code: str, severity: Severity) -> None:
         path, before = self._find(node, name)
+        if before is None and not name:
+            before = getattr(node, "raw", None)  # which is all that a node that nobody models has
         is_whole = not name or path != self._resolve(node.src)[0] or isinstance(before, str)
         is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._spelling.shared
         self._keep(Loss(path, "dropped" if is_whole else "changed", severity, code, REASONS[code], before))

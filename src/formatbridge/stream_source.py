@@ -33,14 +33,14 @@ _PINGS = ("ping", "keepalive")
 class StreamSource:
     """The reading half: bytes to canonical events, which are collected as they pass."""
 
-    def __init__(self, near: Format, *, keeps_events: bool = False) -> None:
+    def __init__(self, near: Format) -> None:
         self.near = near
         self._reader = StreamReader()
         self._decoder = near.StreamDecoder()
         self._collector = Collector(near.NAME)
         self._head = b""
         self._has_begun = False
-        self._record = Record() if keeps_events else None
+        self._record = Record()
         self._refrain = Refrain()
         self._unread: ServerSentEvent | None = None  # the last event known by heart, whose counts nobody has read
         self._late: list[events.Event] = []
@@ -73,8 +73,6 @@ class StreamSource:
             self.heard += 1
             if self._refrain.counts_usage:
                 self._unread = event
-            if self._record is not None and self._refrain.template is not None:
-                self._record.go_on(self._refrain.template, delta.text, data)
             return [delta]
         if self.is_over or not data.strip():
             return []
@@ -109,8 +107,9 @@ class StreamSource:
 
     def body(self) -> JsonObject | None:
         """Return the whole answer in its own format, as the vendor's client would add it up; None where nobody can say."""
-        if self._record is None or self.error or not self.is_complete:
+        if self.error or not self.is_complete:
             return None
+        self._late = self._catch_up()
         validate = _event_checker(self.near.NAME).validate_python
         return self.near.fold_stream(validate(_codec.loads(data)) for data in self._record)
 
@@ -126,6 +125,7 @@ class StreamSource:
         """Read the counts of the events that were known by heart; the last of them replace those before."""
         made, self._late = self._late, []
         if self._unread is not None:
+            self._record.keep_last(self._unread.data)
             raw, self._unread = _check_event(self._unread, self.near.NAME), None
             made += self.collect(self._decoder.recount(raw))
         return made
@@ -142,8 +142,7 @@ class StreamSource:
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
         raw = _check_event(event, self.near.NAME)
-        if self._record is not None:
-            self._record.add(event.data)
+        self._record.add(event.data)
         self._has_begun, self._head = True, b""
         self.heard += raw.get("type") not in _PINGS
         try:
@@ -151,8 +150,11 @@ class StreamSource:
         except StreamDecodeError as error:
             error.offset = event.offset
             raise
-        self._refrain.learn(event.data, happened)
-        return self.collect(happened)
+        self.collect(happened)
+        template = self._refrain.learn(event.data, happened)
+        if template is not None:
+            self._record.run(template, self._collector.latest)
+        return happened
 
 
 def _is_json(data: bytes) -> bool:

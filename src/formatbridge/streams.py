@@ -22,7 +22,7 @@ from formatbridge.errors import (
 from formatbridge.formats._home import Homecoming
 from formatbridge.formats._protocol import Format
 from formatbridge.ir import events
-from formatbridge.losses import UNSEEN, Addition, Ledger, Loss, unescape
+from formatbridge.losses import UNSEEN, Addition, Late, Ledger, Loss, unescape
 from formatbridge.options import Options
 from formatbridge.stream_source import StreamSource
 from formatbridge.streaming.collect import replay
@@ -53,7 +53,7 @@ class StreamConverter:
         self._near, self._far = formats.load(source), formats.load(target)
         self._request = request
         self._options = options_of(options)
-        self._source = StreamSource(self._near, keeps_events=self._near is self._far)
+        self._source = StreamSource(self._near)
         context = request.context if request else None
         self._home = Homecoming(context)
         self._encoder = self._far.StreamEncoder(self._options, context)
@@ -155,7 +155,7 @@ def _whole(source: StreamSource, far: Format, request: ConvertedRequest | None, 
     near, answer = source.near, source.answer()
     if near is far and (body := source.body()) is not None:
         return Converted(body, finished(Ledger(body, near.SPELLING), options, None), near.NAME, far.NAME, "response")
-    losses = Ledger(UNSEEN, near.SPELLING)
+    losses = Ledger(Late(source.body) if source.is_complete else UNSEEN, near.SPELLING)
     context = request.context if request else None
     is_unfinished = not source.is_over
     if answer.error and not far.HOLDS_FAILURES:  # what came before it was handed out and stays true
@@ -273,7 +273,7 @@ def collect_stream(
     near = formats.load(source)
     far = formats.load(target) if target is not None else near
     chosen = options_of(options)
-    held = StreamSource(near, keeps_events=near is far)
+    held = StreamSource(near)
     if isinstance(chunks, AsyncIterable):
         return _collect_async(chunks, held, far, chosen)
     with _telling_what_came(held, far):

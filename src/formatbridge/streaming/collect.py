@@ -74,6 +74,8 @@ class Collector:
         self._usage: ir.Usage | None = None
         self._error: ir.Error | None = None
         self._extra: ir.JsonObject = {}
+        #: The pieces of the part that grew last; they grow with it.
+        self.latest: list[str] = []
 
     def feed(self, event: events.Event) -> None:
         """Take one event."""
@@ -82,6 +84,7 @@ class Collector:
                 choice = self._choices[event.choice]
                 part = choice.parts[event.index]
                 part.pieces.append(event.text)
+                self.latest = part.pieces
                 if event.logprobs:
                     (choice.refusal_logprobs if isinstance(part.part, ir.Refusal) else choice.logprobs).extend(event.logprobs)
             case events.PartStart():

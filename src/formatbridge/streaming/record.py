@@ -10,15 +10,22 @@ from formatbridge.streaming.template import Template
 
 @dataclass(slots=True)
 class _Run:
-    """Events in a row that differ in their text, and in what is counted, alone. ``last``: the last one, where its counts hold."""
+    """Events in a row that are known by heart. Their texts stand in ``pieces`` from ``start`` on, up to ``end``; None: all that come.
+
+    ``last``: the last of them as it came, where its counts hold.
+    """
 
     template: Template
-    texts: list[str]
-    last: bytes | None
+    pieces: list[str]
+    start: int
+    end: int | None = None
+    last: bytes | None = None
 
     def events(self) -> Iterator[bytes]:
-        """Yield what adds up to the same."""
-        texts = self.texts if self.last is None else self.texts[:-1]
+        """Yield what adds up to the same: one event with all texts, or with all but the last, and that as it came."""
+        texts = self.pieces[self.start : self.end]
+        if self.last is not None:
+            texts.pop()
         if texts:
             yield self.template.filled("".join(texts))
         if self.last is not None:
@@ -26,7 +33,7 @@ class _Run:
 
 
 class Record:
-    """What a stream brought, event by event; of those that are known by heart no more is kept than their text."""
+    """What a stream brought, event by event. Of those that are known by heart nothing is kept: their texts are where they are collected."""
 
     __slots__ = ("_told",)
 
@@ -34,25 +41,24 @@ class Record:
         self._told: list[bytes | _Run] = []
 
     def add(self, data: bytes) -> None:
-        """Keep an event."""
+        """Keep an event, which ends a run."""
+        if self._told and isinstance(run := self._told[-1], _Run):
+            run.end = len(run.pieces)
         self._told.append(data)
 
-    def go_on(self, template: Template, text: str, data: bytes) -> None:
-        """Keep an event that is known by heart, and has that text."""
-        run = self._told[-1] if self._told else None
-        if not isinstance(run, _Run) or run.template is not template:
-            run = _Run(template, self._taken(template), None)
-            self._told.append(run)
-        run.texts.append(text)
-        run.last = data if template.counts_usage else None
-
-    def _taken(self, template: Template) -> list[str]:
-        """Take back the latest events that are of a template, from before it was known, and return their texts."""
-        texts: list[str] = []
-        while self._told and isinstance(data := self._told[-1], bytes) and (text := template.text_of(data)):
-            texts.insert(0, text)
+    def run(self, template: Template, pieces: list[str]) -> None:
+        """Begin a run, with the last event: others of its template may come now, which add nothing but text to ``pieces``."""
+        start = len(pieces)
+        if not template.counts_usage:
             self._told.pop()
-        return texts
+            start -= 1
+        self._told.append(_Run(template, pieces, start))
+
+    def keep_last(self, data: bytes) -> None:
+        """Keep the last event of the run that is open."""
+        run = self._told[-1]
+        assert isinstance(run, _Run)
+        run.last = data
 
     def __iter__(self) -> Iterator[bytes]:
         for told in self._told:

@@ -98,11 +98,10 @@ def _generous(text: bytes) -> bytes:
 class Refrain:
     """Knows by heart the deltas that come now. Two in a row that differ in nothing but their text make it; any other event ends it."""
 
-    __slots__ = ("_is_sure", "_last", "_tries", "counts_usage", "template")
+    __slots__ = ("_is_sure", "_last", "_template", "_tries", "counts_usage")
 
     def __init__(self) -> None:
-        #: What the events have in common; None: not known.
-        self.template: Template | None = None
+        self._template: Template | None = None
         self._last: events.Delta | None = None
         self._is_sure = False
         self._tries = 0
@@ -111,23 +110,24 @@ class Refrain:
 
     def delta_of(self, data: bytes) -> events.Delta | None:
         """Return what an event brings, where it is known by heart; it is never empty."""
-        if not self._is_sure or self.template is None or self._last is None:
+        if not self._is_sure or self._template is None or self._last is None:
             return None
-        text = self.template.text_of(data)
+        text = self._template.text_of(data)
         return events.Delta(self._last.choice, self._last.index, text) if text else None
 
-    def learn(self, data: bytes, happened: list[events.Event]) -> None:
-        """Take an event that was not, and what came of it."""
+    def learn(self, data: bytes, happened: list[events.Event]) -> Template | None:
+        """Take an event that was not, and what came of it. Return what others like it are known by from now on; None: not yet."""
         is_plain = len(happened) == 1 or (len(happened) == 2 and isinstance(happened[1], events.UsageTold))
         delta = happened[0] if is_plain else None
         if not isinstance(delta, events.Delta) or delta.logprobs:
-            self.template, self._is_sure = None, False
-            return
-        known, last = self.template, self._last
+            self._template, self._is_sure = None, False
+            return None
+        known, last = self._template, self._last
         is_again = last is not None and (last.choice, last.index) == (delta.choice, delta.index)
         self._is_sure = is_again and known is not None and known.text_of(data) == delta.text
         if self._is_sure:
             self._tries, self.counts_usage = 0, known is not None and known.counts_usage
         elif self._tries < _TRIES:
             self._tries += 1
-            self.template, self._last = Template.of(data, delta.text), delta
+            self._template, self._last = Template.of(data, delta.text), delta
+        return known if self._is_sure else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
@@ -19,13 +20,16 @@ JsonObject = dict[str, Any]
 _KNOWN = MESSAGE | {"annotations", "audio", "images"}
 _HISTORY = frozenset(MESSAGE)
 _AUDIO = frozenset({"id", "data", "transcript"})
+NONE_BEFORE: Mapping[str, int] = {}
 
 
-def decode_message(raw: JsonObject, src: str, answer_id: str, position: int) -> tuple[list[ir.Part], JsonObject | None]:
+def decode_message(
+    raw: JsonObject, src: str, answer_id: str, position: int, before: Mapping[str, int] = NONE_BEFORE
+) -> tuple[list[ir.Part], JsonObject | None]:
     """Read the message of a choice; the second value is what no part can hold, by pointer relative to the message.
 
     Calls without an id get one from the answer's id, so that two answers in one history do not collide; where that is missing too, from
-    what they say.
+    what they say. ``before``: how many items of a list came before those of this message, which is a piece then.
     """
     calls = raw.get("tool_calls") or raw.get("function_call")
     parts, leftover = decode_answer(raw, src, {}, answer_id)
@@ -33,8 +37,9 @@ def decode_message(raw: JsonObject, src: str, answer_id: str, position: int) -> 
         _give_ids(parts, position)
     if _HISTORY.issuperset(raw):  # nothing that only an answer has
         return parts, leftover
-    uncited = _decode_annotations(raw.get("annotations") or [], parts, f"{src}/annotations")
-    parts += [_decode_image(image, f"{src}/images/{index}") for index, image in enumerate(raw.get("images") or ())]
+    uncited = _decode_annotations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
+    images = enumerate(raw.get("images") or (), before.get("images", 0))
+    parts += [_decode_image(image, f"{src}/images/{index}") for index, image in images]
     audio = raw.get("audio")
     if audio:
         parts.append(_decode_audio(audio, f"{src}/audio"))
@@ -131,17 +136,17 @@ def _encode_call(call: ir.ToolCall, losses: Ledger, options: Options) -> JsonObj
 # Citations.
 
 
-def _decode_annotations(raw: list[JsonObject], parts: list[ir.Part], src: str) -> JsonObject | None:
+def _decode_annotations(raw: list[JsonObject], parts: list[ir.Part], src: str, first: int) -> JsonObject | None:
     """Hang URL citations on the text that they annotate; other kinds are left over."""
     text = next((part for part in parts if isinstance(part, ir.Text)), None)
     leftover: JsonObject = {}
-    for index, item in enumerate(raw):
+    for index, item in enumerate(raw, first):
         url = item.get("url_citation")
         if item.get("type") != "url_citation" or not isinstance(url, dict) or text is None:
             leftover[f"annotations/{index}"] = item
             continue
         text.citations = text.citations or []
-        text.citations.append(_decode_citation(item, url, f"{src}/{index}"))
+        text.citations.append(_decode_citation(item, url, f"{src}/annotations/{index}"))
     return leftover or None
 
 

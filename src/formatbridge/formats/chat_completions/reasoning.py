@@ -36,12 +36,15 @@ _HIDDEN: dict[ir.Format, ir.SignatureKind] = {
 }
 
 
-def decode_reasoning(raw: JsonObject, src: str) -> tuple[list[ir.Part], JsonObject | None]:
-    """Read reasoning from the first name that has any; another name that says something else is left over."""
+def decode_reasoning(raw: JsonObject, src: str, first: int = 0) -> tuple[list[ir.Part], JsonObject | None]:
+    """Read reasoning from the first name that has any; another name that says something else is left over.
+
+    ``first``: the place of the first detail, where others came before.
+    """
     details = raw.get("reasoning_details")
     parts: list[ir.Part] = []
     if details:
-        parts += _decode_details(details, f"{src}/reasoning_details")
+        parts += _decode_details(details, f"{src}/reasoning_details", first)
     texts = [part.text for part in parts if isinstance(part, ir.Reasoning) and part.text]
     leftover: JsonObject = {}
     for name in ("reasoning_content", "reasoning"):
@@ -56,11 +59,11 @@ def decode_reasoning(raw: JsonObject, src: str) -> tuple[list[ir.Part], JsonObje
     return parts, leftover or None
 
 
-def _decode_details(raw: list[JsonObject], src: str) -> list[ir.Reasoning]:
+def _decode_details(raw: list[JsonObject], src: str, first: int) -> list[ir.Reasoning]:
     """Read the details; adjacent ones of one id are one thought and its token. An id that only counts is as good as none."""
     parts: list[ir.Reasoning] = []
     last_id: str | None = None
-    for index, detail in enumerate(raw):
+    for index, detail in enumerate(raw, first):
         part, given = _decode_detail(detail, f"{src}/{index}"), detail.get("id")
         last = parts[-1] if parts and given and given == last_id else None
         if last is not None and last.signature is None:

@@ -6,6 +6,7 @@ usage comes anywhere, the role in every delta or never, indexes are missing or u
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from formatbridge.formats._signatures import decode_token
 from formatbridge.formats.chat_completions.answer import decode_message
 from formatbridge.formats.chat_completions.content import call_stem
 from formatbridge.formats.chat_completions.finish import decode_finish
-from formatbridge.formats.chat_completions.parts import decode_content
+from formatbridge.formats.chat_completions.parts import decode_part
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
@@ -42,8 +43,8 @@ _WORDS = frozenset({"role", "content"})
 class _Choice:
     """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
 
-    ``kinds``: the parts, by number; ``tokens``: how many log probabilities came, by their kind; ``notes``: citations that came before any
-    text; ``sound``: the number of the sound.
+    ``kinds``: the parts, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many log probabilities
+    came, by their kind; ``notes``: citations that came before any text; ``sound``: the number of the sound.
     """
 
     index: int
@@ -51,6 +52,7 @@ class _Choice:
     open: tuple[str, int] | None = None
     calls: Calls | None = None
     kinds: list[ir.Part] = field(default_factory=list)
+    items: Counter[str] = field(default_factory=Counter)
     finish: JsonObject | None = None
     is_closed: bool = False
     tokens: dict[str, int] = field(default_factory=dict)
@@ -70,13 +72,13 @@ class StreamDecoder:
         self._choices: dict[int, _Choice] = {}
         self._answer_id: str | None = None
         self._extra: JsonObject = {}
-        self._has_failed = False
+        self._is_over = False
         self._thinking: Thoughts | None = None
         self._tail: list[events.Event] = []
 
     def feed(self, raw: JsonObject) -> list[events.Event]:
         """Take one chunk and return what happened."""
-        if self._has_failed:
+        if self._is_over:
             return []
         made: list[events.Event] = []
         self._thinking = None
@@ -88,7 +90,7 @@ class StreamDecoder:
         if raw.get("usage"):
             self._tail = [events.UsageTold(decode_usage(raw["usage"], "/usage"))]
         if error:
-            self._has_failed = self.is_complete = True
+            self._is_over = self.is_complete = True
             bare = raw if not raw.get("choices") else {key: value for key, value in raw.items() if key not in _HEAD}
             made.append(events.Failed(decode_error(bare, status=None)))
         elif not _CHUNK.issuperset(raw):
@@ -111,19 +113,19 @@ class StreamDecoder:
         return []
 
     def done(self) -> list[events.Event]:
-        """Take ``[DONE]``: whatever is open is over."""
+        """Take ``[DONE]``: whatever is open is over, and nothing behind it counts."""
         self.is_complete = True
-        return []
+        return self.finish()
 
     def finish(self) -> list[events.Event]:
         """Take the end of the bytes; complete where a choice gave its reason or ``[DONE]`` came."""
-        if self._has_failed:
+        if self._is_over:
             return []
         if not self.is_complete and not any(choice.finish for choice in self._choices.values()):
             return []
         if any(choice.finish is None for choice in self._choices.values()) and not self.is_complete:
             return []
-        self.is_complete = True
+        self.is_complete = self._is_over = True
         made: list[events.Event] = []
         if self._answer_id is None:
             self._begin({}, made, is_last=True)
@@ -164,7 +166,9 @@ class StreamDecoder:
         if content:
             self._feed_content(choice, content, made)
         if delta.get("refusal"):
-            self._grow(choice, "refusal", ir.Refusal(text=""), delta["refusal"], made)
+            self._grow(
+                choice, "refusal", ir.Refusal(text="", src=f"/choices/{choice.index}/message/refusal"), delta["refusal"], made
+            )
         for position, call in enumerate(delta.get("tool_calls") or ()):
             self._feed_call(choice, call, position, made)
         if any((delta.get("function_call") or {}).values()):  # some servers send an empty one to say that there is none
@@ -176,7 +180,10 @@ class StreamDecoder:
             choice.extra = joined(choice.extra, extra)
 
     def _feed_thoughts(self, choice: _Choice, delta: JsonObject, made: list[events.Event]) -> None:
-        parts, unread = decode_reasoning(delta, f"/choices/{choice.index}/message")
+        first = next(
+            (detail["index"] for detail in delta.get("reasoning_details") or () if isinstance(detail.get("index"), int)), 0
+        )
+        parts, unread = decode_reasoning(delta, f"/choices/{choice.index}/message", first)
         if unread:
             choice.extra = joined(choice.extra, {f"message/{name}": text for name, text in unread.items()})
         for part in parts:
@@ -187,13 +194,16 @@ class StreamDecoder:
         if isinstance(content, str):
             self._grow(choice, "text", ir.Text("", f"/choices/{choice.index}/message/content"), content, made)
             return
-        for part in decode_content(content, f"/choices/{choice.index}/message/content"):
+        for raw in content:
+            before = choice.parts
+            part = decode_part(raw, f"/choices/{choice.index}/message/content/{choice.items['content']}")
             if isinstance(part, ir.Reasoning):
                 self._feed_thought(choice, part, made)
-            elif isinstance(part, ir.Text):
+            elif isinstance(part, ir.Text) and not (part.extra or part.cache):
                 self._grow(choice, "text", ir.Text("", part.src), part.text, made)
             else:
                 self._whole(choice, part, made)
+            choice.items["content"] += choice.parts - before  # what goes on with the part before is no item of its own
 
     def _feed_thought(self, choice: _Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
         """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then."""
@@ -204,7 +214,7 @@ class StreamDecoder:
             return
         is_open, thoughts = isinstance(opened, ir.Reasoning), choice.thoughts
         says_something = part.text.strip() or part.signature or part.id  # else it is the blank line between two thoughts
-        if thoughts.is_past(part) or not (is_open or says_something):
+        if thoughts.is_past(part) or not (is_open or says_something or thoughts.is_first):
             return
         if part.extra and is_open:  # the open part takes no more of them
             place = part.src.removeprefix(f"/choices/{choice.index}/")
@@ -281,6 +291,7 @@ class StreamDecoder:
             if held.id and held.name:
                 self._open_call(choice, calls, slot, made)
             return
+        calls.note_name(raw, slot, choice.kinds[number])
         if text := text_of(raw):
             made.append(events.Delta(choice.index, number, text))
         token = ((raw.get("extra_content") or {}).get("google") or {}).get("thought_signature")
@@ -310,12 +321,13 @@ class StreamDecoder:
         """Take citations, images and sound, which deltas bring whole or in pieces."""
         src = f"/choices/{choice.index}/message"
         given = {key: delta[key] for key in ("annotations", "images") if delta.get(key)}
-        parts, unread = decode_message({"role": "assistant", "content": "x", **given}, src, "", choice.index)
+        parts, unread = decode_message({"role": "assistant", "content": "x", **given}, src, "", choice.index, choice.items)
         if isinstance(parts[0], ir.Text):
             self._cite(choice, parts[0].citations or [], made)
         choice.extra = joined(choice.extra, {f"message/{key}": value for key, value in (unread or {}).items()})
         for part in parts[1:]:
             self._whole(choice, part, made)
+        choice.items.update({key: len(items) for key, items in given.items()})
         if delta.get("audio"):
             self._feed_audio(choice, delta["audio"], made)
 
@@ -349,7 +361,7 @@ class StreamDecoder:
         place = f"/choices/{choice.index}"
         for name, kind, part in (
             ("content", "text", ir.Text("", f"{place}/message/content")),
-            ("refusal", "refusal", ir.Refusal(text="")),
+            ("refusal", "refusal", ir.Refusal(text="", src=f"{place}/message/refusal")),
         ):
             given = raw.get(name)
             if not given:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._extra import rest
 
@@ -81,6 +82,13 @@ class Calls:
         if not (_CALL.issuperset(raw) and _FUNCTION.issuperset(body)):
             known = self.unread.get(slot, {})
             self.unread[slot] = known | (rest(raw, _CALL) or {}) | (rest(body, _FUNCTION, f"{kind}/") or {})
+
+    def note_name(self, raw: JsonObject, slot: int, part: ir.Part) -> None:
+        """Keep a name that a piece tells again, where it is another one: the first has left."""
+        name = (raw.get("custom") or raw.get("function") or {}).get("name")
+        if name and isinstance(part, ir.ToolCall) and name != part.name:
+            kind = "custom" if raw.get("custom") else "function"
+            self.unread[slot] = self.unread.get(slot, {}) | {f"{kind}/name": name}
 
 
 def text_of(raw: JsonObject) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 JsonObject = dict[str, Any]
 
 _GROWING = frozenset({"content", "refusal", "reasoning_content", "reasoning"})
+_LISTS = frozenset({"annotations", "images"})
+"""Fields of a message whose items come one after the other."""
 _ARGUMENTS = {"function": "arguments", "custom": "input"}
 _WHOLE, _CHUNK = "chat.completion", "chat.completion.chunk"
 _PADDING = frozenset({"choices", "obfuscation", "object"})
@@ -20,7 +22,7 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
     for raw in told:
         if raw.get("error"):
             return None
-        body |= {key: value for key, value in raw.items() if key not in _PADDING and (value is not None or key not in body)}
+        body |= _news({key: value for key, value in raw.items() if key not in _PADDING}, body)
         for piece in raw.get("choices") or ():
             index = piece.get("index") or 0
             if not choices.setdefault(index, _Choice(index)).grow(piece):
@@ -52,7 +54,7 @@ class _Choice:
                 return False
             self._logprobs[key] = self._logprobs.get(key) if tokens is None else [*(self._logprobs.get(key) or ()), *tokens]
         told = {key: value for key, value in piece.items() if key != "delta" and (key != "logprobs" or value is None)}
-        self._outer |= {key: value for key, value in told.items() if value is not None or key not in self._outer}
+        self._outer |= _news(told, self._outer)
         return True
 
     def _add(self, key: str, value: Any) -> bool:
@@ -61,6 +63,9 @@ class _Choice:
             return not self._message.get(key)
         if key == "tool_calls" and value:
             return all(self._call(raw) for raw in value)
+        if key in _LISTS and isinstance(value, list):
+            self._message[key] = [*(self._message.get(key) or ()), *value]
+            return True
         is_new = self._message.get(key) in (None, value) and key not in self._pieces
         self._message[key] = value
         return is_new
@@ -88,6 +93,11 @@ class _Choice:
         calls = [_joined(call, pieces) for call, pieces in self._calls]
         made: JsonObject = {"message": message | ({"tool_calls": calls} if calls else {})}
         return made | self._outer | ({"logprobs": self._logprobs} if self._logprobs else {})
+
+
+def _news(told: JsonObject, known: JsonObject) -> JsonObject:
+    """Return the fields of a piece that say something, or as much as is known: what says nothing (null, empty, 0) replaces nothing."""
+    return {key: value for key, value in told.items() if value or value is False or not known.get(key)}
 
 
 def _joined(call: JsonObject, pieces: list[str]) -> JsonObject:

@@ -32,6 +32,11 @@ class Thoughts:
         """Return the text of the open thought."""
         return "".join(self._pieces)
 
+    @property
+    def is_first(self) -> bool:
+        """Whether no thought has come yet."""
+        return self._count == 0
+
     def is_past(self, part: ir.Reasoning) -> bool:
         """Say whether a detail tells again of a thought that has closed; each is told once."""
         if part.signature is None and _DETAILS in part.src and part.text and self._past[:1] == [part.text]:
@@ -51,8 +56,8 @@ class Thoughts:
 
     def grow(self, part: ir.Reasoning) -> str:
         """Add what a part brings to the open thought and return it; a blank line tells a thought from the one before."""
-        is_first = self._pieces or self._count == 1
-        text = part.text if is_first else part.text.removeprefix("\n\n")
+        goes_on = self._pieces or self._count == 1
+        text = part.text if goes_on else part.text.removeprefix("\n\n")
         if text:
             self.add(text)
         return text

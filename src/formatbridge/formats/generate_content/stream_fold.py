@@ -57,12 +57,12 @@ class _Candidate:
         """Add a part; the first of an event goes on with the text before it, where their flags agree and no token has ended that."""
         text = part.get("text")
         before = self._parts[-1] if self._parts else {}
-        if is_first and isinstance(text, str) and "text" in before and "thoughtSignature" not in before:
-            if _flags(part) == _flags(before):
-                self._texts[-1].append(text)
-                return
-            if before == {"text": ""} and not any(self._texts[-1]):  # an event that said nothing
-                self._parts.pop(), self._texts.pop()
+        goes_on = is_first and "text" in before and "thoughtSignature" not in before and _flags(part) == _flags(before)
+        if goes_on and isinstance(text, str):
+            self._texts[-1].append(text)
+            return
+        if before == {"text": ""} and not any(self._texts[-1]):  # an event that said nothing
+            self._parts.pop(), self._texts.pop()
         self._parts.append(part)
         self._texts.append([text] if isinstance(text, str) else [])
 

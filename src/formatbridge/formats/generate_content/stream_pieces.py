@@ -120,7 +120,7 @@ class Sources:
             if told:
                 held = self.told.setdefault(name, {})
                 add(held, told)
-                held |= {key: value for key, value in told.items() if key not in _LISTS and (value or key not in held)}
+                held |= {key: _more(held.get(key), value) for key, value in told.items() if key not in _LISTS}
 
     def _add_grounding(self, held: JsonObject, told: JsonObject) -> None:
         """Add sources and spans. An event that repeats all before it replaces that; else its numbers of sources move up."""
@@ -136,6 +136,13 @@ class Sources:
             keys = [(f"{name}{dumps(item).decode()}", item) for item in told[name]]
             held.setdefault(name, []).extend(item for key, item in keys if key not in self._seen)
             self._seen.update(key for key, _ in keys)
+
+
+def _more(known: Any, told: Any) -> Any:
+    """Return what is known with what another event tells: the new items of a list; any other value that says something replaces it."""
+    if isinstance(known, list) and isinstance(told, list):
+        return known + [item for item in told if item not in known]
+    return told if told or known is None else known
 
 
 def _extend(held: JsonObject, name: str, items: list[JsonObject]) -> int:

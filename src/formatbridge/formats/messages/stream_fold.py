@@ -34,7 +34,9 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
                     return None
             case "message_delta" if body is not None:
                 _update(body, raw)
-            case "content_block_stop" | "message_stop" | "ping":
+            case "message_stop" if body is not None:
+                body |= {key: value for key, value in raw.items() if key != "type"}
+            case "content_block_stop" | "ping":
                 pass
             case _:
                 return None
@@ -47,6 +49,8 @@ def _grow(block: JsonObject, index: int, delta: JsonObject, pieces: dict[tuple[i
     """Add a delta to its block; false where the delta is not known."""
     kind = delta.get("type")
     if kind in _GROWING:
+        if not delta.keys() <= {"type", _PIECES[kind]}:
+            return False
         pieces.setdefault((index, _GROWING[kind]), []).append(delta.get(_PIECES[kind]) or "")
     elif kind == "signature_delta":
         block["signature"] = delta.get("signature")

@@ -50,6 +50,8 @@ _SAID = frozenset({
     ) for word in ("in_progress", "completed")),
 })  # fmt: skip
 """Events that say nothing that an item, a part or the last event does not repeat."""
+_HEAD = ("id", "model", "created_at")
+"""What an answer says of itself at its start; a stream that is taken up midway says it at its end, when it is too late to tell it."""
 _STATUSES = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 
 
@@ -61,6 +63,7 @@ class StreamDecoder:
     def __init__(self) -> None:
         self.is_complete = False
         self._has_started = False
+        self._start_said: frozenset[str] = frozenset()
         self._items: list[Item] = []
         self._by_index: dict[int, Item] = {}
         self._by_id: dict[str, Item] = {}
@@ -108,6 +111,7 @@ class StreamDecoder:
 
     def _start(self, body: JsonObject) -> None:
         self._has_started = True
+        self._start_said = frozenset(key for key in _HEAD if body.get(key) is not None)
         self._tell.made.append(events.Start(body.get("id") or None, body.get("model"), body.get("created_at")))
 
     def _end(self, raw: JsonObject) -> None:
@@ -127,8 +131,9 @@ class StreamDecoder:
         error = shell.error or (decode_failure({}) if raw["type"] == "response.failed" else None)
         if error is None:
             self._tell.made.append(events.Finished(0, finish, self._extra))
-        if shell.extra or self._fields:
-            self._tell.made.append(events.Meta({**(shell.extra or {}), **self._fields}))
+        late = {key: body[key] for key in _HEAD if key not in self._start_said and body.get(key) is not None}
+        if shell.extra or self._fields or late:
+            self._tell.made.append(events.Meta({**(shell.extra or {}), **self._fields, **late}))
         if shell.usage:
             self._tell.made.append(events.UsageTold(shell.usage))
         self._tell.made.append(events.Failed(error) if error else events.End())
@@ -329,6 +334,12 @@ class StreamDecoder:
         slot = self._find(raw, raw.get("item_id")).slots.get(0)
         if slot and not slot.length:
             self._tell.grow(slot, next((raw[key] for key in ("arguments", "input", "code") if raw.get(key)), None))
+
+
+def repeats(raw: JsonObject) -> bool:
+    """Say whether whatever an event says is said again by an item that is done, or by the last event."""
+    kind = raw.get("type")
+    return kind in _SAID or (kind in _HANDLERS and _MEMBERS.issuperset(raw))
 
 
 def _opening(item: Item, raw: JsonObject) -> ir.Part | None:

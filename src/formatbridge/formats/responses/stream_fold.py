@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from formatbridge.formats.responses.stream import repeats
+
 JsonObject = dict[str, Any]
 
 _ENDS = frozenset({"response.completed", "response.incomplete"})
@@ -32,6 +34,8 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
         kind = raw.get("type")
         if kind in _ENDS:
             body = raw.get("response")
+        elif not repeats(raw):
+            return None
         elif kind == "response.output_item.done" and isinstance(raw.get("output_index"), int):
             done[raw["output_index"]] = raw["item"]
     if body is None or body.get("output"):
