@@ -121,6 +121,9 @@ class SseReader(Reader):
         return chunk[len(_MARK) :]
 
     def _read_lines(self, chunk: bytes, events: list[ServerSentEvent]) -> None:
+        if self._pending and b"\n" not in chunk and b"\r" not in chunk:  # the middle of a long line
+            self._read_part(chunk, events)
+            return
         # Of bytes, other than of str, splitlines knows CR, LF and CRLF alone.
         for line in chunk.splitlines(keepends=True):
             if self._json is not None:
