@@ -7,8 +7,8 @@ import pytest
 import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge.streaming.grammar import GRAMMARS, Moves
-from formatbridge.streaming.grammar_check import check
 from tests import fixtures
+from tests.grammar_check import check
 
 MACHINES = [
     (grammar.format, name, moves)

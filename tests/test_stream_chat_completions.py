@@ -13,9 +13,9 @@ from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, Strea
 from formatbridge.ir import events
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-from formatbridge.streaming import grammar_check
 from formatbridge.streaming.collect import Collector, replay
 from formatbridge.streaming.sse import DONE, StreamReader
+from tests import grammar_check
 from tests.corpus import Entry, entries, requires_corpus
 from tests.laws import Sample, recorded, shipped
 

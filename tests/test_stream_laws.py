@@ -16,9 +16,9 @@ import formatbridge as fb
 from formatbridge import formats
 from formatbridge.convert import ConvertedError, check
 from formatbridge.errors import FormatBridgeError, StreamFailedError
-from formatbridge.streaming.grammar_check import check as grammar_faults
 from formatbridge.streaming.sse import DONE, encode_event
 from tests import laws
+from tests.grammar_check import check as grammar_faults
 from tests.pointers import leaves
 from tests.stream_laws import (
     Stream,

@@ -16,9 +16,9 @@ from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import Options
-from formatbridge.streaming import grammar_check
 from formatbridge.streaming.collect import Collector, replay
 from formatbridge.streaming.sse import DONE, StreamReader
+from tests import grammar_check
 from tests.corpus import Entry, entries
 from tests.laws import Sample, recorded, shipped
 
