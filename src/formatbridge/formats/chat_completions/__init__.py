@@ -110,6 +110,8 @@ SPELLING = Spelling(
         "Request.max_tokens": Own(code="excluded"),
         "Request.logit_bias": Own(code="no_counterpart", neutral=()),
         "Request.prediction": Own(),
+        "Response.service_tier": Own("info", "diagnostic"),
+        "Response.system_fingerprint": Own("info", "diagnostic"),
     },
 )
 
