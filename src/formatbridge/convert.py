@@ -15,6 +15,7 @@ from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Home, JsonObject, Kind
 from formatbridge.formats._tools import adapt_tools
+from formatbridge.given import checked_model, checked_status, checked_stream
 from formatbridge.losses import REASONS, Addition, Ledger, Loss
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
 
@@ -219,6 +220,10 @@ def convert_request(
     ``LossyConversionError`` as ``options.raise_on`` says.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
+    if model is not None:
+        checked_model(model)
+    if stream is not None:
+        checked_stream(stream)
     near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
     raw = read_body(body, near.NAME, "request")
     checked = check(raw, near.NAME, "request")
@@ -314,17 +319,23 @@ def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, Js
 def convert_error(
     body: Any, *, source: str | None = None, target: str, status: int, options: Options | None = None
 ) -> ConvertedError:
-    """Convert an error body and its HTTP status. A body that is no JSON object becomes the message, and nothing is refused."""
+    """Convert an error body and its HTTP status. A body that is no JSON object becomes the message, and none is refused.
+
+    ``status``: from 200 to 599. Below 400 the error came in the place of a success, and gets the status that belongs to it.
+    """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
+    status = checked_status(status)
     near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
     raw, at = _read_error_body(body, near.NAME)
     checked, is_known = check_error(raw, near.NAME)
     losses = Ledger([raw] if at else raw, near.SPELLING)
     made_status, made = status, raw
-    if near is not far or at is None or not is_known:
-        error = near.decode_error(checked, status=status)
+    is_crossing = near is not far or at is None or not is_known
+    if is_crossing or status < 400:
+        error = near.decode_error(checked, status=status if status >= 400 else None)
         error.src = at or ""
-        made_status, made = far.encode_error(error, losses)
+        made_status, written = far.encode_error(error, losses if is_crossing else Ledger(raw, near.SPELLING))
+        made = written if is_crossing else raw
     return ConvertedError(made, finished(losses, options, None if at is None else body), near.NAME, far.NAME, made_status)
 
 
