@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from tests.servers import KEY, body_of, stream_of
+from tests.servers import KEY, answer_of, body_of, stream_of
 
 ERROR = {"error": {"message": "slow down", "type": "rate_limit_error"}}
 PAIRS = [(source, target) for source in fb.FORMATS for target in fb.FORMATS]
@@ -158,6 +158,48 @@ def test_typed_events_are_read_from_an_iterable_that_is_not_async() -> None:
 
     with pytest.raises(fb.ConfigurationError, match=r"chunks is an async_generator, expected an iterable .* not async"):
         fb.iter_events(chunks(), format="messages")  # type: ignore[arg-type]  # the mistake
+
+
+CONVERSIONS: dict[str, Callable[[Any, str], Any]] = {
+    "request": lambda body, source: fb.convert_request(body, source=source, target="responses"),
+    "response": lambda body, source: fb.convert_response(body, source=source, target="responses"),
+    "replay": lambda body, source: fb.replay_response(body, source=source, target="responses"),
+    "error": lambda body, source: fb.convert_error(body, source=source, target="responses", status=400),
+}
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_a_model_of_one_format_is_not_reread_as_another(name: str) -> None:
+    """Two formats share most names of fields: read as the other, a request would lose its system prompt in silence."""
+    from formatbridge.formats.messages import wire
+
+    kind: Any = {"request": wire.Request, "error": wire.Error}.get(name, wire.Response)
+    body = {"request": body_of("requests", "messages"), "error": {"type": "error", **ERROR}}.get(name, answer_of("messages"))
+    model = kind.model_validate(body)
+
+    CONVERSIONS[name](model, "messages")
+    with pytest.raises(fb.ConfigurationError, match="source is 'chat_completions' and the body a messages model"):
+        CONVERSIONS[name](model, "chat_completions")
+
+
+def test_a_model_of_the_callers_own_making_passes_as_a_body() -> None:
+    """A service has pydantic models of its own, and subclasses of ours."""
+    from pydantic import BaseModel
+
+    from formatbridge.formats.messages import wire
+
+    class Ours(BaseModel):
+        model: str = "m"
+        max_tokens: int = 5
+        messages: list[dict[str, str]]
+
+    class Theirs(wire.Request):
+        pass
+
+    fields: dict[str, Any] = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
+
+    for body in (Ours(**fields), Theirs(**fields)):
+        assert fb.convert_request(body, source="messages", target="responses").body["model"] == "m"
 
 
 @pytest.mark.parametrize("name", ["default_max_tokens", "created"])

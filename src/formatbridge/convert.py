@@ -137,12 +137,17 @@ def _checker(name: str, kind: Kind) -> SchemaValidator:
 
 
 def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
-    """Turn what a caller hands in into a JSON object of its own; raise ``InvalidPayloadError`` where it is none."""
+    """Turn what a caller hands in into a JSON object of its own; raise ``InvalidPayloadError`` where it is none.
+
+    A typed model of another format than ``source`` is a contradiction: read as the latter it would lose what only its own has.
+    """
     try:
         if isinstance(body, _TEXT):
             value = _codec.loads(body)
         elif isinstance(body, BaseModel):
             found = model_of(body)
+            if found and found[0] != source:
+                raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
             if found and found[1] not in (kind, None):
                 raise _codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
             value = body.model_dump(mode="json", exclude_unset=True, by_alias=True)
