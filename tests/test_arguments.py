@@ -202,6 +202,23 @@ def test_a_model_of_the_callers_own_making_passes_as_a_body() -> None:
         assert fb.convert_request(body, source="messages", target="responses").body["model"] == "m"
 
 
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize("model", ["m", "models/m"])
+@pytest.mark.parametrize("is_in_body", [False, True])
+def test_the_model_of_a_request_is_the_one_in_its_body_and_its_path(target: str, model: str, is_in_body: bool) -> None:
+    """One vendor writes ``models/m`` in its URL; whoever logs the model logs the one that was asked."""
+    body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]} | ({"model": "other"} if is_in_body else {})
+
+    made = fb.convert_request(body, source="generate_content", target=target, model=model)
+
+    if target == "generate_content":
+        assert made.path == "/v1beta/models/m:generateContent"
+        assert made.body.get("model", model) == made.model == model
+        assert ("model" in made.body) == is_in_body
+    else:
+        assert made.body["model"] == made.model == "m"
+
+
 @pytest.mark.parametrize("name", ["default_max_tokens", "created"])
 def test_a_number_that_nobody_can_write_is_refused_in_our_words(name: str) -> None:
     """Python itself raises on the text of an integer of more than 4,300 digits."""

@@ -85,7 +85,7 @@ class ConvertedRequest(Converted):
 
     def __init__(self, body: JsonObject, ledger: Ledger, target: ir.Format, model: str, stream: bool, context: Context) -> None:
         Converted.__init__(self, body, ledger, context.source, target, "request")
-        #: The model; empty where nothing names one.
+        #: The model as the body or the path names it; empty where nothing does.
         self.model = model
         #: Whether the answer is to be a stream.
         self.stream = stream
@@ -242,6 +242,7 @@ def convert_request(
         made = _same_request(raw, near, model, stream)
     else:
         request = near.decode_request(checked, model=model or None, stream=stream)
+        model = request.model or ""
         request, tools = adapt_tools(request, far.TOOL_RULES, losses)
         made = far.encode_request(request, losses, options)
     context = Context(near.NAME, raw, tools)
@@ -251,11 +252,12 @@ def convert_request(
 def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> JsonObject:
     """Hand a request back as it is; a model or stream flag that the caller overrides is the only change.
 
-    Whoever turns a stream off takes its options with it: the vendors refuse them beside ``stream: false``.
+    What the URL has is overridden in a body that has it, too, and added to none. Whoever turns a stream off takes its options with it: the
+    vendors refuse them beside ``stream: false``.
     """
-    if format.IN_URL:
-        return raw
     overrides = {"model": model, "stream": stream}
+    if format.IN_URL:
+        overrides = {key: value for key, value in overrides.items() if key in raw}
     made = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
     if raw.get("stream") and not stream:
         made.pop("stream_options", None)
