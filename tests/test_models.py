@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, cast
 
 import pytest
@@ -55,6 +56,49 @@ def test_a_model_holds_its_whole_body(fixture: Fixture) -> None:
 
     if fixture.format != "generate_content":  # whose keys may come in snake_case
         assert written == fixture.body
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_a_model_spells_numbers_as_its_body_does(format: str) -> None:
+    """A time is an integer to readers in other languages, which take ``1767225600.0`` for none."""
+    changed = []
+    for sample in (*laws.shipped(format), *laws.recorded(format)):
+        kind = cast(Kind, sample.kind)
+        body = (
+            check(sample.body, format, kind) if format == "generate_content" else sample.body
+        )  # whose keys may come in snake_case
+
+        written = json.loads(wire_model(format, kind).model_validate(body).model_dump_json(exclude_unset=True))
+
+        if _text(written) != _text(body):
+            changed.append(sample.id)
+    assert not changed
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize("source", fb.FORMATS)
+@pytest.mark.parametrize("number", [0, 1, 1.0, 0.5])
+def test_a_number_crosses_in_its_own_spelling(source: str, target: str, number: float) -> None:
+    """What a log or a cache compares as text stays the same text."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "temperature": number}
+    given = fb.convert_request(body, source="chat_completions", target=source).body
+
+    made = fb.convert_request(given, source=source, target=target, model="m").body
+
+    settings = made["generationConfig"] if target == "generate_content" else made
+    assert repr(settings["temperature"]) == repr(number)
+
+
+@pytest.mark.parametrize(("number", "kept"), [(2**63 - 1, 2**63 - 1), (-(2**63), -(2**63)), (10**20, 1e20)])
+def test_an_integer_of_64_bits_stays_one(number: int, kept: float) -> None:
+    """Of larger ones readers have doubles at most."""
+    model: Any = wire_model("responses", "request").model_validate({"model": "m", "input": "hi", "temperature": number})
+
+    assert repr(model.temperature) == repr(kept)
 
 
 @pytest.mark.parametrize("fixture", REQUESTS, ids=str)
