@@ -225,7 +225,7 @@ def _missing(words: Counter[str], body: Any, held: list[str]) -> Iterator[str]:
             yield word
 
 
-_SMALL = frozenset({"true", "false", "null", "0", "0.0", "auto", "text", "direct"})
+_SMALL = frozenset({"true", "false", "null", "0", "auto", "text", "direct"})
 """Values that say what happens anyway, or too little to be looked for."""
 
 _STRUCTURE = frozenset(
@@ -246,7 +246,9 @@ def _told(loss: Loss) -> Iterator[Any]:
 
 
 def _words(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    """Return a value as a text; of a whole number one spelling, for ``2.0`` and ``2`` are the same."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    return value if isinstance(value, str) else json.dumps(int(value) if is_whole else value)
 
 
 def _meaning(body: Any, entry: Sample) -> Any:

@@ -289,3 +289,114 @@ def test_a_reader_that_leaves_ends_the_command_in_silence() -> None:
         told = process.stderr.read()
 
     assert (process.wait(), told) == (0, b"")
+
+
+def _in_a_shell(redirection: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the command with its standard streams as a shell would set them."""
+    script = f'exec "$0" -m formatbridge "$@" {redirection}'
+    return subprocess.run(["/bin/sh", "-c", script, sys.executable, *arguments], capture_output=True, input=b"", check=False)
+
+
+@pytest.fixture
+def request_file(tmp_path: Path) -> str:
+    file = tmp_path / "request.json"
+    file.write_text(json.dumps(REQUEST))
+    return str(file)
+
+
+CONVERT = ("convert", "--from", "chat_completions", "--kind", "request", "--to", "messages")
+requires_shell = pytest.mark.skipif(not Path("/bin/sh").exists(), reason="no shell to close streams with")
+requires_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here that is always full")
+
+
+@requires_shell
+@pytest.mark.parametrize("command", [CONVERT, ("stream", "--from", "messages", "--to", "responses"), ("detect",)])
+def test_a_closed_input_is_bad_input(command: tuple[str, ...]) -> None:
+    """Services start commands so; exit status 1 would mean losses."""
+    done = _in_a_shell("<&-", *command)
+
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"formatbridge: standard input is closed, expected something to read\n"
+
+
+@requires_shell
+@pytest.mark.parametrize("command", [CONVERT, ("matrix",), ("schema", "messages.request"), ("demo",)])
+def test_a_closed_output_is_a_failure(command: tuple[str, ...], request_file: str) -> None:
+    """What was asked for has nowhere to go: no success, and no traceback."""
+    done = _in_a_shell(">&-", *command, *([request_file] if command is CONVERT else []))
+
+    assert done.returncode == 2
+    assert done.stderr == b"formatbridge: standard output is closed, expected somewhere to write\n"
+
+
+@requires_shell
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_report_that_has_nowhere_to_go_stays_out_of_the_body(form: str, request_file: str) -> None:
+    """A daemon has no standard error; what it pipes on must be the body and nothing else."""
+    done = _in_a_shell("2>&-", *CONVERT, "--report", form, request_file)
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["max_tokens"] == 4096
+
+
+@requires_shell
+def test_a_usage_that_has_nowhere_to_go_stays_out_of_the_output() -> None:
+    """A typing error in a script that closed its standard error."""
+    done = _in_a_shell("2>&-", "convert", "--nonsense")
+
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+@requires_shell
+@requires_full
+def test_a_report_that_cannot_be_written_is_a_failure_behind_a_whole_body(request_file: str) -> None:
+    """The log's disk is full: the body is there, and the script is told that something went wrong, but not that it is losses."""
+    done = _in_a_shell("2>/dev/full", *CONVERT, request_file)
+
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["max_tokens"] == 4096
+
+
+@requires_shell
+@requires_full
+@pytest.mark.parametrize("command", [CONVERT, ("schema", "messages.request")])
+def test_a_body_that_cannot_be_written_is_a_failure(command: tuple[str, ...], request_file: str) -> None:
+    """The disk is full: one line, and no complaint of the interpreter behind it."""
+    done = _in_a_shell(">/dev/full", *command, *([request_file] if command is CONVERT else []))
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"formatbridge: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "told"),
+    [
+        ((), b"x", "unknown payload: body is not JSON"),
+        (("--from", "messages"), b"x", "messages payload: body is not JSON"),
+        (("--kind", "request"), b"x", "unknown request: body is not JSON"),
+        ((), b"{}", "what the body is cannot be told for sure: say --from and --kind"),
+        (("--from", "messages"), b"{}", "what the body is cannot be told for sure: say --kind"),
+        (("--kind", "request"), b"{}", "what the body is cannot be told for sure: say --from"),
+    ],
+)
+def test_what_was_said_is_not_asked_again(
+    given: tuple[str, ...],
+    text: bytes,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    """A message that tells somebody to say what they said is of no use."""
+    _give(monkeypatch, text)
+
+    assert main(["convert", "--to", "responses", *given]) == 2
+    assert capfdbinary.readouterr().err.decode().startswith(f"formatbridge: {told}")
+
+
+def test_a_status_that_is_none_is_bad_input(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """A digit too many."""
+    _give(monkeypatch, {"error": {"message": "no"}})
+
+    assert main(["convert", "--from", "messages", "--kind", "error", "--to", "responses", "--status", "4290"]) == 2
+    assert b"status is 4290, expected an HTTP status" in capfdbinary.readouterr().err

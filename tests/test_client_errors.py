@@ -168,6 +168,14 @@ def test_a_success_that_is_no_answer_is_an_error(body: str, stream: bool) -> Non
     assert error.as_format("chat_completions")[0] >= 400
 
 
+def test_a_number_that_is_no_status_is_a_failure_of_the_server() -> None:
+    """HTTP allows three digits, and some hosts make up their own; a gateway answers with one that exists."""
+    error = raised(client_of(always(999, {"error": {"message": "no"}}), retry=0))
+
+    assert error.status == 999
+    assert [error.as_format(format)[0] for format in fb.FORMATS] == [500] * 4
+
+
 @pytest.mark.parametrize("body", EVENTLESS)
 def test_a_stream_without_events_is_cut(body: str) -> None:
     """Zero events are no answer."""

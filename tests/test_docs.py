@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,18 @@ def test_the_readme_runs() -> None:
     assert [item.path for item in made.additions] == ["/max_tokens"]  # type: ignore[attr-defined]
     assert whole.endswith(b"[DONE]\n\n")
     assert b'"error"' in cut
+
+
+def test_the_way_into_the_canonical_model_and_out_is_the_one_that_is_described() -> None:
+    """Who stores conversations, or looks into them, finds no other page."""
+    (example,) = re.findall(r"```python\n(.*?)```", (DOCS / "canonical-model.md").read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+
+    exec(compile(example, "canonical-model.md", "exec"), names)
+
+    assert names["request"].messages[1].parts == [ir.Text("Hi", src="/messages/1/content")]
+    assert {"model": "m", "max_tokens": 4096, "system": "Be brief."}.items() <= names["made"].items()
+    assert [loss.path for loss in names["losses"].losses] == ["/seed"]
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:

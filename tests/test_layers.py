@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "formatbridge"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("ir", "errors"),
+    ("given",),
     ("options",),
     ("losses",),
     ("_codec",),

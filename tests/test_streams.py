@@ -138,6 +138,59 @@ def test_events_are_typed_in_their_own_format(format: str) -> None:
     assert all(isinstance(event, BaseModel) for event in events)
 
 
+def _fault(read: Callable[[], object]) -> tuple[type, str, Any] | None:
+    """Return what reading a stream raises, and the answer that came until then; None for nothing."""
+    try:
+        read()
+    except fb.StreamError as error:
+        return type(error), str(error), error.partial and error.partial.body
+    return None
+
+
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_typed_events_of_a_cut_stream_end_in_an_error(format: str) -> None:
+    """Whoever looks at events alone must not take half an answer for one: wherever it is cut, it ends as a collected one does."""
+    stream = _stream(format, "text_plain")
+    whole = list(fb.iter_events([stream], format=format))
+    for cut in range(len(stream)):
+        came: list[BaseModel] = []
+
+        raised = _fault(lambda: came.extend(fb.iter_events([stream[:cut]], format=format)))  # noqa: B023  # called at once
+
+        assert raised == _fault(lambda: fb.collect_stream([stream[:cut]], source=format))  # noqa: B023
+        assert (raised is None) or raised[0] is fb.TruncatedStreamError
+        assert came == whole[: len(came)]
+
+
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_typed_events_leave_before_the_cut_is_told(format: str) -> None:
+    """A reader shows what came, and then that it is not all."""
+    events = fb.iter_events(_pieces(_stream(format)[:-90], 40), format=format)
+
+    assert isinstance(next(events), BaseModel)
+    with pytest.raises(fb.TruncatedStreamError, match="the bytes ended before the stream did"):
+        list(events)
+
+
+@pytest.mark.parametrize("format", fb.FORMATS)
+@pytest.mark.parametrize("chunks", [[], [b""], [b"<html>502</html>"], [b": ping\n\n"]])
+def test_what_is_no_stream_has_no_typed_events_and_no_end(chunks: list[bytes], format: str) -> None:
+    """A proxy's page, or nothing at all, in the place of a stream."""
+    with pytest.raises(fb.TruncatedStreamError, match=f"not one event of {format} came"):
+        list(fb.iter_events(chunks, format=format))
+
+
+@pytest.mark.parametrize("error", ["busy", {"message": "busy"}, {"message": {"busy": True}}, ["busy"], {"code": ["busy"]}])
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_an_error_is_the_last_typed_event_whatever_its_shape(format: str, error: Any) -> None:
+    """Relays put errors into streams as they like; one that nobody foresaw is an event in words, and an end."""
+    stream = b"data: " + json.dumps({"error": error}).encode() + b"\n\n"
+
+    events = list(fb.iter_events([stream], format=format))
+
+    assert ["busy" in event.model_dump_json() for event in events] == [True]
+
+
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_event_that_is_no_json_names_its_place(format: str) -> None:
     """A proxy's page in the middle of a stream is refused with its offset and its beginning, typed or converted."""
@@ -150,6 +203,8 @@ def test_an_event_that_is_no_json_names_its_place(format: str) -> None:
 
     assert typed.value.snippet == converted.value.snippet == b"<html>"
     assert typed.value.offset == converted.value.offset
+    assert str(typed.value) == str(converted.value)
+    assert str(typed.value).startswith(f"event at byte 6 of the stream is not of {format}: is not JSON")
 
 
 def test_a_replay_loses_no_more_than_the_caller_allows() -> None:

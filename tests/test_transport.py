@@ -789,6 +789,42 @@ def test_the_base_url_is_found_as_the_client_finds_it(monkeypatch: pytest.Monkey
         fb.transport("", via="messages")
 
 
+@pytest.mark.parametrize(
+    "inner", [object(), 5, "https://proxy.test", httpx.Client(), httpx2.AsyncClient(), httpx.HTTPTransport, print], ids=repr
+)
+def test_what_is_no_transport_is_refused_at_once(inner: Any) -> None:
+    """The first request, in production, would be late; a client is what the transport is for, not what it goes through."""
+    with pytest.raises(fb.ConfigurationError, match=r"inner is .*, expected a transport of httpx or httpx2"):
+        fb.transport("https://relay.test", via="messages", inner=inner)
+
+
+def test_who_wants_to_be_told_can_be_called() -> None:
+    """Found at once, and not after the answer has been paid for."""
+    with pytest.raises(fb.ConfigurationError, match="on_convert is an int, expected something to call"):
+        fb.transport("https://relay.test", via="messages", on_convert=5)  # type: ignore[arg-type]  # the mistake
+
+
+@pytest.mark.parametrize(
+    ("inner", "client", "told"),
+    [
+        (httpx2.AsyncHTTPTransport(), httpx2.Client, "expected a transport for a sync client"),
+        (httpx2.HTTPTransport(), httpx2.AsyncClient, "expected a transport for an async client"),
+        (httpx.HTTPTransport(), httpx2.Client, "of the other library, expected one of httpx2"),
+        (httpx2.AsyncHTTPTransport(), httpx.AsyncClient, "of the other library, expected one of httpx"),
+    ],
+)
+def test_a_transport_of_another_kind_than_the_client_is_told_so(inner: Any, client: Any, told: str) -> None:
+    """Which client comes is known at its first request; nothing has been sent by then."""
+    transport = fb.transport("https://relay.test", via="messages", inner=inner)
+
+    async def ask() -> None:
+        async with client(transport=transport) as http_client:
+            await http_client.post(f"{VENDOR}/v1/messages", json=BODIES["messages"])
+
+    with pytest.raises(fb.ConfigurationError, match=told):
+        asyncio.run(ask()) if "Async" in client.__name__ else client(transport=transport).post(f"{VENDOR}/v1/messages", json={})
+
+
 @pytest.mark.parametrize("via", FORMATS)
 def test_an_empty_key_is_none_and_not_the_sdk_s(via: str) -> None:
     """Only who says nothing means the SDK's own."""

@@ -58,8 +58,7 @@ if TYPE_CHECKING:
     from formatbridge.relay.settings import Limits, Retry, Timeout
     from formatbridge.relay.steps import Attempt
     from formatbridge.relay.transport import transport
-    from formatbridge.stream_source import iter_events
-    from formatbridge.streams import StreamConverter, collect_stream, convert_stream, replay_response
+    from formatbridge.streams import StreamConverter, collect_stream, convert_stream, iter_events, replay_response
 
 __version__ = "0.1.0"
 
@@ -182,7 +181,7 @@ _HOMES = {
     "convert_response": "convert",
     "convert_stream": "streams",
     "detect_format": "detect",
-    "iter_events": "stream_source",
+    "iter_events": "streams",
     "replay_response": "streams",
     "transport": "relay.transport",
 }

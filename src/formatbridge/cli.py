@@ -1,7 +1,8 @@
 """The command line: JSON in, JSON out, the report beside it.
 
 Exit status: 0 done, 1 more was lost than ``--raise-on`` allows, 2 bad input or bad arguments, 3 the relay said no or the way to it
-broke, 130 interrupted. Where nobody reads the output any more, the command ends in silence.
+broke, 130 interrupted. Where nobody reads the output any more, the command ends in silence. A closed standard error takes the report
+with it; a closed or full output is a failure.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -33,32 +35,57 @@ _KINDS = ("request", "response", "error", "models")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    if sys.stderr is None:  # closed: what is meant for it would be printed to standard output
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # open until the end, as the one that it stands for
     given = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = given.command
     try:
-        status = command(given)
-        sys.stdout.flush()
-        return status
+        return _run(given)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        _leave_output()
         return 0
+    except OSError as error:
+        with suppress(OSError):
+            _tell(f"formatbridge: {error}")
+        return 2
+    finally:
+        _settle()
+
+
+def _run(given: argparse.Namespace) -> int:
+    command: Callable[[argparse.Namespace], int] = given.command
+    try:
+        if sys.stdout is None:
+            raise fb.ConfigurationError("standard output is closed, expected somewhere to write")
+        status = command(given)
+        sys.stdout.flush()
+        return status
     except fb.LossyConversionError as error:
         _report(error.losses, (), given.report)
-        print(f"formatbridge: {error}", file=sys.stderr)
+        _tell(f"formatbridge: {error}")
         return 1
-    except (fb.FormatBridgeError, OSError) as error:
-        print(f"formatbridge: {error}", file=sys.stderr)
+    except fb.FormatBridgeError as error:
+        _tell(f"formatbridge: {error}")
         is_relays = isinstance(error, fb.APIError) or (command is _send and isinstance(error, fb.StreamError))
         return 3 if is_relays else 2
 
 
-def _leave_output() -> None:
-    """Let what is still to be written go nowhere, so that the interpreter does not complain of it at its end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+def _tell(text: str) -> None:
+    """Write a line to standard error; where its reader has left, there is nobody to tell."""
+    with suppress(BrokenPipeError):
+        print(text, file=sys.stderr)
+
+
+def _settle() -> None:
+    """Let what cannot be written go nowhere, so that the interpreter does not complain of it at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -141,19 +168,29 @@ def _convert(given: argparse.Namespace) -> int:
     body = _read(given.file)
     if given.at is not None:
         body = _at(body, given.at)
-    source, kind = given.source, given.kind
-    if source is None or kind is None:
-        found = fb.detect_format(body)
-        source, kind = source or found.format, kind or found.kind
-        if source is None or kind is None or (given.source is None and found.confidence < _UNSURE):
-            guess = f"; it may be a {found.format} {found.kind}" if found.format else ""
-            raise fb.ConfigurationError(f"the body's format cannot be told for sure{guess}: say --from and --kind")
-        if given.source is None:
-            print(f"formatbridge: read as {source} {kind}, confidence {found.confidence}", file=sys.stderr)
+    source, kind = _format_and_kind(body, given.source, given.kind)
     made = _converted(body, source, kind, given)
-    sys.stdout.buffer.write(made.json() + b"\n")
+    _write(sys.stdout.buffer, made.json() + b"\n")
     _report(made.losses, made.additions, given.report)
     return 0
+
+
+def _format_and_kind(body: bytes, source: str | None, kind: str | None) -> tuple[str, str]:
+    """Return what a body is: as the arguments say, else as detected, which is told."""
+    if source is not None and kind is not None:
+        return source, kind
+    try:
+        found = fb.detect_format(body)
+    except fb.InvalidPayloadError as error:
+        raise fb.InvalidPayloadError(source or "unknown", kind or "payload", error.problems) from None
+    format_, kind_ = source or found.format, kind or found.kind
+    if format_ is None or kind_ is None or (source is None and found.confidence < _UNSURE):
+        guess = f"; it may be a {found.format} {found.kind}" if found.format else ""
+        wanted = " and ".join(name for name, given in (("--from", source), ("--kind", kind)) if given is None)
+        raise fb.ConfigurationError(f"what the body is cannot be told for sure{guess}: say {wanted}")
+    if source is None:
+        _tell(f"formatbridge: read as {format_} {kind_}, confidence {found.confidence}")
+    return format_, kind_
 
 
 def _converted(body: bytes, source: str, kind: str, given: argparse.Namespace) -> Converted:
@@ -178,14 +215,14 @@ def _stream(given: argparse.Namespace) -> int:
     """Copy a stream through a converter, unbuffered; one that fails or ends too early ends in an error event, and with exit status 2."""
     out = sys.stdout.buffer
     if given.replay:
-        body = sys.stdin.buffer.read()
+        body = _input().read()
         for made in fb.replay_response(body, source=given.source, target=given.target):
-            out.write(made)
+            _write(out, made)
         whole = fb.convert_response(body, source=given.source, target=given.target)
         _report(whole.losses, whole.additions, given.report)
         return 0
     converter = fb.StreamConverter(source=given.source, target=given.target)
-    read: Callable[[int], bytes] = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read)
+    read: Callable[[int], bytes] = getattr(_input(), "read1", _input().read)
     try:
         for chunk in iter(lambda: read(_READ), b""):
             _write(out, converter.feed(chunk), given.collect)
@@ -195,7 +232,7 @@ def _stream(given: argparse.Namespace) -> int:
         raise
     whole = converter.response()
     if given.collect and not converter.error:
-        out.write(whole.json() + b"\n")
+        _write(out, whole.json() + b"\n")
     _report(whole.losses, whole.additions, given.report)
     if converter.error:
         raise fb.StreamFailedError(converter.error, partial=whole)
@@ -215,7 +252,7 @@ def _send(given: argparse.Namespace) -> int:
     with fb.Client(given.base_url) as client:
         if not given.stream:
             reply = client.send(body, given.source, given.via, model=given.model)
-            sys.stdout.buffer.write(reply.json() + b"\n")
+            _write(sys.stdout.buffer, reply.json() + b"\n")
             _report(reply.losses, reply.additions, given.report)
             return 0
         with client.stream(body, given.source, given.via, model=given.model) as stream:
@@ -235,7 +272,8 @@ def _models(given: argparse.Namespace) -> int:
     return 0
 
 
-def _write(out: BinaryIO, made: bytes, is_collecting: bool) -> None:
+def _write(out: BinaryIO, made: bytes, is_collecting: bool = False) -> None:
+    """Write bytes at once: before the report, whose failure must not take them along."""
     if made and not is_collecting:
         out.write(made)
         out.flush()
@@ -282,20 +320,26 @@ def _at(text: bytes, pointer: str) -> bytes:
 
 
 def _read(file: str | None) -> bytes:
-    return Path(file).read_bytes() if file else sys.stdin.buffer.read()
+    return Path(file).read_bytes() if file else _input().read()
+
+
+def _input() -> BinaryIO:
+    if sys.stdin is None:
+        raise fb.ConfigurationError("standard input is closed, expected something to read")
+    return sys.stdin.buffer
 
 
 def _report(losses: Sequence[Loss], additions: Sequence[Addition], form: str) -> None:
     """Write the report to standard error, as a table or as JSON."""
     if form == "json":
         report: dict[str, Any] = {"losses": [asdict(loss) for loss in losses], "additions": [asdict(item) for item in additions]}
-        print(_codec.dumps(report).decode(), file=sys.stderr)
+        _tell(_codec.dumps(report).decode())
     elif form == "table":
         rows: list[tuple[str, str, str, str]] = [(loss.severity, loss.kind, loss.path or "(body)", loss.why) for loss in losses]
         rows += [("", "added", item.path, f"{_short(item.value)}: {item.why}") for item in additions]
         widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
         for row in rows:
-            print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]), file=sys.stderr)
+            _tell("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
 
 
 def _short(value: Any) -> str:

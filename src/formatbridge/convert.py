@@ -15,6 +15,7 @@ from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Home, JsonObject, Kind
 from formatbridge.formats._tools import adapt_tools
+from formatbridge.given import checked_model, checked_status, checked_stream
 from formatbridge.losses import REASONS, Addition, Ledger, Loss
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
 
@@ -84,7 +85,7 @@ class ConvertedRequest(Converted):
 
     def __init__(self, body: JsonObject, ledger: Ledger, target: ir.Format, model: str, stream: bool, context: Context) -> None:
         Converted.__init__(self, body, ledger, context.source, target, "request")
-        #: The model; empty where nothing names one.
+        #: The model as the body or the path names it; empty where nothing does.
         self.model = model
         #: Whether the answer is to be a stream.
         self.stream = stream
@@ -136,12 +137,17 @@ def _checker(name: str, kind: Kind) -> SchemaValidator:
 
 
 def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
-    """Turn what a caller hands in into a JSON object of its own; raise ``InvalidPayloadError`` where it is none."""
+    """Turn what a caller hands in into a JSON object of its own; raise ``InvalidPayloadError`` where it is none.
+
+    A typed model of another format than ``source`` is a contradiction: read as the latter it would lose what only its own has.
+    """
     try:
         if isinstance(body, _TEXT):
             value = _codec.loads(body)
         elif isinstance(body, BaseModel):
             found = model_of(body)
+            if found and found[0] != source:
+                raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
             if found and found[1] not in (kind, None):
                 raise _codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
             value = body.model_dump(mode="json", exclude_unset=True, by_alias=True)
@@ -219,6 +225,10 @@ def convert_request(
     ``LossyConversionError`` as ``options.raise_on`` says.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
+    if model is not None:
+        checked_model(model)
+    if stream is not None:
+        checked_stream(stream)
     near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
     raw = read_body(body, near.NAME, "request")
     checked = check(raw, near.NAME, "request")
@@ -232,6 +242,7 @@ def convert_request(
         made = _same_request(raw, near, model, stream)
     else:
         request = near.decode_request(checked, model=model or None, stream=stream)
+        model = request.model or ""
         request, tools = adapt_tools(request, far.TOOL_RULES, losses)
         made = far.encode_request(request, losses, options)
     context = Context(near.NAME, raw, tools)
@@ -241,11 +252,12 @@ def convert_request(
 def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> JsonObject:
     """Hand a request back as it is; a model or stream flag that the caller overrides is the only change.
 
-    Whoever turns a stream off takes its options with it: the vendors refuse them beside ``stream: false``.
+    What the URL has is overridden in a body that has it, too, and added to none. Whoever turns a stream off takes its options with it: the
+    vendors refuse them beside ``stream: false``.
     """
-    if format.IN_URL:
-        return raw
     overrides = {"model": model, "stream": stream}
+    if format.IN_URL:
+        overrides = {key: value for key, value in overrides.items() if key in raw}
     made = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
     if raw.get("stream") and not stream:
         made.pop("stream_options", None)
@@ -314,17 +326,23 @@ def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, Js
 def convert_error(
     body: Any, *, source: str | None = None, target: str, status: int, options: Options | None = None
 ) -> ConvertedError:
-    """Convert an error body and its HTTP status. A body that is no JSON object becomes the message, and nothing is refused."""
+    """Convert an error body and its HTTP status. A body that is no JSON object becomes the message, and none is refused.
+
+    ``status``: from 200 to 599. Below 400 the error came in the place of a success, and gets the status that belongs to it.
+    """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
+    status = checked_status(status)
     near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
     raw, at = _read_error_body(body, near.NAME)
     checked, is_known = check_error(raw, near.NAME)
     losses = Ledger([raw] if at else raw, near.SPELLING)
     made_status, made = status, raw
-    if near is not far or at is None or not is_known:
-        error = near.decode_error(checked, status=status)
+    is_crossing = near is not far or at is None or not is_known
+    if is_crossing or status < 400:
+        error = near.decode_error(checked, status=status if status >= 400 else None)
         error.src = at or ""
-        made_status, made = far.encode_error(error, losses)
+        made_status, written = far.encode_error(error, losses if is_crossing else Ledger(raw, near.SPELLING))
+        made = written if is_crossing else raw
     return ConvertedError(made, finished(losses, options, None if at is None else body), near.NAME, far.NAME, made_status)
 
 

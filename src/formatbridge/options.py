@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from formatbridge.errors import ConfigurationError
+from formatbridge.given import found
 
 Severity = Literal["info", "lossy", "impossible"]
 
@@ -54,7 +55,7 @@ _MOST = 2**63 - 1
 
 def _demand(name: str, value: object, expected: str, is_sound: bool) -> None:
     if not is_sound:
-        raise ConfigurationError(f"{name} is {value!r}, expected {expected}")
+        raise ConfigurationError(f"{name} is {found(value)}, expected {expected}")
 
 
 def _is_count(value: object, least: int) -> bool:

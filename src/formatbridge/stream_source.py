@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -177,7 +176,7 @@ def _event_of(format: ir.Format) -> Any:
 
 def _check_event(event: ServerSentEvent, format: ir.Format) -> JsonObject:
     """Read an event and validate it by its wire model; an error is understood whatever its shape."""
-    raw = _object_of(event)
+    raw = _object_of(event, format)
     try:
         checked: JsonObject = _event_checker(format).validate_python(raw)
     except ValidationError as error:
@@ -187,13 +186,13 @@ def _check_event(event: ServerSentEvent, format: ir.Format) -> JsonObject:
     return checked
 
 
-def _object_of(event: ServerSentEvent) -> JsonObject:
+def _object_of(event: ServerSentEvent, format: ir.Format) -> JsonObject:
     try:
         value = _codec.loads(event.data)
     except _codec.NotJsonError as error:
-        raise StreamDecodeError(f"{error.pointer} {error.message}".strip(), offset=event.offset, snippet=event.data) from None
+        raise _refusal(event, format, [(error.pointer, error.message)]) from None
     if not isinstance(value, dict):
-        raise StreamDecodeError(f"is {_codec.describe(value)}, expected an object", offset=event.offset, snippet=event.data)
+        raise _refusal(event, format, [("", f"is {_codec.describe(value)}, expected an object")])
     return value
 
 
@@ -202,16 +201,11 @@ def _refusal(event: ServerSentEvent, format: ir.Format, problems: list[tuple[str
     return StreamDecodeError(f"is not of {format}: {told}", offset=event.offset, snippet=event.data)
 
 
-def iter_events(chunks: Iterable[bytes], *, format: str) -> Iterator[BaseModel]:
-    """Yield the typed events of a stream in its own format; ``[DONE]`` and empty events are left out."""
-    reader = EventReader(format)
-    for chunk in chunks:
-        yield from reader.feed(chunk)
-    yield from reader.finish()
-
-
 class EventReader:
-    """Reads the bytes of a stream in its own format, in any pieces, as typed events; ``[DONE]`` is none."""
+    """Reads the bytes of a stream in its own format, in any pieces, as typed events; ``[DONE]`` is none.
+
+    It does not know where a stream ends: it is for streams that somebody else has checked.
+    """
 
     def __init__(self, format: str) -> None:
         self._format: ir.Format = formats.load(format).NAME
@@ -219,18 +213,22 @@ class EventReader:
 
     def feed(self, chunk: bytes) -> list[BaseModel]:
         """Take bytes and return the events that they complete."""
-        return [self._typed(event) for event in self._reader.feed(chunk) if carries_json(event)]
+        return [typed_event(event, self._format) for event in self._reader.feed(chunk) if carries_json(event)]
 
     def finish(self) -> list[BaseModel]:
         """Take the end of the bytes."""
-        return [self._typed(event) for event in self._reader.finish() if carries_json(event)]
+        return [typed_event(event, self._format) for event in self._reader.finish() if carries_json(event)]
 
-    def _typed(self, event: ServerSentEvent) -> BaseModel:
-        raw = _object_of(event)
-        try:
-            return _events_of(self._format).validate_python(raw)
-        except ValidationError as error:
-            raise _refusal(event, self._format, problems_of(error, raw)) from None
+
+def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
+    """Return an event as its format's model, an error of any other shape in words; raise ``StreamDecodeError`` where it is none."""
+    raw, validate = _object_of(event, format), _events_of(format).validate_python
+    try:
+        return validate(raw)
+    except ValidationError as error:
+        if raw.get("error"):
+            return validate(check_error({"error": raw["error"]}, format)[0])
+        raise _refusal(event, format, problems_of(error, raw)) from None
 
 
 @cache

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast, overload
 
+from pydantic import BaseModel
+
 from formatbridge import _codec, formats, ir
 from formatbridge.convert import Converted, ConvertedRequest, check, encode_answer, finished, options_of, read_body, source_of
 from formatbridge.errors import (
@@ -21,12 +23,13 @@ from formatbridge.errors import (
 )
 from formatbridge.formats._home import Homecoming
 from formatbridge.formats._protocol import Format
+from formatbridge.given import a, bytes_of, checked_chunks
 from formatbridge.ir import events
 from formatbridge.losses import UNSEEN, Addition, Late, Ledger, Loss, unescape
 from formatbridge.options import Options
-from formatbridge.stream_source import StreamSource
+from formatbridge.stream_source import StreamSource, typed_event
 from formatbridge.streaming.collect import replay
-from formatbridge.streaming.sse import ServerSentEvent
+from formatbridge.streaming.sse import ServerSentEvent, carries_json
 
 JsonObject = dict[str, Any]
 
@@ -79,7 +82,7 @@ class StreamConverter:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the source and return those of the target that they make possible; perhaps none."""
-        return self._write(chunk)
+        return self._write(chunk if type(chunk) is bytes else bytes_of(chunk))
 
     def finish(self) -> bytes:
         """Take the end of the bytes. There is one: afterwards neither bytes nor another end are taken."""
@@ -229,6 +232,7 @@ def convert_stream(
 ) -> Iterator[bytes] | AsyncIterator[bytes]:
     """Convert a stream of bytes: an iterator for an iterable, an async iterator for an async iterable."""
     converter = StreamConverter(source=source, target=target, request=request, options=options)
+    chunks = checked_chunks(chunks)
     if isinstance(chunks, AsyncIterable):
         return _convert_async(chunks, converter)
     return _convert_sync(chunks, converter)
@@ -274,18 +278,19 @@ def collect_stream(
     far = formats.load(target) if target is not None else near
     chosen = options_of(options)
     held = StreamSource(near)
+    chunks = checked_chunks(chunks)
     if isinstance(chunks, AsyncIterable):
         return _collect_async(chunks, held, far, chosen)
     with _telling_what_came(held, far):
         for chunk in chunks:
-            _take(held.read(chunk), held)
+            _take(held.read(bytes_of(chunk)), held)
     return _collected(held, far, chosen)
 
 
 async def _collect_async(chunks: AsyncIterable[bytes], held: StreamSource, far: Format, options: Options) -> Converted:
     with _telling_what_came(held, far):
         async for chunk in chunks:
-            _take(held.read(chunk), held)
+            _take(held.read(bytes_of(chunk)), held)
     return _collected(held, far, options)
 
 
@@ -315,6 +320,36 @@ def _collected(held: StreamSource, far: Format, options: Options) -> Converted:
         return _whole(held, far, None, options)
     partial = _whole(held, far, None, replace(options, raise_on=None))
     raise StreamFailedError(held.error, partial=partial) if held.error else held.truncated(partial)
+
+
+def iter_events(chunks: Iterable[bytes], *, format: str) -> Iterator[BaseModel]:
+    """Yield the typed events of a stream in its own format; ``[DONE]`` and empty events are left out.
+
+    A stream that was cut raises ``TruncatedStreamError`` after its last whole event. One that brought an error ends with that, an event
+    like the others. Whatever breaks off has the answer so far in ``partial``.
+    """
+    near = formats.load(format)
+    if not isinstance(checked_chunks(chunks), Iterable):
+        raise ConfigurationError(f"chunks is {a(chunks)}, expected an iterable of bytes that is not async")
+    return _typed_events(chunks, StreamSource(near), near)
+
+
+def _typed_events(chunks: Iterable[bytes], held: StreamSource, near: Format) -> Iterator[BaseModel]:
+    """Read each event twice: as a conversion does, which knows where the stream ends, and as the model that the caller gets."""
+    with _telling_what_came(held, near):
+        for event in _events_in(chunks, held):
+            held.decode(event)
+            if carries_json(event):
+                yield typed_event(event, near.NAME)
+    held.end()
+    if not held.is_complete:
+        raise held.truncated(_whole(held, near, None, Options()))
+
+
+def _events_in(chunks: Iterable[bytes], held: StreamSource) -> Iterator[ServerSentEvent]:
+    for chunk in chunks:
+        yield from held.read(bytes_of(chunk))
+    yield from held.read_rest()
 
 
 def replay_response(

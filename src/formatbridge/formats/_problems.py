@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from formatbridge._codec import describe
+from formatbridge.formats._wire import WHOLE
 from formatbridge.losses import escape
 
 _EXPECTED = {
@@ -36,6 +37,8 @@ def problems_of(error: ValidationError, body: Any) -> list[tuple[str, str]]:
     """Return pairs of JSON pointer and message, one per pointer, at most twenty."""
     found: dict[str, tuple[Any, list[str]]] = {}
     for item in error.errors(include_url=False):
+        if item["loc"][-1:] == (WHOLE,):
+            continue
         pointer, value = _place(item, body)
         found.setdefault(pointer, (value, []))[1].append(_expected(item))
     above = {pointer[:end] for pointer in found for end in range(len(pointer)) if pointer[end] == "/"}

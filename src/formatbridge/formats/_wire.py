@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 JsonObject = dict[str, Any]
@@ -22,8 +22,32 @@ Int = Annotated[int, Ge(-(2**63)), Le(2**63 - 1)]
 Count = Annotated[int, Ge(0), Le(2**63 - 1)]
 """A JSON integer of 0 or more that fits 64 bits."""
 
-Number = Annotated[float, Field(allow_inf_nan=False)]
-"""A finite JSON number; integers are taken as they are."""
+
+WHOLE = "whole"
+"""Label of the second reading of a number, as an integer: what is wrong with it the first one says as well."""
+
+
+class Numeric:
+    """Marks a float as a JSON number: finite, and from ``least`` to ``most`` where they are given. An integer of 64 bits stays one.
+
+    Readers in other languages take ``1767225600.0`` for no integer.
+    """
+
+    def __init__(self, least: int | None = None, most: int | None = None) -> None:
+        self.least = least
+        self.most = most
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        number = core_schema.float_schema(allow_inf_nan=False, ge=self.least, le=self.most)
+        least, most = -(2**63) if self.least is None else self.least, 2**63 - 1 if self.most is None else self.most
+        return core_schema.union_schema([number, (core_schema.int_schema(ge=least, le=most), WHOLE)])
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonObject:
+        return handler(core_schema.float_schema(ge=self.least, le=self.most))
+
+
+Number = Annotated[float, Numeric()]
+"""A finite JSON number; an integer stays one."""
 
 
 class Wire(BaseModel):

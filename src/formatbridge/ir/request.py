@@ -97,7 +97,10 @@ class ImageOutput:
 
 
 class Settings(TypedDict, total=False):
-    """Flat settings that at least two formats share; absent means not said. Units: tokens for limits, 0..1 or 0..2 for sampling."""
+    """Flat settings that at least two formats share; absent means not said. Units: tokens for limits, 0..1 or 0..2 for sampling.
+
+    ``compact_at`` None: the conversation is compacted where the server thinks fit.
+    """
 
     temperature: float
     top_p: float
@@ -123,7 +126,7 @@ class Settings(TypedDict, total=False):
     prompt_cache_options: JsonObject
     prompt_cache_retention: str
     automatic_cache: JsonObject
-    compact_at: int
+    compact_at: int | None
     stream_options: JsonObject
     usage_in_stream: bool
 

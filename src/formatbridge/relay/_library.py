@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from formatbridge.errors import ConfigurationError
-from formatbridge.relay.secret import a
+from formatbridge.given import a
 
 LIBRARIES = ("httpx", "httpx2")
 

@@ -12,6 +12,7 @@ from formatbridge import formats, ir
 from formatbridge.bridge import Bridge, Exchange
 from formatbridge.convert import Converted, model_of
 from formatbridge.errors import ConfigurationError
+from formatbridge.given import checked_stream
 from formatbridge.options import Options
 from formatbridge.relay import faults
 from formatbridge.relay.calls import (
@@ -150,7 +151,7 @@ class Caller:
         bridge = Bridge(near, via=via if via is not None else near, options=self._options)
         is_plain = bridge.via in self._profile.plain_only
         lenient = replace(self._options, raise_on=None)
-        exchange = bridge.open(request, stream=stream and not is_plain, model=model, home=lenient)
+        exchange = bridge.open(request, stream=checked_stream(stream) and not is_plain, model=model, home=lenient)
         return Plan(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
     def _rules(self, *, is_stream: bool) -> Rules:

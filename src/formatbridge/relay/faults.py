@@ -218,8 +218,8 @@ def _class_of(status: int, fault: Fault) -> type[APIStatusError]:
 
 
 def deserved_status(status: int, kind: ir.ErrorKind) -> int:
-    """Return the status of an error; one that came as a success gets that of its kind."""
-    return status if status >= 400 else max(WORDINGS[kind].status, 400)
+    """Return the status of an error; one that came as a success, or with a number that is no status, gets that of its kind."""
+    return status if 400 <= status <= 599 else max(WORDINGS[kind].status, 400)
 
 
 def _rewritten(error: APIStatusError, format: str) -> tuple[int, JsonObject]:

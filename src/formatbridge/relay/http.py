@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from formatbridge.errors import ConfigurationError
+from formatbridge.given import a
 from formatbridge.relay._library import ancestor_of
-from formatbridge.relay.secret import a
 
 T = TypeVar("T")
 _CALLS_PER_SHARD = 32

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from formatbridge import ir
 from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError, FormatBridgeError
+from formatbridge.given import a
 from formatbridge.losses import Addition, Ledger, Loss
 
 E = TypeVar("E", bound=FormatBridgeError)
@@ -21,12 +22,6 @@ _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
 _SENSITIVE = re.compile(r"auth|key|token|secret|cookie|password|credential|signature", re.IGNORECASE)
 _SHORTEST_MASKED = 6
-
-
-def a(value: object) -> str:
-    """Name the type of a value, with its article."""
-    name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 class Secret:

@@ -10,9 +10,10 @@ from typing import TypeVar
 
 from formatbridge.convert import options_of
 from formatbridge.errors import ConfigurationError
+from formatbridge.given import a
 from formatbridge.options import DEFAULT_OPTIONS, Options
 from formatbridge.relay.profile import RelayProfile, checked_url
-from formatbridge.relay.secret import Secret, a, checked_key
+from formatbridge.relay.secret import Secret, checked_key
 
 RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 524, 529})
 CAUSES = frozenset({"connection", "timeout", "status"})

@@ -8,15 +8,20 @@ from typing import Any
 
 from formatbridge import formats
 from formatbridge.convert import Converted
+from formatbridge.errors import ConfigurationError
+from formatbridge.given import a
 from formatbridge.options import Options
-from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.relay._library import ancestor_of, answer_of, async_stream_of, library_of, stream_of
 from formatbridge.relay.calls import Call, Head
 from formatbridge.relay.crossing import Asked, Body, Crossing, Home
 from formatbridge.relay.homecoming import Homecoming
 from formatbridge.relay.http import Places
 from formatbridge.relay.profile import RelayProfile, profile_of
 from formatbridge.relay.secret import Headers, checked_headers
-from formatbridge.relay.settings import base_url_of, key_of, options_for
+from formatbridge.relay.settings import base_url_of, checked_callable, key_of, options_for
+
+_ENTRIES = ("handle_request", "handle_async_request")
+"""What a transport is asked by: a sync client, an async one."""
 
 
 def transport(
@@ -39,7 +44,8 @@ def transport(
     ``api_key``: a string (empty: no key), or a callable that is asked for each request; None: ``FORMATBRIDGE_API_KEY``, else the
     key that the SDK was given. ``headers``: added to every request. ``options``: None raises on what is impossible; such a request
     gets an error answer from this side, with status 400. ``on_convert`` gets every conversion with its losses: of the request, then of the
-    answer, once a stream is over. ``inner``: the transport to go through; None: the HTTP library's own.
+    answer, once a stream is over. ``inner``: the transport to go through; None: the HTTP library's own. Raises ``ConfigurationError`` on
+    what is none, and at the first request on one of another kind or library than the SDK's client.
     """
     chosen = profile_of(profile)
     key = key_of(api_key)
@@ -51,10 +57,26 @@ def transport(
         takes_sdk_key=api_key is None and key is None,
         headers=checked_headers(headers),
         options=options_for(options, chosen),
-        report=on_convert,
+        report=checked_callable("on_convert", on_convert),
     )
     chosen.path(crossing.via, model="m")  # a profile without this endpoint is a mistake of now, not of the first request
-    return RelayTransport(crossing, inner)
+    return RelayTransport(crossing, _checked_inner(inner))
+
+
+def _checked_inner(inner: Any) -> Any:
+    if inner is None or (not isinstance(inner, type) and any(callable(getattr(inner, name, None)) for name in _ENTRIES)):
+        return inner
+    raise ConfigurationError(f"inner is {a(inner)}, expected a transport of httpx or httpx2")
+
+
+def _checked_kind(inner: Any, library: Any, *, is_async: bool) -> Any:
+    """Return a transport that a client's requests can go through: with the client's own kind of calls and, on a real wire, its objects."""
+    if not hasattr(inner, _ENTRIES[is_async]):
+        raise ConfigurationError(f"inner is {a(inner)}, expected a transport for {'an async' if is_async else 'a sync'} client")
+    wired = ancestor_of(inner, "HTTPTransport", "AsyncHTTPTransport")
+    if wired is not None and wired.__module__.partition(".")[0] != library.__name__:
+        raise ConfigurationError(f"inner is {a(inner)} of the other library, expected one of {library.__name__}")
+    return inner
 
 
 class RelayTransport:
@@ -174,7 +196,7 @@ class RelayTransport:
     def _inner(self, library: Any, *, is_async: bool) -> Any:
         """Return the transport to go through: the given one, or the library's own, made once for all threads or for each event loop."""
         if self._given is not None:
-            return self._given
+            return _checked_kind(self._given, library, is_async=is_async)
         with self._lock:
             own = self._own[is_async].here(dict)
             name = library.__name__
@@ -185,7 +207,7 @@ class RelayTransport:
     def _inners(self, *, is_async: bool) -> list[Any]:
         """Return what is to be closed here and now, and forget it."""
         if self._given is not None:
-            return [self._given]
+            return [self._given] if hasattr(self._given, "aclose" if is_async else "close") else []
         with self._lock:
             return list((self._own[is_async].leave() or {}).values())
 

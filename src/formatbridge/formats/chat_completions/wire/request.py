@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats._wire import AT_ONCE, Int, Number, Open, Unknown, Wire
+from formatbridge.formats._wire import AT_ONCE, Int, Number, Numeric, Open, Unknown, Wire
 
 from .content import Content
 from .message import Message
@@ -177,7 +177,7 @@ class WebSearchOptions(Wire):
     user_location: UserLocation | None = None
 
 
-Penalty = Annotated[Number, Field(ge=-2, le=2)]
+Penalty = Annotated[float, Numeric(-2, 2)]
 TokenLimit = Annotated[Int, Field(ge=1)]
 
 
@@ -235,14 +235,14 @@ class Request(Wire):
     """Text before which to stop; at most 4 with the vendor."""
     store: bool | None = None
     stream_options: StreamOptions | None = None
-    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
+    temperature: Annotated[float, Numeric(0, 2)] | None = None
     """0 to 2. None: 1."""
     tool_choice: ToolChoice | None = None
     """None: auto if there are tools, else none."""
     tools: list[Tool] | None = None
     top_logprobs: Annotated[Int, Field(ge=0, le=20)] | None = None
     """Likeliest alternatives to tell for each token, 0 to 20 with the vendor; needs ``logprobs``."""
-    top_p: Annotated[Number, Field(ge=0, le=1)] | None = None
+    top_p: Annotated[float, Numeric(0, 1)] | None = None
     """0 to 1. None: 1."""
     user: str | None = None
     """The end user; the vendor replaces it by ``safety_identifier`` and ``prompt_cache_key``."""

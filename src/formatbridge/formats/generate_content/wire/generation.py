@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field
 
-from formatbridge.formats._wire import Count, Int, Number
+from formatbridge.formats._wire import Count, Int, Numeric
 from formatbridge.formats.generate_content.wire._proto import Proto, Word
 from formatbridge.formats.generate_content.wire.schema import Schema
 from formatbridge.formats.generate_content.wire.speech import (
@@ -14,7 +14,7 @@ from formatbridge.formats.generate_content.wire.speech import (
     TranslationConfig,
 )
 
-Penalty = Annotated[Number, Field(ge=-2, le=2)]
+Penalty = Annotated[float, Numeric(-2, 2)]
 """A finite number from -2 to 2."""
 
 
@@ -215,12 +215,12 @@ class GenerationConfig(Proto):
     speechConfig: SpeechConfig | None = None
     stopSequences: list[str] | None = None
     """Up to 5."""
-    temperature: Annotated[Number, Field(ge=0)] | None = None
+    temperature: Annotated[float, Numeric(0)] | None = None
     """The server takes 0 to 2."""
     thinkingConfig: ThinkingConfig | None = None
-    topK: Annotated[Number, Field(ge=0)] | None = None
+    topK: Annotated[float, Numeric(0)] | None = None
     """A whole number, though the vendor's type is a float."""
-    topP: Annotated[Number, Field(ge=0, le=1)] | None = None
+    topP: Annotated[float, Numeric(0, 1)] | None = None
     enableEnhancedCivicAnswers: bool | None = None
     responseFormat: list[ResponseFormat] | None = None
     """Replaces ``responseMimeType`` and the schemas, one day."""

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats._wire import AT_ONCE, Count, Int, Number, Open, Unknown, Wire
+from formatbridge.formats._wire import AT_ONCE, Count, Int, Numeric, Open, Unknown, Wire
 from formatbridge.formats.messages.wire.cache import CacheControl, DiagnosticsOptions
 from formatbridge.formats.messages.wire.context_management import ContextManagementOptions
 from formatbridge.formats.messages.wire.messages import Message, SystemBlock
@@ -248,11 +248,11 @@ class Request(Wire):
     tool_choice: ToolChoice | None = None
     tools: list[Tool] | None = None
     stream: bool | None = None
-    temperature: Annotated[Number, Field(ge=0, le=1)] | None = None
+    temperature: Annotated[float, Numeric(0, 1)] | None = None
     """Dialect 2023-06-01; newer models refuse it."""
     top_k: Int | None = None
     """Dialect 2023-06-01; newer models refuse it."""
-    top_p: Annotated[Number, Field(ge=0, le=1)] | None = None
+    top_p: Annotated[float, Numeric(0, 1)] | None = None
     """Dialect 2023-06-01; newer models refuse it."""
     billing_policy: BillingPolicy | None = None
     compaction: CompactionOptions | None = None

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from formatbridge.formats._wire import AT_ONCE, Count, Int, Number, Wire
+from formatbridge.formats._wire import AT_ONCE, Count, Int, Number, Numeric, Wire
 from formatbridge.formats.responses.wire.items import Item
 from formatbridge.formats.responses.wire.settings import (
     AccessPrograms,
@@ -76,7 +76,7 @@ class Request(Wire):
     tools: list[Tool] | None = None
     top_logprobs: Annotated[Int, Field(ge=0, le=20)] | None = None
     """0 to 20."""
-    top_p: Annotated[Number, Field(ge=0, le=1)] | None = None
+    top_p: Annotated[float, Numeric(0, 1)] | None = None
     """0 to 1."""
     truncation: str | None = None
     """``auto`` or ``disabled``, the default."""

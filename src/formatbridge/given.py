@@ -1,0 +1,76 @@
+"""What a caller gives, looked at before anything is done with it: each check returns the value or raises ``ConfigurationError``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Iterable
+from typing import TypeVar
+
+from formatbridge.errors import ConfigurationError
+
+T = TypeVar("T")
+
+_BYTES = (bytes, bytearray, memoryview)
+_LONGEST_TEXT = 40
+_MOST_BITS = 256
+
+
+def a(value: object) -> str:
+    """Name the type of a value, with its article; None goes by its name."""
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def found(value: object) -> str:
+    """Show a value as it was given, or name its type where that would not be short."""
+    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+        return f"a string of {len(value)} characters"
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value) if isinstance(value, str | int | float) else a(value)
+
+
+def checked_model(model: str | None) -> str | None:
+    """Return the name of a model, or None where the body names it."""
+    if model is None:
+        return None
+    if not isinstance(model, str):
+        raise ConfigurationError(f"model is {found(model)}, expected a string or None")
+    try:
+        model.encode()
+    except UnicodeEncodeError:
+        raise ConfigurationError("model holds a lone surrogate, expected valid Unicode") from None
+    return model
+
+
+def checked_stream(stream: bool | None) -> bool | None:
+    """Return whether to stream, or None where the body says it. No word stands for a flag: ``"false"`` would count as true."""
+    if stream is not None and not isinstance(stream, bool):
+        raise ConfigurationError(f"stream is {found(stream)}, expected True, False or None")
+    return stream
+
+
+def checked_status(status: int) -> int:
+    """Return the HTTP status of an answer, which is 200 where an error came in the place of a success."""
+    if isinstance(status, bool) or not isinstance(status, int) or not 200 <= status <= 599:
+        raise ConfigurationError(f"status is {found(status)}, expected an HTTP status from 200 to 599")
+    return int(status)
+
+
+def checked_chunks(chunks: T) -> T:
+    """Return what the pieces of a stream come from. Bytes alone are none: their members are numbers."""
+    if isinstance(chunks, (*_BYTES, str)):
+        raise ConfigurationError(f"chunks is {a(chunks)}, expected an iterable of bytes, such as a list of them")
+    if not isinstance(chunks, Iterable | AsyncIterable):
+        raise ConfigurationError(f"chunks is {a(chunks)}, expected an iterable of bytes")
+    return chunks
+
+
+def bytes_of(chunk: bytes | bytearray | memoryview) -> bytes:
+    """Return a piece of a stream as bytes."""
+    if type(chunk) is bytes:
+        return chunk
+    if not isinstance(chunk, _BYTES):
+        raise ConfigurationError(f"chunk is {a(chunk)}, expected bytes")
+    return bytes(chunk)
