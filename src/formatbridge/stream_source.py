@@ -41,6 +41,7 @@ class StreamSource:
         self._has_begun = False
         self._record = Record()
         self._refrain = Refrain()
+        self._pieces: list[str] = []  # where the text of what is known by heart is collected
         self._unread: ServerSentEvent | None = None  # the last event known by heart, whose counts nobody has read
         self._late: list[events.Event] = []
         self._is_torn = False
@@ -68,7 +69,7 @@ class StreamSource:
         delta = self._refrain.delta_of(data)
         if delta is not None:
             self._decoder.grow(delta.text)
-            self._collector.grow(delta)
+            self._pieces.append(delta.text)
             self.heard += 1
             if self._refrain.counts_usage:
                 self._unread = event
@@ -152,7 +153,8 @@ class StreamSource:
         self.collect(happened)
         template = self._refrain.learn(event.data, happened)
         if template is not None:
-            self._record.run(template, self._collector.latest)
+            self._pieces = self._collector.latest
+            self._record.run(template, self._pieces)
         return happened
 
 

@@ -123,7 +123,10 @@ class StreamConverter:
             raise ConfigurationError("the stream has been finished, expected a converter of its own for each stream")
         made: list[bytes] = []
         try:
-            for event in self._source.read(chunk) if chunk is not None else self._source.read_rest():
+            read = self._source.read(chunk) if chunk is not None else self._source.read_rest()
+            if len(read) == 1:  # nearly always
+                return self._step(read[0])
+            for event in read:
                 made.append(self._step(event))
         except FormatBridgeError as fault:
             if isinstance(fault, StreamError):
@@ -131,11 +134,11 @@ class StreamConverter:
             self._fault = fault
             if not any(made):
                 raise
-        return made[0] if len(made) == 1 else b"".join(made)
+        return b"".join(made)
 
     def _convert(self, event: ServerSentEvent) -> bytes:
         happened = self._source.decode(event)
-        if self._is_plain and len(happened) == 1:  # nearly always
+        if len(happened) == 1 and self._is_plain:  # nearly always
             return self._encoder.feed(happened[0])
         return self._encode(happened)
 

@@ -99,10 +99,6 @@ class Collector:
             case _:
                 self._feed_answer(event)
 
-    def grow(self, delta: events.Delta) -> None:
-        """Take one event of the kind that nearly all are: text for a part that is open, without log probabilities."""
-        self._choices[delta.choice].parts[delta.index].pieces.append(delta.text)
-
     def _feed_answer(self, event: events.Start | events.UsageTold | events.Meta | events.Failed | events.End) -> None:
         """Take what concerns the answer as a whole."""
         match event:

@@ -98,21 +98,21 @@ def _generous(text: bytes) -> bytes:
 class Refrain:
     """Knows by heart the deltas that come now. Two in a row that differ in nothing but their text make it; any other event ends it."""
 
-    __slots__ = ("_is_sure", "_last", "_template", "_tries", "counts_usage")
+    __slots__ = ("_known", "_last", "_template", "_tries", "counts_usage")
 
     def __init__(self) -> None:
         self._template: Template | None = None
-        self._last: events.Delta | None = None
-        self._is_sure = False
+        self._last = events.Delta(0, 0, "")
+        self._known: Template | None = None  # the template, once an event has proved it
         self._tries = 0
         #: Whether the events that are known by heart also tell what the answer costs so far.
         self.counts_usage = False
 
     def delta_of(self, data: bytes) -> events.Delta | None:
         """Return what an event brings, where it is known by heart; it is never empty."""
-        if not self._is_sure or self._template is None or self._last is None:
+        if self._known is None:
             return None
-        text = self._template.text_of(data)
+        text = self._known.text_of(data)
         return events.Delta(self._last.choice, self._last.index, text) if text else None
 
     def learn(self, data: bytes, happened: list[events.Event]) -> Template | None:
@@ -120,14 +120,14 @@ class Refrain:
         is_plain = len(happened) == 1 or (len(happened) == 2 and isinstance(happened[1], events.UsageTold))
         delta = happened[0] if is_plain else None
         if not isinstance(delta, events.Delta) or delta.logprobs:
-            self._template, self._is_sure = None, False
+            self._template = self._known = None
             return None
         known, last = self._template, self._last
-        is_again = last is not None and (last.choice, last.index) == (delta.choice, delta.index)
-        self._is_sure = is_again and known is not None and known.text_of(data) == delta.text
-        if self._is_sure:
-            self._tries, self.counts_usage = 0, known is not None and known.counts_usage
+        is_again = (last.choice, last.index) == (delta.choice, delta.index)
+        self._known = known if is_again and known is not None and known.text_of(data) == delta.text else None
+        if self._known is not None:
+            self._tries, self.counts_usage = 0, self._known.counts_usage
         elif self._tries < _TRIES:
             self._tries += 1
             self._template, self._last = Template.of(data, delta.text), delta
-        return known if self._is_sure else None
+        return self._known
