@@ -224,7 +224,7 @@ def _note_media(parts: list[ir.Part], losses: Ledger) -> None:
     for part in parts:
         if type(part) is ir.Media:
             media.append(part)
-        elif media and isinstance(part, ir.Text | ir.Refusal | ir.ToolCall):
+        elif media and (isinstance(part, ir.ToolCall) or (isinstance(part, ir.Text | ir.Refusal) and part.text)):
             for each in media:
                 losses.changed(each, "", None, "position_lost")
             media.clear()

@@ -146,7 +146,7 @@ def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
             if seen_call or seen_visible:
                 _note_thought(part, losses, carry)  # type: ignore[arg-type]  # the test says so
         elif kind is ir.Text or kind is ir.Refusal or kind is ir.Media:
-            if seen_call and kind is ir.Text:
+            if seen_call and kind is ir.Text and part.text:  # type: ignore[union-attr]
                 losses.changed(part, "text", part.text, "position_lost")  # type: ignore[union-attr]
             elif seen_visible and carry and getattr(part, "signature", None):
                 losses.changed(part.signature, "", None, "position_lost")  # type: ignore[union-attr]
