@@ -790,7 +790,9 @@ def test_the_base_url_is_found_as_the_client_finds_it(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    "inner", [object(), 5, "https://proxy.test", httpx.Client(), httpx2.AsyncClient(), httpx.HTTPTransport, print], ids=repr
+    "inner",
+    [object(), 5, "https://proxy.test", httpx.Client(), httpx2.AsyncClient(), httpx.HTTPTransport, print],
+    ids=["object", "number", "URL", "client", "async client", "class", "function"],
 )
 def test_what_is_no_transport_is_refused_at_once(inner: Any) -> None:
     """The first request, in production, would be late; a client is what the transport is for, not what it goes through."""

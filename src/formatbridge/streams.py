@@ -59,7 +59,8 @@ class StreamConverter:
         self._source = StreamSource(self._near)
         context = request.context if request else None
         self._home = Homecoming(context)
-        self._encoder = self._far.StreamEncoder(self._options, context)
+        if self._near is not self._far:
+            self._encoder = self._far.StreamEncoder(self._options, context)
         self._is_plain = not self._home.is_needed and self._options.raise_on is None
         self._step = self._pass_on if self._near is self._far else self._convert
         self._is_finished = False
@@ -97,9 +98,7 @@ class StreamConverter:
             return made
         if self._options.on_truncated == "close" and self._near is not self._far and self._source.can_close:
             return made + self._encode(self._source.close())
-        if self._near is self._far:  # which has passed by the encoder
-            self._encoder.feed(replay(self._source.answer())[0])
-        raise self._source.truncated(self.response(), made + self._encoder.fail(_TRUNCATED))
+        raise self._source.truncated(self.response(), made + self._alarm())
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -135,6 +134,14 @@ class StreamConverter:
             if not any(made):
                 raise
         return b"".join(made)
+
+    def _alarm(self) -> bytes:
+        """Return what tells the target's reader that the stream broke off. A stream that is passed on has had no encoder until now."""
+        if self._near is not self._far:
+            return self._encoder.fail(_TRUNCATED)
+        encoder = self._far.StreamEncoder(self._options, None)
+        encoder.feed(replay(self._source.answer())[0])
+        return encoder.fail(_TRUNCATED)
 
     def _convert(self, event: ServerSentEvent) -> bytes:
         happened = self._source.decode(event)

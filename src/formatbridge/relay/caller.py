@@ -54,6 +54,7 @@ T = TypeVar("T")
 
 _LOG = logging.getLogger("formatbridge")
 _MOST_PAGES = 100
+_USUAL, _UNENDED = Timeout(), Timeout(total=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ class Caller:
         return Plan(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
     def _rules(self, *, is_stream: bool) -> Rules:
-        usual = Timeout(total=None) if is_stream else Timeout()
+        usual = _UNENDED if is_stream else _USUAL
         timeout = self._timeout if self._timeout is not None else usual
         return Rules(timeout, self._retry, self._limits, self._clock, self._profile.request_id_headers, self._observe)
 

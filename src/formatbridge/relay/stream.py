@@ -30,46 +30,49 @@ class Opening:
         self._flow: Flow[Outcome[Incoming]] | None = flow
         self._pool, self._clock = pool, clock
         self._names = names
-        self._outcome: Outcome[Incoming] | None = None
+        self._received: Incoming | None = None
+        self._known: tuple[str | None, int, int] | None = None  # request id, status, attempts
         self._is_read = False
         self._made_at = _caller_of_ours()
 
     @property
     def request_id(self) -> str | None:
         """By which the relay's owner finds the call; None where the answer did not say."""
-        return faults.request_id(self._opened.head.headers, self._names)
+        return self._opened[0]
 
     @property
     def status(self) -> int:
         """The HTTP status."""
-        return self._opened.head.status
+        return self._opened[1]
 
     @property
     def attempts(self) -> int:
         """How often the call was sent, from 1."""
-        return self._opened.attempts
+        return self._opened[2]
 
     @property
     def losses(self) -> tuple[Loss, ...]:
         """What was lost of the request, and of the answer so far."""
         made = self._request.losses
-        return made + self._outcome.received.losses if self._outcome else made
+        return made + self._received.losses if self._received else made
 
     @property
     def additions(self) -> tuple[Addition, ...]:
         """What had to be added to the request, and to the answer so far."""
         made = self._request.additions
-        return made + self._partial().additions if self._outcome else made
+        return made + self._partial().additions if self._received else made
 
     @property
-    def _opened(self) -> Outcome[Incoming]:
-        if self._outcome is None:
+    def _opened(self) -> tuple[str | None, int, int]:
+        if self._known is None:
             raise ConfigurationError("the stream is not open, expected it within with")
-        return self._outcome
+        return self._known
 
     @property
     def _incoming(self) -> Incoming:
-        return self._opened.received
+        if self._received is None:
+            raise ConfigurationError("the stream is not open, expected it within with")
+        return self._received
 
     def _partial(self) -> Converted:
         return self._incoming.response()
@@ -81,7 +84,8 @@ class Opening:
         return flow
 
     def _note(self, outcome: Outcome[Incoming]) -> None:
-        self._outcome = outcome
+        self._received = outcome.received
+        self._known = faults.request_id(outcome.head.headers, self._names), outcome.head.status, outcome.attempts
 
     def _readable(self) -> Any:
         """Return the line to read from; raise where the stream was closed before its end."""
@@ -119,7 +123,7 @@ class Opening:
             continue
 
     def _closing(self) -> Flow[None]:
-        if self._outcome is not None:
+        if self._received is not None:
             yield from self._incoming.finish()
         yield Close()
 

@@ -6,7 +6,6 @@ usage comes anywhere, the role in every delta or never, indexes are missing or u
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -52,7 +51,7 @@ class _Choice:
     open: tuple[str, int] | None = None
     calls: Calls | None = None
     kinds: list[ir.Part] = field(default_factory=list)
-    items: Counter[str] = field(default_factory=Counter)
+    items: dict[str, int] = field(default_factory=dict)
     finish: JsonObject | None = None
     is_closed: bool = False
     tokens: dict[str, int] = field(default_factory=dict)
@@ -195,15 +194,15 @@ class StreamDecoder:
             self._grow(choice, "text", ir.Text("", f"/choices/{choice.index}/message/content"), content, made)
             return
         for raw in content:
-            before = choice.parts
-            part = decode_part(raw, f"/choices/{choice.index}/message/content/{choice.items['content']}")
+            before, at = choice.parts, choice.items.get("content", 0)
+            part = decode_part(raw, f"/choices/{choice.index}/message/content/{at}")
             if isinstance(part, ir.Reasoning):
                 self._feed_thought(choice, part, made)
             elif isinstance(part, ir.Text) and not (part.extra or part.cache):
                 self._grow(choice, "text", ir.Text("", part.src), part.text, made)
             else:
                 self._whole(choice, part, made)
-            choice.items["content"] += choice.parts - before  # what goes on with the part before is no item of its own
+            choice.items["content"] = at + choice.parts - before  # what goes on with the part before is no item of its own
 
     def _feed_thought(self, choice: _Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
         """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then."""
@@ -327,7 +326,7 @@ class StreamDecoder:
         choice.extra = joined(choice.extra, {f"message/{key}": value for key, value in (unread or {}).items()})
         for part in parts[1:]:
             self._whole(choice, part, made)
-        choice.items.update({key: len(items) for key, items in given.items()})
+        choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in given.items()}
         if delta.get("audio"):
             self._feed_audio(choice, delta["audio"], made)
 
