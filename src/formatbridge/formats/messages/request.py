@@ -44,6 +44,7 @@ _KNOWN = SETTINGS.canonical.keys() | {
     "metadata", "service_tier", "speed", "context_management",
 }  # fmt: skip
 _OUTPUT_CONFIG = frozenset({"effort", "format"})
+_OFF = {"type": "disabled"}
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
@@ -99,7 +100,8 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
         body |= _encode_output(request, limit, forced, losses)
     if settings:
         encode_settings(request, SETTINGS, body, losses, DONE)
-        body |= encode_shaped_settings(request, losses, options)
+        thinks = body.get("thinking", _OFF) != _OFF
+        body |= encode_shaped_settings(request, thinks, losses, options)
     if request.audio:
         losses.dropped(request.audio)
     if request.image:

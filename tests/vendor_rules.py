@@ -1,0 +1,58 @@
+"""Rules that servers hold requests to and that no type states, as functions from a request's body to the rules that it breaks.
+
+Source: the vendors' documentation and the words of their refusals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+JsonObject = dict[str, Any]
+Rules = dict[str, Callable[[JsonObject], bool]]
+"""What a server would say of a request, and whether it would have to."""
+
+
+def broken_rules(format: str, body: JsonObject) -> Iterator[str]:
+    """Yield what the server of a format would refuse a request for."""
+    yield from (told for told, is_broken in _RULES[format].items() if is_broken(body))
+
+
+def _thinks(body: JsonObject) -> bool:
+    return (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
+
+
+_MESSAGES: Rules = {
+    "temperature may only be set to 1 when thinking is enabled": lambda body: _thinks(body) and body.get("temperature", 1) != 1,
+    "top_p must be 0.95 to 1 when thinking is enabled": lambda body: _thinks(body) and not 0.95 <= body.get("top_p", 1) <= 1,
+    "top_k must be unset when thinking is enabled": lambda body: _thinks(body) and "top_k" in body,
+    "thinking may not be enabled when tool_choice forces tool use": lambda body: (
+        _thinks(body) and body.get("tool_choice", {}).get("type") in ("any", "tool")
+    ),
+    "max_tokens must be greater than thinking.budget_tokens": lambda body: (
+        body["max_tokens"] <= (body.get("thinking") or {}).get("budget_tokens", -1)
+    ),
+    "stop_sequences: each must contain non-whitespace": lambda body: (
+        not all(text.strip() for text in body.get("stop_sequences") or ())
+    ),
+}
+
+_CHAT_COMPLETIONS: Rules = {
+    "stop: at most 4": lambda body: len(body.get("stop") or ()) > 4,
+}
+
+_RESPONSES: Rules = {}
+
+_GENERATE_CONTENT: Rules = {
+    "stopSequences: at most 5": lambda body: len(body.get("generationConfig", {}).get("stopSequences") or ()) > 5,
+    "thinkingBudget and thinkingLevel exclude each other": lambda body: (
+        {"thinkingBudget", "thinkingLevel"} <= body.get("generationConfig", {}).get("thinkingConfig", {}).keys()
+    ),
+}
+
+_RULES = {
+    "chat_completions": _CHAT_COMPLETIONS,
+    "messages": _MESSAGES,
+    "responses": _RESPONSES,
+    "generate_content": _GENERATE_CONTENT,
+}
