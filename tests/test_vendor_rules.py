@@ -74,3 +74,99 @@ def test_sampling_beside_thinking_goes_to_its_own_format_as_it_came() -> None:
 
     assert made.body == body
     assert not made.losses
+
+
+# A choice among no tools.
+
+SEARCH: dict[str, list[Any]] = {
+    "messages": [{"type": "web_search_20260318", "name": "web_search"}],
+    "responses": [{"type": "web_search"}],
+    "generate_content": [{"googleSearch": {}}],
+}
+
+
+def _asked(source: str, choice: Any, tools: list[Any], **settings: Any) -> dict[str, Any]:
+    """Return a request with a choice among tools, in its format's own words."""
+    asked = {"tools": tools} if tools else {}
+    if source == "generate_content":
+        config = {"functionCallingConfig": {"mode": {"required": "ANY"}.get(choice, choice.upper())}}
+        return {"contents": [{"parts": [{"text": "x"}]}], "toolConfig": config, **asked}
+    if source == "responses":
+        return {"model": "m", "input": "x", "tool_choice": choice, **asked, **settings}
+    if source == "messages":
+        chosen = {"type": {"required": "any"}.get(choice, choice)}
+        return {"model": "m", "max_tokens": 9, "messages": ASKED, "tool_choice": chosen, **asked, **settings}
+    return {"model": "m", "messages": ASKED, "tool_choice": choice, **asked, **settings}
+
+
+def _choices_of(body: dict[str, Any]) -> set[str]:
+    return {"tool_choice", "parallel_tool_calls", "toolConfig"} & body.keys()
+
+
+@pytest.mark.parametrize("choice", ["auto", "none"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_to_choose_freely_or_nothing_among_no_tools_is_neither_written_nor_lost(source: str, target: str, choice: str) -> None:
+    """Frameworks say so in every request, and the servers refuse it where there are no tools."""
+    made = fb.convert_request(_asked(source, choice, []), source=source, target=target, model="m")
+
+    assert not _choices_of(made.body)
+    assert not made.losses
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_to_have_to_call_one_of_no_tools_is_a_loss(source: str, target: str) -> None:
+    """The answer may be no call."""
+    made = fb.convert_request(_asked(source, "required", []), source=source, target=target, model="m")
+
+    at = "/toolConfig/functionCallingConfig" if source == "generate_content" else "/tool_choice"
+    assert not _choices_of(made.body)
+    assert _told(made) == [(at, "dropped", "lossy", "without_tools")]
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
+@pytest.mark.parametrize("source", SEARCH)
+def test_a_choice_beside_tools_that_it_does_not_govern_is_left_out(source: str, target: str) -> None:
+    """These formats have the search elsewhere than among the tools that are chosen from; not to use it cannot be said there."""
+    if source == target:
+        return
+    freely, never = (
+        fb.convert_request(_asked(source, choice, SEARCH[source]), source=source, target=target, model="m")
+        for choice in ("auto", "none")
+    )
+
+    at = "/toolConfig/functionCallingConfig" if source == "generate_content" else "/tool_choice"
+    assert not _choices_of(freely.body)
+    assert not freely.losses
+    assert not _choices_of(never.body)
+    assert _told(never) == [(at, "dropped", "lossy", "without_tools")]
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "messages"])
+def test_that_calls_come_one_at_a_time_goes_with_the_tools(target: str) -> None:
+    """No call comes at all."""
+    body = _asked("responses", "auto", [], parallel_tool_calls=False)
+
+    made = fb.convert_request(body, source="responses", target=target)
+
+    assert not _choices_of(made.body)
+    assert _told(made) == [("/parallel_tool_calls", "dropped", "info", "without_tools")]
+
+
+def test_thinking_stays_where_the_tool_that_had_to_be_called_is_gone() -> None:
+    """Only a forced call excludes it."""
+    body = _asked("responses", "required", [{"type": "local_shell"}], reasoning={"effort": "high"})
+
+    made = fb.convert_request(body, source="responses", target="messages")
+
+    assert made.body["thinking"] == {"type": "adaptive"}
+
+
+def test_a_choice_among_tools_that_come_later_is_kept() -> None:
+    """They are tools of the request like any other."""
+    added = {"type": "additional_tools", "role": "developer", "tools": [
+        {"type": "function", "name": "f", "parameters": None, "strict": False}
+    ]}  # fmt: skip
+    body = _asked("responses", "required", []) | {"input": [{"role": "user", "content": "x"}, added]}
+
+    for target, choice in (("messages", {"type": "any"}), ("chat_completions", "required")):
+        assert fb.convert_request(body, source="responses", target=target).body["tool_choice"] == choice

@@ -32,18 +32,29 @@ _MESSAGES: Rules = {
     "max_tokens must be greater than thinking.budget_tokens": lambda body: (
         body["max_tokens"] <= (body.get("thinking") or {}).get("budget_tokens", -1)
     ),
+    "tool_choice may only be specified while providing tools": lambda body: "tool_choice" in body and not body.get("tools"),
     "stop_sequences: each must contain non-whitespace": lambda body: (
         not all(text.strip() for text in body.get("stop_sequences") or ())
     ),
 }
 
 _CHAT_COMPLETIONS: Rules = {
+    "tool_choice is only allowed when tools are specified": lambda body: "tool_choice" in body and not body.get("tools"),
+    "parallel_tool_calls is only allowed when tools are specified": lambda body: (
+        "parallel_tool_calls" in body and not body.get("tools")
+    ),
     "stop: at most 4": lambda body: len(body.get("stop") or ()) > 4,
 }
 
-_RESPONSES: Rules = {}
+_RESPONSES: Rules = {
+    "tool_choice must be specified with tools": lambda body: "tool_choice" in body and not body.get("tools"),
+}
 
 _GENERATE_CONTENT: Rules = {
+    "function calling config is set without function_declarations": lambda body: (
+        "functionCallingConfig" in body.get("toolConfig", {})
+        and not any("functionDeclarations" in tool for tool in body.get("tools", ()))
+    ),
     "stopSequences: at most 5": lambda body: len(body.get("generationConfig", {}).get("stopSequences") or ()) > 5,
     "thinkingBudget and thinkingLevel exclude each other": lambda body: (
         {"thinkingBudget", "thinkingLevel"} <= body.get("generationConfig", {}).get("thinkingConfig", {}).keys()

@@ -87,6 +87,25 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
     return replace(request, tools=tools, messages=messages, tool_choice=choice), names.home
 
 
+def drop_choice(request: ir.Request, is_bare: bool, losses: Ledger) -> None:
+    """Note the choice of a request of whose tools none is left to choose among, which the target's server then refuses.
+
+    To choose freely, or nothing, among no tools is what happens anyway. ``is_bare``: not even tools of the server's own are left,
+    which would now be free to be used.
+    """
+    choice = request.tool_choice
+    if request.settings.get("parallel_tool_calls") is False:
+        losses.dropped(request, "parallel_tool_calls", "without_tools", severity="info")
+    if choice is None:
+        return
+    if choice.extra:
+        losses.extras(choice)
+    if choice.mode == "hosted":
+        losses.dropped(choice, code="server_tool", severity="impossible")
+    elif choice.mode in ("required", "named", "allowed") or choice.names or (choice.mode == "none" and not is_bare):
+        losses.dropped(choice, code="without_tools")
+
+
 def _fits(request: ir.Request, rules: ToolRules) -> bool:
     """Say whether every tool, call and result is what the target allows already; the usual case, so it must be quick."""
     seen: set[str] = set()
