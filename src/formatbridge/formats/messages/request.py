@@ -45,6 +45,7 @@ _KNOWN = SETTINGS.canonical.keys() | {
     "metadata", "service_tier", "speed", "context_management",
 }  # fmt: skip
 _OUTPUT_CONFIG = frozenset({"effort", "format"})
+_SCHEMA_AT = "/output_config/format/schema"
 _OFF = {"type": "disabled"}
 
 
@@ -218,4 +219,4 @@ def _encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject | None
         losses.dropped(format, "description")
     if format.strict is False:
         losses.changed(format, "strict", True)
-    return {"type": "json_schema", "schema": encode_schema(format.schema, format, "schema", losses)}
+    return {"type": "json_schema", "schema": encode_schema(format.schema, format, "schema", _SCHEMA_AT, losses)}
