@@ -204,7 +204,7 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
     if name != call.name and not known:
         losses.changed(call, "name", name, "renamed")
     if given != call.id:
-        losses.changed(call, "", given, "renamed", severity="info")
+        losses.changed(call, "id", given, "renamed", severity="info")
     if wraps and (call.namespace, call.name) not in names.custom:
         losses.changed(call, "", {"type": "function", "name": name}, "wrapped")
     return replace(
@@ -224,7 +224,7 @@ def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.To
     if given == result.call_id and name == result.name and kind == result.kind:
         return result
     if given != result.call_id:
-        losses.changed(result, "", given, "renamed", severity="info")
+        losses.changed(result, "call_id", given, "renamed", severity="info")
     return replace(result, call_id=given, name=name, kind=kind)
 
 
