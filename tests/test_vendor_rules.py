@@ -170,3 +170,45 @@ def test_a_choice_among_tools_that_come_later_is_kept() -> None:
 
     for target, choice in (("messages", {"type": "any"}), ("chat_completions", "required")):
         assert fb.convert_request(body, source="responses", target=target).body["tool_choice"] == choice
+
+
+# Media at an address.
+
+
+@pytest.mark.parametrize(
+    ("ending", "kind"),
+    [
+        (".pdf", "document"), ("", "document"), (".bin", "document"), (".png", "image"), (".PNG?size=2", "image"), (".jpeg", "image"),
+        (".mp3", None), (".mp4", None), (".docx", None), (".csv", None), (".svg", None), (".tiff", None),
+    ],
+)  # fmt: skip
+def test_an_address_goes_where_the_server_takes_what_its_ending_tells(ending: str, kind: str | None) -> None:
+    """It fetches images and PDF, and refuses the request for anything else; an ending that tells nothing is passed on."""
+    file = {"type": "input_file", "file_url": f"https://example.com/a{ending}"}
+    body = {"model": "m", "input": [{"role": "user", "content": [{"type": "input_text", "text": "x"}, file]}]}
+
+    made = fb.convert_request(body, source="responses", target="messages")
+
+    content = made.body["messages"][0]["content"]
+    if kind is None:
+        assert content == "x"
+        assert _told(made) == [("/input/0/content/1", "dropped", "impossible", "unsupported_media")]
+    else:
+        assert content[1] == {"type": kind, "source": {"type": "url", "url": file["file_url"]}}
+        assert not made.losses
+
+
+@pytest.mark.parametrize(
+    ("mime", "kind"),
+    [("application/pdf", "document"), ("image/png", "image"), ("text/csv", None), ("image/svg+xml", None), ("image/tiff", None)],
+)
+def test_a_type_that_is_told_goes_before_the_ending(mime: str, kind: str | None) -> None:
+    """Addresses of files often end in nothing that tells."""
+    file = {"fileData": {"mimeType": mime, "fileUri": "https://example.com/a.pdf"}}
+    body = {"contents": [{"parts": [{"text": "x"}, file]}]}
+
+    made = fb.convert_request(body, source="generate_content", target="messages", model="m")
+
+    content = made.body["messages"][0]["content"]
+    assert [block["type"] for block in content[1:] if content != "x"] == ([kind] if kind else [])
+    assert ("/contents/0/parts/1" in {loss.path for loss in made.losses}) is (kind is None)

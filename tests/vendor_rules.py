@@ -5,6 +5,7 @@ Source: the vendors' documentation and the words of their refusals.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +23,29 @@ def _thinks(body: JsonObject) -> bool:
     return (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
 
 
+def _blocks(body: JsonObject) -> Iterator[JsonObject]:
+    """Yield the blocks of a request, those of results included."""
+    pending = [message.get("content") for message in body["messages"]] + [body.get("system")]
+    for content in pending:  # which grows on the way
+        for block in content if isinstance(content, list) else ():
+            yield block
+            pending.append(block.get("content"))
+
+
+def _fetches_else(body: JsonObject) -> bool:
+    """Say whether an address ends in what is neither an image nor PDF."""
+    sources = [block["source"] for block in _blocks(body) if block["type"] in ("image", "document")]
+    return any(source["type"] == "url" and _OTHER.search(source["url"]) for source in sources)
+
+
+def _text_of(message: JsonObject) -> str:
+    """Return the text that a message ends with."""
+    content = message["content"]
+    return content if isinstance(content, str) else str(content[-1].get("text", ""))
+
+
+_OTHER = re.compile(r"\.(mp3|wav|mp4|mov|docx|csv|txt|html|json|svg|tiff)$", re.IGNORECASE)
+
 _MESSAGES: Rules = {
     "temperature may only be set to 1 when thinking is enabled": lambda body: _thinks(body) and body.get("temperature", 1) != 1,
     "top_p must be 0.95 to 1 when thinking is enabled": lambda body: _thinks(body) and not 0.95 <= body.get("top_p", 1) <= 1,
@@ -33,6 +57,13 @@ _MESSAGES: Rules = {
         body["max_tokens"] <= (body.get("thinking") or {}).get("budget_tokens", -1)
     ),
     "tool_choice may only be specified while providing tools": lambda body: "tool_choice" in body and not body.get("tools"),
+    "text content blocks must be non-empty": lambda body: (
+        not all(block["text"].strip() for block in _blocks(body) if block["type"] == "text")
+    ),
+    "final assistant content cannot end with trailing whitespace": lambda body: (
+        (body["messages"] or [{}])[-1].get("role") == "assistant" and _text_of(body["messages"][-1])[-1:].isspace()
+    ),
+    "unable to download the file: not an image or PDF": _fetches_else,
     "stop_sequences: each must contain non-whitespace": lambda body: (
         not all(text.strip() for text in body.get("stop_sequences") or ())
     ),
