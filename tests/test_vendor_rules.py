@@ -212,3 +212,37 @@ def test_a_type_that_is_told_goes_before_the_ending(mime: str, kind: str | None)
     content = made.body["messages"][0]["content"]
     assert [block["type"] for block in content[1:] if content != "x"] == ([kind] if kind else [])
     assert ("/contents/0/parts/1" in {loss.path for loss in made.losses}) is (kind is None)
+
+
+# Names of tools.
+
+
+@pytest.mark.parametrize("target", ["messages", "generate_content"])
+def test_of_two_tools_of_one_name_the_second_gets_another_and_its_calls_come_home(target: str) -> None:
+    """Some servers take two, others refuse the request."""
+    tools = [{"type": "function", "function": {"name": name, "description": name}} for name in ("f", "f", "f_2")]
+    request = fb.convert_request({"model": "m", "messages": ASKED, "tools": tools}, source="chat_completions", target=target)
+    wired = request.body["tools"] if target == "messages" else request.body["tools"][0]["functionDeclarations"]
+    names = [tool["name"] for tool in wired]
+
+    answer = fb.replay_response(  # the answer calls the second tool under its name there
+        {"id": "a", "choices": [{"message": {"tool_calls": [{"id": "b", "function": {"name": names[1]}}]}, "finish_reason": "tool_calls"}]},
+        source="chat_completions", target=target,
+    )  # fmt: skip
+    body = fb.collect_stream(answer, source=target).body
+    home = fb.convert_response(body, source=target, target="chat_completions", request=request)
+
+    assert names == ["f", "f_3", "f_2"]
+    assert _told(request) == [("/tools/1/function/name", "changed", "lossy", "renamed")]
+    assert home.body["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "f"
+
+
+def test_a_function_named_like_a_tool_of_the_servers_gets_another_name() -> None:
+    """Whoever has a search of his own and turns on the server's has two tools of one name."""
+    function = {"type": "function", "name": "web_search", "parameters": None, "strict": False}
+    body = {"model": "m", "input": "x", "tools": [function, {"type": "web_search"}, {"type": "web_search_preview"}]}
+
+    made = fb.convert_request(body, source="responses", target="messages")
+
+    assert [tool["name"] for tool in made.body["tools"]] == ["web_search_2", "web_search"]
+    assert _told(made) == [("/tools/0/name", "changed", "lossy", "renamed"), ("/tools/2", "dropped", "lossy", "too_many")]

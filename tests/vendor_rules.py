@@ -6,7 +6,7 @@ Source: the vendors' documentation and the words of their refusals.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 JsonObject = dict[str, Any]
@@ -17,6 +17,11 @@ Rules = dict[str, Callable[[JsonObject], bool]]
 def broken_rules(format: str, body: JsonObject) -> Iterator[str]:
     """Yield what the server of a format would refuse a request for."""
     yield from (told for told, is_broken in _RULES[format].items() if is_broken(body))
+
+
+def _are_distinct(names: Iterable[str]) -> bool:
+    told = list(names)
+    return len(told) == len(set(told))
 
 
 def _thinks(body: JsonObject) -> bool:
@@ -57,6 +62,9 @@ _MESSAGES: Rules = {
         body["max_tokens"] <= (body.get("thinking") or {}).get("budget_tokens", -1)
     ),
     "tool_choice may only be specified while providing tools": lambda body: "tool_choice" in body and not body.get("tools"),
+    "tool names must be unique": lambda body: (
+        not _are_distinct(tool["name"] for tool in body.get("tools") or () if tool.get("name"))
+    ),
     "text content blocks must be non-empty": lambda body: (
         not all(block["text"].strip() for block in _blocks(body) if block["type"] == "text")
     ),
@@ -85,6 +93,9 @@ _GENERATE_CONTENT: Rules = {
     "function calling config is set without function_declarations": lambda body: (
         "functionCallingConfig" in body.get("toolConfig", {})
         and not any("functionDeclarations" in tool for tool in body.get("tools", ()))
+    ),
+    "duplicate function declaration found": lambda body: (
+        not _are_distinct(each["name"] for tool in body.get("tools", ()) for each in tool.get("functionDeclarations", ()))
     ),
     "stopSequences: at most 5": lambda body: len(body.get("generationConfig", {}).get("stopSequences") or ()) > 5,
     "thinkingBudget and thinkingLevel exclude each other": lambda body: (

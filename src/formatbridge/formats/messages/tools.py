@@ -45,13 +45,18 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     has_code = any(isinstance(tool, ir.HostedTool) and tool.family == "code" for tool in others)
     made: list[JsonObject] = []
     servers: list[JsonObject] = []
+    families: set[str] = set()
     for tool in tools:
         match tool:
             case ir.FunctionTool():
                 made.append(encode_function(tool, f"/tools/{len(made)}", has_code, losses))
+            case ir.HostedTool() if tool.family in families:
+                losses.dropped(tool, code="too_many")
             case ir.HostedTool():
                 hosted = encode_hosted_tool(tool, losses)
-                made += [hosted] if hosted else []
+                if hosted:
+                    families.add(tool.family)
+                    made.append(hosted)
             case ir.McpServer():
                 pair = encode_mcp_server(tool, losses)
                 if pair:
