@@ -246,3 +246,19 @@ def test_a_function_named_like_a_tool_of_the_servers_gets_another_name() -> None
 
     assert [tool["name"] for tool in made.body["tools"]] == ["web_search_2", "web_search"]
     assert _told(made) == [("/tools/0/name", "changed", "lossy", "renamed"), ("/tools/2", "dropped", "lossy", "too_many")]
+
+
+# Log probabilities.
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
+def test_how_many_log_probabilities_is_left_out_where_none_are_asked_for(target: str) -> None:
+    """The server refuses the one without the other, and the answer would have none anyway."""
+    body = {"model": "m", "input": "x", "top_logprobs": 3}
+    asked = body | {"include": ["message.output_text.logprobs"]}
+
+    without, beside = (fb.convert_request(each, source="responses", target=target) for each in (body, asked))
+
+    assert _told(without) == [("/top_logprobs", "dropped", "info", "excluded")]
+    assert not beside.losses
+    assert 3 in (beside.body.get("top_logprobs"), beside.body.get("generationConfig", {}).get("logprobs"))

@@ -82,6 +82,7 @@ _CHAT_COMPLETIONS: Rules = {
     "parallel_tool_calls is only allowed when tools are specified": lambda body: (
         "parallel_tool_calls" in body and not body.get("tools")
     ),
+    "top_logprobs is only allowed when logprobs is enabled": lambda body: "top_logprobs" in body and not body.get("logprobs"),
     "stop: at most 4": lambda body: len(body.get("stop") or ()) > 4,
 }
 
@@ -93,6 +94,9 @@ _GENERATE_CONTENT: Rules = {
     "function calling config is set without function_declarations": lambda body: (
         "functionCallingConfig" in body.get("toolConfig", {})
         and not any("functionDeclarations" in tool for tool in body.get("tools", ()))
+    ),
+    "logprobs needs responseLogprobs": lambda body: (
+        "logprobs" in body.get("generationConfig", {}) and not body["generationConfig"].get("responseLogprobs")
     ),
     "duplicate function declaration found": lambda body: (
         not _are_distinct(each["name"] for tool in body.get("tools", ()) for each in tool.get("functionDeclarations", ()))
