@@ -214,6 +214,48 @@ def test_a_type_that_is_told_goes_before_the_ending(mime: str, kind: str | None)
     assert ("/contents/0/parts/1" in {loss.path for loss in made.losses}) is (kind is None)
 
 
+# Thinking within a budget.
+
+LOOP: list[dict[str, Any]] = [
+    {"role": "user", "parts": [{"text": "x"}]},
+    {"role": "model", "parts": [{"functionCall": {"id": "a", "name": "f", "args": {}}}]},
+    {"role": "user", "parts": [{"functionResponse": {"id": "a", "name": "f", "response": {"output": "x"}}}]},
+]
+SIGNED = {"text": "hm", "thought": True, "thoughtSignature": "ZmIxfG1lc3NhZ2VzfHRoaW5raW5nfFNJRw=="}
+"""A thought that the server of messages signed, as an answer carried it."""
+
+
+def _within_budget(contents: list[dict[str, Any]], **thinking: Any) -> fb.ConvertedRequest:
+    config = {"thinkingConfig": {"thinkingBudget": 2048} | thinking}
+    return fb.convert_request(
+        {"contents": contents, "generationConfig": config}, source="generate_content", target="messages", model="m"
+    )
+
+
+@pytest.mark.parametrize("contents", [LOOP, [*LOOP[:1], {"role": "model", "parts": [{"text": "so"}]}]])
+def test_a_budget_goes_where_the_answer_under_way_began_without_thinking(contents: list[dict[str, Any]]) -> None:
+    """The server looks for the thinking before the calls that were just answered, and before words that it is to go on with."""
+    made = _within_budget(contents)
+
+    assert "thinking" not in made.body
+    assert ("/generationConfig/thinkingConfig/thinkingBudget", "dropped", "lossy", "excluded") in _told(made)
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        LOOP[:1],
+        [*LOOP, {"role": "model", "parts": [{"text": "y"}]}, {"role": "user", "parts": [{"text": "z"}]}],
+        [LOOP[0], {"role": "model", "parts": [SIGNED, *LOOP[1]["parts"]]}, LOOP[2]],
+    ],
+)
+def test_a_budget_stays_where_the_server_misses_no_thinking(contents: list[dict[str, Any]]) -> None:
+    """A new question begins a new answer; one that began with its own thinking goes on."""
+    made = _within_budget(contents)
+
+    assert made.body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
+
+
 # Names of tools.
 
 

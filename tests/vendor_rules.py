@@ -43,6 +43,16 @@ def _fetches_else(body: JsonObject) -> bool:
     return any(source["type"] == "url" and _OTHER.search(source["url"]) for source in sources)
 
 
+def _begins_without_thought(messages: list[JsonObject]) -> bool:
+    """Say whether the answer under way, whose calls were just answered, begins without thinking."""
+    while messages and messages[-1]["role"] == "user" and not isinstance(messages[-1]["content"], str):
+        if messages[-1]["content"][0]["type"] != "tool_result":
+            return False
+        messages = messages[:-1]
+    last = messages[-1] if messages else {"role": "user"}
+    return last["role"] == "assistant" and (isinstance(last["content"], str) or "thinking" not in last["content"][0]["type"])
+
+
 def _text_of(message: JsonObject) -> str:
     """Return the text that a message ends with."""
     content = message["content"]
@@ -64,6 +74,9 @@ _MESSAGES: Rules = {
     "tool_choice may only be specified while providing tools": lambda body: "tool_choice" in body and not body.get("tools"),
     "tool names must be unique": lambda body: (
         not _are_distinct(tool["name"] for tool in body.get("tools") or () if tool.get("name"))
+    ),
+    "expected thinking at the start of the final assistant message": lambda body: (
+        (body.get("thinking") or {}).get("type") == "enabled" and _begins_without_thought(body["messages"])
     ),
     "text content blocks must be non-empty": lambda body: (
         not all(block["text"].strip() for block in _blocks(body) if block["type"] == "text")

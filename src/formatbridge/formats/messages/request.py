@@ -29,7 +29,7 @@ from formatbridge.formats.messages.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.messages.turns import TurnEncoder
+from formatbridge.formats.messages.turns import TurnEncoder, lacks_thinking
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -91,12 +91,14 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     settings, reasoning = request.settings, request.reasoning
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools = _encode_tools(request, losses) if has_tools else {}
-    forced = tools.get("tool_choice", {}).get("type") in ("any", "tool")
-    budget = reasoning.budget if reasoning and not forced else None
+    barred = tools.get("tool_choice", {}).get("type") in ("any", "tool")
+    budget = reasoning.budget if reasoning and not barred else None
+    if budget is not None and lacks_thinking(conversation["messages"]):
+        barred, budget = True, None
     limit = encode_limit(request, budget or 0, losses, options)
     body: JsonObject = {"model": model, "max_tokens": limit} | conversation | tools
     if reasoning or request.output_format:
-        body |= _encode_output(request, limit, forced, losses)
+        body |= _encode_output(request, limit, barred, losses)
     if settings:
         encode_settings(request, SETTINGS, body, losses, DONE)
         thinks = body.get("thinking", _OFF) != _OFF
@@ -175,11 +177,11 @@ def _without_mark(part: ir.Part, gone: set[int]) -> ir.Part:
 # How much to think, and the shape of the answer.
 
 
-def _encode_output(request: ir.Request, limit: int, forced: bool, losses: Ledger) -> JsonObject:
+def _encode_output(request: ir.Request, limit: int, barred: bool, losses: Ledger) -> JsonObject:
     body: JsonObject = {}
     config: JsonObject = {}
     if request.reasoning:
-        thinking, effort = encode_reasoning_config(request.reasoning, limit, forced, losses)
+        thinking, effort = encode_reasoning_config(request.reasoning, limit, barred, losses)
         if thinking:
             body["thinking"] = thinking
         if effort:

@@ -201,3 +201,21 @@ class TurnEncoder:
             self.losses.dropped(tool, code="position_lost", severity="impossible")
         if message.effort:
             self.losses.dropped(message, "effort", severity="impossible")
+
+
+def lacks_thinking(turns: list[JsonObject]) -> bool:
+    """Say whether the server would look for thinking that is not there: a budget demands it of the answer that is still under way.
+
+    That is the one that the model has begun, with its calls and their results, since the user last said something else.
+    """
+    answer = False
+    for turn in reversed(turns):
+        content = turn.get("content") or ()
+        kinds = [block["type"] for block in content] if isinstance(content, list) else ["text"]
+        if turn["role"] == "assistant":
+            if kinds[0] in ("thinking", "redacted_thinking"):
+                return False
+            answer = True
+        elif turn["role"] == "user" and "tool_result" not in kinds:
+            break
+    return answer
