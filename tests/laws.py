@@ -159,12 +159,19 @@ def nothing_added_is_silent(body: Any, target: str, convert: Convert) -> Iterato
 
 
 def changed(value: Any) -> Any:
-    """Return another value of the same kind: a letter more, a number grown, a flag flipped."""
+    """Return another value of the same kind: a letter more, a number grown, a flag flipped.
+
+    An address keeps the ending of its file, which says of what kind it is.
+    """
     if isinstance(value, bool):
         return not value
     if isinstance(value, str):
-        return f"{value}x"
+        ending = _ENDING.fullmatch(value)
+        return f"{ending[1]}x{ending[2]}" if ending else f"{value}x"
     return value + 1
+
+
+_ENDING = re.compile(r"(https?://[^?#]+/[^?#/]+)(\.\w{2,5})")
 
 
 def home_again(body: Any, source: str, convert: Convert) -> Iterator[Breach]:

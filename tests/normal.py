@@ -189,6 +189,8 @@ def _of_request(form: JsonObject) -> JsonObject:
         reasoning = {"mode": "off"}
     elif reasoning.get("mode") in ("on", "adaptive") and reasoning.keys() & {"effort", "budget"}:
         del reasoning["mode"]
+    if reasoning not in ({}, {"mode": "off"}) and settings.get("temperature") == 1:
+        del settings["temperature"]  # what happens anyway where the model thinks; one format refuses all others there
     choice = form.get("tool_choice", {})
     return {
         "settings": settings,

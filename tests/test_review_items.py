@@ -200,6 +200,51 @@ def test_every_option_is_checked(wrong: dict[str, Any]) -> None:
         fb.Options(**wrong)
 
 
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_rewritten_call_id_is_reported_at_the_id(source: str, target: str) -> None:
+    """Whoever looks for the id finds it, and that the rest of the call is as it was."""
+    given = f"run:0/{'a' * 70}"
+    calls: dict[str, tuple[dict[str, Any], list[str]]] = {
+        "chat_completions": (
+            {"messages": [
+                {"role": "assistant", "content": None, "tool_calls": [
+                    {"id": given, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+                ]},
+                {"role": "tool", "tool_call_id": given, "content": "x"},
+            ]},
+            ["/messages/0/tool_calls/0/id", "/messages/1/tool_call_id"],
+        ),
+        "messages": (
+            {"max_tokens": 9, "messages": [
+                {"role": "assistant", "content": [{"type": "tool_use", "id": given, "name": "f", "input": {}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": given, "content": "x"}]},
+            ]},
+            ["/messages/0/content/0/id", "/messages/1/content/0/tool_use_id"],
+        ),
+        "responses": (
+            {"input": [
+                {"type": "function_call", "call_id": given, "name": "f", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": given, "output": "x"},
+            ]},
+            ["/input/0/call_id", "/input/1/call_id"],
+        ),
+        "generate_content": (
+            {"contents": [
+                {"role": "model", "parts": [{"functionCall": {"id": given, "name": "f", "args": {}}}]},
+                {"parts": [{"functionResponse": {"id": given, "name": "f", "response": {"output": "x"}}}]},
+            ]},
+            ["/contents/0/parts/0/functionCall/id", "/contents/1/parts/0/functionResponse/id"],
+        ),
+    }  # fmt: skip
+    body, paths = calls[source]
+
+    made = fb.convert_request({"model": "m"} | body, source=source, target=target)
+
+    renamed = [(loss.path, loss.before) for loss in made.losses if loss.code == "renamed"]
+    is_refused = target in ("messages", "responses")  # one refuses the characters, one the length
+    assert renamed == ([(path, given) for path in paths] if is_refused else [])
+
+
 @pytest.mark.parametrize("target", ["messages", "responses"])
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_what_is_changed_says_what_stands_there_now(source: str, target: str) -> None:

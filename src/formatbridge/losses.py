@@ -36,6 +36,7 @@ REASONS: Mapping[str, str] = {
     "too_many": "more than the target takes",
     "single_answer": "the target gives one answer only",
     "excluded": "the target refuses it beside another setting",
+    "without_tools": "the target takes it beside tools only",
     "schema_keyword": "moved into the description",
     "server_history": "server tool history stays with its vendor",
     "server_tool": "the target has no such server tool",

@@ -18,7 +18,10 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRules:
-    """What a format demands of tools: the pattern of their names and call ids, and whether it has free-form tools and namespaces."""
+    """What a format demands of tools: the pattern of their names and call ids, and whether it has free-form tools and namespaces.
+
+    ``distinct``: no two tools may have one name. ``server_names``: the names of the server's own tools, by family, where they have any.
+    """
 
     name: re.Pattern[str]
     longest_name: int
@@ -26,6 +29,8 @@ class ToolRules:
     longest_call_id: int | None = None
     custom: bool = False
     namespaces: bool = False
+    distinct: bool = False
+    server_names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,8 @@ LOST: Mapping[str, Own] = {
 
 _PLAIN = Own()
 
+_FOLLOWS = {"top_logprobs": "logprobs"}
+"""Settings that mean something beside another one only; a server that has both refuses the one without the other."""
 
 Ranges = Mapping[str, tuple[float, float]]
 """Canonical setting to the least and the greatest value that a target takes."""
@@ -67,6 +69,8 @@ def encode_settings(
         wire, limits = table.wire.get(name), ranges.get(name)
         if wire is None:
             drop_setting(request, name, value, losses)
+        elif name in _FOLLOWS and _FOLLOWS[name] in table.wire and not request.settings.get(_FOLLOWS[name]):
+            losses.dropped(request, name, "excluded", severity="info")
         elif limits is None or limits[0] <= value <= limits[1]:
             body[wire] = value
         else:

@@ -7,7 +7,7 @@ results all go through one map, and the loss is noted once, at the definition.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
@@ -29,14 +29,25 @@ class _Names:
     home: dict[str, Home] = field(default_factory=dict)
     custom: set[tuple[str | None, str]] = field(default_factory=set)
     legal: set[str] = field(default_factory=set)
+    server: set[str] = field(default_factory=set)
     call_ids: dict[str, str] = field(default_factory=dict)
     taken_ids: set[str] = field(default_factory=set)
+    numbers: dict[str, int] = field(default_factory=dict)
 
     def reserve(self, tools: list[ir.Tool]) -> None:
-        """Keep the names that need no change for the tools that have them."""
+        """Keep the names that need no change for the tools that have them, those of the server's own tools above all."""
+        self.server = {name for tool in tools if isinstance(tool, ir.HostedTool) and (name := _server_name(tool, self.rules))}
         self.legal = {
             tool.name for tool in tools if isinstance(tool, ir.FunctionTool | ir.CustomTool) and _is_legal(tool.name, self.rules)
         }
+
+    def declare(self, namespace: str | None, name: str, kind: str) -> str:
+        """Return the target's name of a definition: another one where the name was declared before and names must differ."""
+        first = self.there.pop((namespace, name), None) if self.rules.distinct else None
+        given = self.give(namespace, name, kind)
+        if first is not None:
+            self.there[namespace, name] = first
+        return given
 
     def give(self, namespace: str | None, name: str, kind: str = "function") -> str:
         """Return the target's name of a tool, the same for the same tool and never one that is taken."""
@@ -44,8 +55,9 @@ class _Names:
         if known is not None:
             return known
         flat = f"{namespace}__{name}" if namespace and not self.rules.namespaces else name
-        taken = self.home.keys() if flat in self.legal and not namespace else self.home.keys() | self.legal
-        given = _unique(_legal(flat, self.rules), taken, self.rules.longest_name)
+        is_kept = flat in self.legal and not namespace and flat not in self.home
+        taken = (self.home, self.server) if is_kept else (self.home, self.server, self.legal)
+        given = self._unique(_legal(flat, self.rules), taken, self.rules.longest_name)
         self.there[namespace, name] = given
         self.home[given] = Home(name=name, namespace=namespace, kind="custom" if kind == "custom" else "function")
         return given
@@ -60,10 +72,20 @@ class _Names:
             given = _ILLEGAL.sub("_", call_id) or "call"
             if longest and len(given) > longest:
                 given = f"{given[: longest - 9]}_{sha256(call_id.encode()).hexdigest()[:8]}"
-            given = _unique(given, self.taken_ids, longest or len(given) + 9)
+            given = self._unique(given, (self.taken_ids,), longest or len(given) + 9)
         self.call_ids[call_id] = given
         self.taken_ids.add(given)
         return given
+
+    def _unique(self, name: str, taken: Sequence[Container[str]], longest: int) -> str:
+        """Number a name that is taken, from where the last one like it ended."""
+        made, count = name, self.numbers.get(name, 1)
+        while any(made in names for names in taken):
+            count += 1
+            tail = f"_{count}"
+            made = f"{name[: longest - len(tail)]}{tail}"
+        self.numbers[name] = count
+        return made
 
 
 def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[ir.Request, dict[str, Home]]:
@@ -87,6 +109,25 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
     return replace(request, tools=tools, messages=messages, tool_choice=choice), names.home
 
 
+def drop_choice(request: ir.Request, is_bare: bool, losses: Ledger) -> None:
+    """Note the choice of a request of whose tools none is left to choose among, which the target's server then refuses.
+
+    To choose freely, or nothing, among no tools is what happens anyway. ``is_bare``: not even tools of the server's own are left,
+    which would now be free to be used.
+    """
+    choice = request.tool_choice
+    if request.settings.get("parallel_tool_calls") is False:
+        losses.dropped(request, "parallel_tool_calls", "without_tools", severity="info")
+    if choice is None:
+        return
+    if choice.extra:
+        losses.extras(choice)
+    if choice.mode == "hosted":
+        losses.dropped(choice, code="server_tool", severity="impossible")
+    elif choice.mode in ("required", "named", "allowed") or choice.names or (choice.mode == "none" and not is_bare):
+        losses.dropped(choice, code="without_tools")
+
+
 def _fits(request: ir.Request, rules: ToolRules) -> bool:
     """Say whether every tool, call and result is what the target allows already; the usual case, so it must be quick."""
     seen: set[str] = set()
@@ -99,12 +140,21 @@ def _fits(request: ir.Request, rules: ToolRules) -> bool:
             seen.add(name)
         elif kind is ir.Namespace or kind is ir.CustomTool:
             return False
+        elif kind is ir.HostedTool and (taken := _server_name(tool, rules)):  # type: ignore[arg-type]  # the test says so
+            if taken in seen:
+                return False
+            seen.add(taken)
     for message in request.messages:
         for part in message.parts:
             what = type(part)
             if (what is ir.ToolCall or what is ir.ToolResult) and not _part_fits(part, rules, seen):  # type: ignore[arg-type]
                 return False
     return True
+
+
+def _server_name(tool: ir.HostedTool, rules: ToolRules) -> str | None:
+    """Return the name that a tool of the server's own has in the target; None where it has none."""
+    return rules.server_names.get(tool.family)
 
 
 def _part_fits(part: ir.ToolCall | ir.ToolResult, rules: ToolRules, declared: set[str]) -> bool:
@@ -138,7 +188,7 @@ def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | N
     if not isinstance(tool, ir.FunctionTool | ir.CustomTool):
         return [tool]
     kind = "custom" if isinstance(tool, ir.CustomTool) else "function"
-    given = names.give(namespace, tool.name, kind)
+    given = names.declare(namespace, tool.name, kind)
     if given != tool.name:
         tool = replace(tool, name=given)
         if given != (f"{namespace}__{names.home[given].name}" if namespace else None):
@@ -185,7 +235,7 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
     if name != call.name and not known:
         losses.changed(call, "name", name, "renamed")
     if given != call.id:
-        losses.changed(call, "", given, "renamed", severity="info")
+        losses.changed(call, "id", given, "renamed", severity="info")
     if wraps and (call.namespace, call.name) not in names.custom:
         losses.changed(call, "", {"type": "function", "name": name}, "wrapped")
     return replace(
@@ -205,7 +255,7 @@ def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.To
     if given == result.call_id and name == result.name and kind == result.kind:
         return result
     if given != result.call_id:
-        losses.changed(result, "", given, "renamed", severity="info")
+        losses.changed(result, "call_id", given, "renamed", severity="info")
     return replace(result, call_id=given, name=name, kind=kind)
 
 
@@ -222,15 +272,6 @@ def _legal(name: str, rules: ToolRules) -> str:
     if len(legal) > rules.longest_name:
         legal = f"{legal[: rules.longest_name - 9]}_{sha256(name.encode()).hexdigest()[:8]}"
     return legal if rules.name.fullmatch(legal) else f"_{legal}"[: rules.longest_name]
-
-
-def _unique(name: str, taken: Iterable[str], longest: int) -> str:
-    made, count = name, 1
-    while made in taken:
-        count += 1
-        tail = f"_{count}"
-        made = f"{name[: longest - len(tail)]}{tail}"
-    return made
 
 
 def _is_same(new: list[object] | list[ir.Tool] | list[ir.Message] | list[ir.Part], old: object) -> bool:

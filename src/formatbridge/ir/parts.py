@@ -145,7 +145,10 @@ class ToolCall:
 
 @dataclass(slots=True)
 class ToolResult:
-    """What a tool answered. ``name`` is the tool's, where the source says it; ``content`` is text and media."""
+    """What a tool answered. ``name`` is the tool's, where the source says it; ``content`` is text and media.
+
+    ``id_made`` says that the source names no call and none could be found.
+    """
 
     call_id: str
     content: list[Part]
@@ -156,6 +159,7 @@ class ToolResult:
     cache: CacheMark | None = None
     signature: Signature | None = None
     extra: JsonObject | None = None
+    id_made: bool = False
 
 
 @dataclass(slots=True, kw_only=True)

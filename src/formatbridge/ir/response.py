@@ -46,7 +46,8 @@ class Usage:
 
 @dataclass(slots=True)
 class Finish:
-    """Why an answer ended. ``raw`` is the source's own word; ``message`` its explanation, ``category`` its class of refusal.
+    """Why an answer ended. ``raw`` is the source's own word, None where it said none; ``message`` its explanation, ``category`` its class
+    of refusal.
 
     ``finer``: ``raw`` says more than ``reason``, so a format without that word loses something.
     """

@@ -48,7 +48,7 @@ def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Messa
 def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str]) -> list[JsonObject]:
     """Write one turn: its results first, each a message, then the rest; media of results follow in a user message of their own.
 
-    ``made_ids`` takes the ids of its calls to which the source gave none.
+    ``made_ids`` takes the ids of its calls and results to which the source gave none.
     """
     if message.extra:
         losses.extras(message)
@@ -63,6 +63,7 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str]) -> l
     if not results:
         return [{"role": "user" if role == "tool" else role, "content": encode_content(parts, losses)}]
     others = [part for part in parts if type(part) is not ir.ToolResult]
+    made_ids.update(result.call_id for result in results if result.id_made)
     messages = [encode_result(result, losses) for result in results]
     messages += [made for result in results if (made := _encode_result_media(result, losses))]
     if others:
@@ -268,8 +269,9 @@ def _decode_legacy_call(raw: JsonObject, src: str, call_id: str) -> ir.ToolCall:
 def decode_result(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.ToolResult:
     """Read a message that answers a call; a legacy one names the function instead of the call."""
     name = raw.get("name") if raw["role"] == "function" else None
-    call_id = raw.get("tool_call_id") or (calls.get(name, name) if name else None) or f"call_{_position(src)}"
-    result = ir.ToolResult(call_id, decode_content(raw.get("content"), f"{src}/content"), src)
+    given = raw.get("tool_call_id") or calls.get(name or "")
+    call_id = given or name or f"call_{_position(src)}"
+    result = ir.ToolResult(call_id, decode_content(raw.get("content"), f"{src}/content"), src, id_made=not given)
     if name:
         result.name = name
     return result

@@ -77,7 +77,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
         losses.dropped(finish, "category", severity="info")
     if finish.extra:
         losses.extras(finish)
-    return word
+    return word if finish.raw is not None else str(losses.added(f"{at}/finish_reason", word))
 
 
 def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> str | None:

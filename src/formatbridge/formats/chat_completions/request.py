@@ -11,6 +11,7 @@ from formatbridge.formats._parts import with_instructions_first
 from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._settings import decode_settings, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
+from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.chat_completions.content import decode_message, encode_message
 from formatbridge.formats.chat_completions.tools import (
     decode_legacy_function,
@@ -75,7 +76,7 @@ _KNOWN = _SHAPED | SETTINGS.canonical.keys()
 _added_tools = attrgetter("tools")
 _BESIDE = frozenset({"model", "messages", "stream"})
 _RARE = frozenset({"stop", "tier", "stream_options", "prompt_cache_options"})
-_DONE = _RARE | {"modalities", "usage_in_stream", "max_tokens"}
+_DONE = _RARE | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_calls"}
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
@@ -117,12 +118,8 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
     body: JsonObject = {"model": model, "messages": _encode_messages(messages, losses)}
     tools = _all_tools(request, losses)
-    if tools:
-        body |= encode_tools(tools, losses)
-    if request.tool_choice:
-        choice = encode_tool_choice(request.tool_choice, request.tools, losses)
-        if choice is not None:
-            body["tool_choice"] = choice
+    if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
+        body |= _encode_tools(request, tools, losses)
     if request.reasoning:
         body |= _encode_reasoning(request.reasoning, losses)
     if request.output_format:
@@ -362,3 +359,17 @@ def _decode_tools(body: JsonObject) -> list[ir.Tool]:
     tools += [decode_legacy_function(raw, f"/functions/{index}") for index, raw in enumerate(body.get("functions") or ())]
     search = body.get("web_search_options")
     return tools if search is None else [*tools, decode_web_search(search, "/web_search_options")]
+
+
+def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> JsonObject:
+    """Write the tools, the choice among them, and whether calls may come together: the server takes both beside ``tools`` only."""
+    body = encode_tools(tools, losses)
+    if "tools" not in body:
+        drop_choice(request, not body, losses)
+        return body
+    choice = encode_tool_choice(request.tool_choice, tools, losses) if request.tool_choice else None
+    if choice is not None:
+        body["tool_choice"] = choice
+    if "parallel_tool_calls" in request.settings:
+        body["parallel_tool_calls"] = request.settings["parallel_tool_calls"]
+    return body

@@ -258,7 +258,7 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     if len(raw) > 1 or len(result) > 3 or not (given and name and response is not None):  # else these are all there is
         made.extra = joined(rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/"))
     if call_id is None:
-        made.extra = joined({ITSELF: name or ""}, made.extra)
+        made.extra, made.id_made = joined({ITSELF: name or ""}, made.extra), True
     elif given and name and name != called:
         made.name, made.extra = None, joined({"functionResponse/name": name}, made.extra)
     return made
@@ -293,7 +293,7 @@ def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) ->
         text = "\n".join(words)
         if len(words) > 1:
             losses.changed(result, "content", text, "flattened", severity="info")
-    if result.call_id in turn.made_ids:
+    if result.id_made or result.call_id in turn.made_ids:
         losses.added(f"{at}/functionResponse/id", result.call_id)
     body: JsonObject = {"id": result.call_id, "name": name, "response": {"error" if result.is_error else "output": text}}
     if media:

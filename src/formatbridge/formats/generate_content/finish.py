@@ -101,6 +101,8 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Le
         losses.dropped(finish, "stop_sequence", severity="info")
     if finish.category is not None:
         losses.dropped(finish, "category", severity="info")
+    if finish.raw is None:
+        losses.added(f"{at}/finishReason", word)
     return {"finishReason": word} if finish.message is None else {"finishReason": word, "finishMessage": finish.message}
 
 

@@ -9,6 +9,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import is_plain
 from formatbridge.formats._settings import Ranges, decode_settings, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
+from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.content import (
     CONTENT,
@@ -143,12 +144,8 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
         losses.extras(request)
     body = _encode_messages(request, losses)
     tools = _all_tools(request, losses)
-    made = encode_tools(allowed_tools(tools, request.tool_choice, losses), losses) if tools else None
-    if made:
-        body["tools"] = made
-    choice = encode_tool_choice(request.tool_choice, losses) if request.tool_choice else None
-    if choice:
-        body["toolConfig"] = {"functionCallingConfig": choice}
+    if tools or request.tool_choice:
+        body |= _encode_tools(request, tools, losses)
     config = _encode_config(request, losses)
     if config:
         body["generationConfig"] = config
@@ -228,6 +225,18 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
         return added
     kept = [tool for tool in request.tools if type(tool) is not ir.HostedTool or tool.family != "image_generation"]
     return kept + added if added else kept
+
+
+def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> JsonObject:
+    """Write the tools and the choice among them, which the server takes beside functions only."""
+    choice = request.tool_choice
+    made = encode_tools(allowed_tools(tools, choice, losses), losses)
+    body: JsonObject = {"tools": made} if made else {}
+    if not made or "functionDeclarations" not in made[0]:  # where all functions stand
+        drop_choice(request, not made, losses)
+    elif choice and (calling := encode_tool_choice(choice, losses)):
+        body["toolConfig"] = {"functionCallingConfig": calling}
+    return body
 
 
 # Settings.

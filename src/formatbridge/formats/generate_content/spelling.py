@@ -104,7 +104,7 @@ OWN: dict[str, Own] = {
         f"Media.{pointer}": Own()
         for pointer in ("videoMetadata", "audioMetadata", "documentMetadata", "spreadsheetMetadata", "mediaProcessing")
     },
-    "Media.fileData/mimeType": Own("info", "weaker_carrier", kind="changed"),
+    "Media.fileData/mimeType": Own("info", "weaker_carrier", kind="changed", after="what the address tells"),
     "Text.speechMetadata": Own(),
     "Media.mediaResolution/numTokens": Own(),
     "ToolCall.functionCall/willContinue": Own(neutral=(False,)),

@@ -12,6 +12,7 @@ from formatbridge import ir
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.messages.errors import decode_error, encode_error
 from formatbridge.formats.messages.finish import unfinished
+from formatbridge.formats.messages.hosted_tools import SERVER_NAMES
 from formatbridge.formats.messages.models import decode_models, encode_models
 from formatbridge.formats.messages.request import SETTINGS, decode_request, encode_request
 from formatbridge.formats.messages.response import FINISH, decode_response, encode_response
@@ -29,7 +30,7 @@ HOLDS_FAILURES = False
 END_OF_STREAM = b""
 """What stands behind the last event."""
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
-TOOL_RULES = ToolRules(name=_WORD, longest_name=128, call_id=_WORD)
+TOOL_RULES = ToolRules(name=_WORD, longest_name=128, call_id=_WORD, distinct=True, server_names=SERVER_NAMES)
 
 SPELLING = Spelling(
     places={

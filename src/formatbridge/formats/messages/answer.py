@@ -40,6 +40,8 @@ def encode_message(parts: list[ir.Part], losses: Ledger, options: Options) -> li
             carrier = encode_carrier(part.signature, losses, options) if part.signature else None
             if carrier:  # the token that the call came with goes before it
                 blocks.append(carrier)
+            if part.id_made:
+                losses.added(f"/content/{len(blocks)}/id", part.id)
             blocks.append(call)
         elif isinstance(part, ir.Reasoning):
             thought = encode_reasoning(part, losses, options)

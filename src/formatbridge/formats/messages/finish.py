@@ -59,13 +59,10 @@ def decode_finish(body: JsonObject) -> ir.Finish | None:
 
 def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, losses: Ledger) -> JsonObject:
     """Write why an answer ended. A message with calls never says that it ended by itself."""
-    reason = finish.reason if finish else "stop"
-    if has_calls and reason in ("stop", "stop_sequence", "other", "error"):
-        reason = "tool_calls"
-    elif has_refusal and reason == "stop":
-        reason = "refusal"
-    word, _ = WORDS[reason]
+    word = _word_for(finish.reason if finish else "stop", has_calls, has_refusal)
     body: JsonObject = {"stop_reason": word, "stop_sequence": None}
+    if finish is None or finish.raw is None:
+        losses.added("/stop_reason", word)
     if finish is None:
         return body
     is_exact = WORDS[finish.reason][1]
@@ -83,6 +80,14 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     if finish.message is not None or finish.category is not None:
         body |= _encode_details(finish, word, losses)
     return body
+
+
+def _word_for(reason: ir.FinishReason, has_calls: bool, has_refusal: bool) -> str:
+    if has_calls and reason in ("stop", "stop_sequence", "other", "error"):
+        reason = "tool_calls"
+    elif has_refusal and reason == "stop":
+        reason = "refusal"
+    return WORDS[reason][0]
 
 
 def _encode_details(finish: ir.Finish, word: str, losses: Ledger) -> JsonObject:

@@ -24,6 +24,9 @@ _LATEST: dict[str, tuple[str, str]] = {
     "code": ("code_execution_20260521", "code_execution"),
     "tool_search": ("tool_search_tool_bm25", "tool_search_tool_bm25"),
 }
+SERVER_NAMES = {family: name for family, (_, name) in _LATEST.items()}
+"""Families of server tools to the names under which they stand among the others."""
+
 _CHOICES = {"web_search_preview": "web_search", "code_interpreter": "code", "code_execution": "code"}
 
 _HOSTED = frozenset({"type", "name", "allowed_domains", "blocked_domains", "user_location", "max_uses", "cache_control"})

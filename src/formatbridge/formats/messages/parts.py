@@ -9,6 +9,7 @@ from typing import Any, Literal, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._media import guess_mime
 from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.messages.citations import decode_citations
@@ -204,11 +205,11 @@ def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    encode = _encode_document if part.kind == "document" or part.mime == _PDF else _encode_image
     if part.file_id is not None and part.home != "messages":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
-    made = encode(part, losses) if part.kind in ("image", "document") else None
+    encode = _ENCODE_MEDIA.get(_kind_of(part))
+    made = encode(part, losses) if encode else None
     if made is None:
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
@@ -220,6 +221,16 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.signature:
         native_token(part.signature, "messages", losses)
     return made | encode_cache(part.cache, losses)
+
+
+def _kind_of(part: ir.Media) -> str:
+    """Tell what media are here, by their type where it is known: the server fetches images and PDF, and nothing else."""
+    mime = part.mime or (guess_mime(part.url) if part.url is not None else None)
+    if mime == _PDF:
+        return "document"
+    if part.url is None or mime is None:
+        return part.kind
+    return "image" if mime in _IMAGES else "other"
 
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
@@ -236,6 +247,9 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
         return None
     title = {} if part.filename is None else {"title": part.filename}
     return {"type": "document", "source": source} | title
+
+
+_ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {"image": _encode_image, "document": _encode_document}
 
 
 def _encode_reference(part: ir.Media) -> JsonObject | None:

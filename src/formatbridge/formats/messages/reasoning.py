@@ -142,16 +142,16 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
 
 
 def encode_reasoning_config(
-    config: ir.ReasoningConfig, limit: int, forced: bool, losses: Ledger
+    config: ir.ReasoningConfig, limit: int, barred: bool, losses: Ledger
 ) -> tuple[JsonObject | None, str | None]:
-    """Write how much to think as ``thinking`` and an effort. ``limit``: tokens of the answer; ``forced``: a tool must be called."""
+    """Write how much to think as ``thinking`` and an effort. ``limit``: tokens of the answer; ``barred``: the server refuses to think."""
     if config.extra:
         losses.extras(config)
     if config.mode == "off" or (config.effort == "none" and config.mode is None):
         if config.effort not in (None, "none"):
             losses.dropped(config, "effort", "excluded")
         return {"type": "disabled"}, None
-    if forced:
+    if barred:
         _drop_config(config, losses)
         return None, None
     effort = encode_word_of_effort(config, losses)
@@ -175,7 +175,7 @@ def encode_word_of_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger)
 
 
 def _drop_config(config: ir.ReasoningConfig, losses: Ledger) -> None:
-    """Note all that was asked about thinking: the vendor refuses it where a tool call is forced."""
+    """Note all that was asked about thinking: the vendor refuses it where a call is forced, or where earlier thinking is missing."""
     for name in ("effort", "budget", "show"):
         if getattr(config, name) not in (None, "hide"):
             losses.dropped(config, name, "excluded")

@@ -9,6 +9,7 @@ from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions
 from formatbridge.formats._settings import decode_settings, encode_settings
+from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.messages.content import collapse, decode_message, encode_words
 from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
 from formatbridge.formats.messages.parts import decode_content
@@ -28,7 +29,7 @@ from formatbridge.formats.messages.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.messages.turns import TurnEncoder
+from formatbridge.formats.messages.turns import TurnEncoder, lacks_thinking
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -44,6 +45,8 @@ _KNOWN = SETTINGS.canonical.keys() | {
     "metadata", "service_tier", "speed", "context_management",
 }  # fmt: skip
 _OUTPUT_CONFIG = frozenset({"effort", "format"})
+_SCHEMA_AT = "/output_config/format/schema"
+_OFF = {"type": "disabled"}
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
@@ -84,22 +87,22 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
         losses.extras(request)
     request = _with_few_marks(request, losses)
     model = request.model if request.model is not None else losses.added("/model", "")
+    conversation = _encode_conversation(request.messages, losses, options)
     settings, reasoning = request.settings, request.reasoning
-    choice = _encode_choice(request, losses) if request.tool_choice or "parallel_tool_calls" in settings else None
-    forced = choice is not None and choice["type"] in ("any", "tool")
-    budget = reasoning.budget if reasoning and not forced else None
+    has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
+    tools = _encode_tools(request, losses) if has_tools else {}
+    barred = tools.get("tool_choice", {}).get("type") in ("any", "tool")
+    budget = reasoning.budget if reasoning and not barred else None
+    if budget is not None and lacks_thinking(conversation["messages"]):
+        barred, budget = True, None
     limit = encode_limit(request, budget or 0, losses, options)
-    body: JsonObject = {"model": model, "max_tokens": limit}
-    _encode_conversation(request.messages, body, losses, options)
-    if request.tools:
-        body |= encode_tools(allowed_tools(request.tools, request.tool_choice, losses), losses)
-    if choice:
-        body["tool_choice"] = choice
+    body: JsonObject = {"model": model, "max_tokens": limit} | conversation | tools
     if reasoning or request.output_format:
-        body |= _encode_output(request, limit, forced, losses)
+        body |= _encode_output(request, limit, barred, losses)
     if settings:
         encode_settings(request, SETTINGS, body, losses, DONE)
-        body |= encode_shaped_settings(request, losses, options)
+        thinks = body.get("thinking", _OFF) != _OFF
+        body |= encode_shaped_settings(request, thinks, losses, options)
     if request.audio:
         losses.dropped(request.audio)
     if request.image:
@@ -109,7 +112,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     return body
 
 
-def _encode_conversation(messages: list[ir.Message], body: JsonObject, losses: Ledger, options: Options) -> None:
+def _encode_conversation(messages: list[ir.Message], losses: Ledger, options: Options) -> JsonObject:
     """Write the system prompt and the turns behind it."""
     leading = leading_instructions(messages)
     blocks: list[JsonObject] = []
@@ -120,9 +123,17 @@ def _encode_conversation(messages: list[ir.Message], body: JsonObject, losses: L
     turns = TurnEncoder(losses, options.mid_system == "native")
     made = turns.encode(messages[leading:] if leading else messages)
     blocks += turns.hoisted
-    if blocks:
-        body["system"] = collapse(blocks)
-    body["messages"] = made
+    return {"system": collapse(blocks), "messages": made} if blocks else {"messages": made}
+
+
+def _encode_tools(request: ir.Request, losses: Ledger) -> JsonObject:
+    """Write the tools and the choice among them, which the server takes beside tools only; those that come later count."""
+    body = encode_tools(allowed_tools(request.tools, request.tool_choice, losses), losses)
+    if "tools" not in body and not any(message.tools for message in request.messages):
+        drop_choice(request, True, losses)
+        return body
+    choice = _encode_choice(request, losses)
+    return body | {"tool_choice": choice} if choice else body
 
 
 def _encode_choice(request: ir.Request, losses: Ledger) -> JsonObject | None:
@@ -131,7 +142,7 @@ def _encode_choice(request: ir.Request, losses: Ledger) -> JsonObject | None:
     parallel = request.settings.get("parallel_tool_calls")
     if parallel is not False:
         return choice
-    if not request.tools or (choice and choice["type"] == "none"):
+    if choice and choice["type"] == "none":
         losses.dropped(request, "parallel_tool_calls", "excluded", severity="info")
         return choice
     return (choice or {"type": "auto"}) | {"disable_parallel_tool_use": True}
@@ -166,11 +177,11 @@ def _without_mark(part: ir.Part, gone: set[int]) -> ir.Part:
 # How much to think, and the shape of the answer.
 
 
-def _encode_output(request: ir.Request, limit: int, forced: bool, losses: Ledger) -> JsonObject:
+def _encode_output(request: ir.Request, limit: int, barred: bool, losses: Ledger) -> JsonObject:
     body: JsonObject = {}
     config: JsonObject = {}
     if request.reasoning:
-        thinking, effort = encode_reasoning_config(request.reasoning, limit, forced, losses)
+        thinking, effort = encode_reasoning_config(request.reasoning, limit, barred, losses)
         if thinking:
             body["thinking"] = thinking
         if effort:
@@ -210,4 +221,4 @@ def _encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject | None
         losses.dropped(format, "description")
     if format.strict is False:
         losses.changed(format, "strict", True)
-    return {"type": "json_schema", "schema": encode_schema(format.schema, format, "schema", losses)}
+    return {"type": "json_schema", "schema": encode_schema(format.schema, format, "schema", _SCHEMA_AT, losses)}

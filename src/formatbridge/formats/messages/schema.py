@@ -19,21 +19,21 @@ MOST_NODES = 20_000
 _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"})
 _LABELS = frozenset({"$schema", "$id", "$comment", "$anchor"})
 _UNIONS = ("anyOf", "oneOf", "allOf")
-_Work = list[tuple[Any, str, Any, Any]]
+_Work = list[tuple[Any, str, str, Any, Any]]
 
 
-def encode_schema(schema: JsonObject, node: ir.OutputFormat | ir.FunctionTool, field: str, losses: Ledger) -> JsonObject:
-    """Write a schema that the server enforces; ``node`` and ``field`` say where it came from."""
+def encode_schema(schema: JsonObject, node: ir.OutputFormat | ir.FunctionTool, field: str, at: str, losses: Ledger) -> JsonObject:
+    """Write a schema that the server enforces; ``node`` and ``field`` say where it came from, ``at`` is its pointer in the target."""
     holder: JsonObject = {}
-    work: _Work = [(schema, field, holder, "made")]
+    work: _Work = [(schema, field, at, holder, "made")]
     seen = 0
     while work:
-        given, pointer, container, key = work.pop()
+        given, pointer, at, container, key = work.pop()
         seen += 1
         if not isinstance(given, dict) or seen > MOST_NODES:
             container[key] = given
         else:
-            container[key] = _Subschema(given, pointer, node, losses).encode(work)
+            container[key] = _Subschema(given, pointer, at, node, losses).encode(work)
     made: JsonObject = holder["made"]
     return made
 
@@ -41,12 +41,12 @@ def encode_schema(schema: JsonObject, node: ir.OutputFormat | ir.FunctionTool, f
 class _Subschema:
     """One schema object on its way: ``left`` holds the keywords that have no place yet."""
 
-    __slots__ = ("left", "losses", "made", "node", "pointer")
+    __slots__ = ("at", "left", "losses", "made", "node", "pointer")
 
-    def __init__(self, given: JsonObject, pointer: str, node: Any, losses: Ledger) -> None:
+    def __init__(self, given: JsonObject, pointer: str, at: str, node: Any, losses: Ledger) -> None:
         self.left = dict(given)
         self.made: JsonObject = {}
-        self.pointer, self.node, self.losses = pointer, node, losses
+        self.pointer, self.at, self.node, self.losses = pointer, at, node, losses
 
     def encode(self, work: _Work) -> JsonObject:
         """Return the schema as the server takes it; its subschemas are added to ``work``."""
@@ -76,7 +76,10 @@ class _Subschema:
     def _take_map(self, name: str, work: _Work) -> None:
         if isinstance(self.left.get(name), dict):
             made = self.made[name] = dict.fromkeys(self.left[name])
-            work += [(item, f"{self._place(name)}/{escape(key)}", made, key) for key, item in self.left.pop(name).items()]
+            items = self.left.pop(name).items()
+            work += [
+                (item, f"{self._place(name)}/{escape(key)}", f"{self.at}/{name}/{escape(key)}", made, key) for key, item in items
+            ]
 
     def _take_kind(self, work: _Work) -> list[Any]:
         """Take over what says which values there are: literals, a union, or types. Return the types."""
@@ -102,20 +105,27 @@ class _Subschema:
         made = self.made[wire] = [None] * len(variants)
         if wire != name:
             self.losses.changed(self.node, self._place(name), "anyOf")
-        work += [(item, f"{self._place(name)}/{index}", made, index) for index, item in enumerate(variants)]
+        work += [
+            (item, f"{self._place(name)}/{index}", f"{self.at}/{wire}/{index}", made, index) for index, item in enumerate(variants)
+        ]
 
     def _take_object(self, work: _Work) -> None:
+        """Take over an object, which is closed here: one that names no properties and was open can only be empty now."""
+        if "properties" not in self.left and self.left.get("additionalProperties") is None:
+            self.losses.changed(self.node, self.pointer, {"type": "object", "additionalProperties": False})
         self.left.setdefault("properties", {})
         self._take_map("properties", work)
-        others = self.left.pop("additionalProperties", False)
-        if others is not False:
+        others = self.left.pop("additionalProperties", None)
+        if others is None:
+            self.losses.added(f"{self.at}/additionalProperties", False)
+        elif others is not False:
             self.losses.changed(self.node, self._place("additionalProperties"), False)
         self.made["additionalProperties"] = False
         self._take("required")
 
     def _take_array(self, work: _Work) -> None:
         if isinstance(self.left.get("items"), dict | bool):
-            work.append((self.left.pop("items"), self._place("items"), self.made, "items"))
+            work.append((self.left.pop("items"), self._place("items"), f"{self.at}/items", self.made, "items"))
         if self.left.get("minItems") in (0, 1):
             self._take("minItems")
 

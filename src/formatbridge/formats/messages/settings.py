@@ -29,6 +29,7 @@ TIERS = ValueTable(("auto", "auto"), ("standard", "standard_only"))
 _WITHOUT_SAMPLING = "2026-10-21"
 _SAMPLING = ("temperature", "top_p", "top_k")
 _SAMPLED = frozenset(_SAMPLING)
+_LEAST_TOP_P_THINKING = 0.95
 _RARE = frozenset({"stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options"})
 
 DONE = frozenset({
@@ -95,12 +96,12 @@ def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Opti
     return made
 
 
-def encode_shaped_settings(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
-    """Write the settings that change more than their name."""
+def encode_shaped_settings(request: ir.Request, thinks: bool, losses: Ledger, options: Options) -> JsonObject:
+    """Write the settings that change more than their name. ``thinks``: the model is to think first."""
     settings = request.settings
     body: JsonObject = {}
     if not _SAMPLED.isdisjoint(settings):
-        _encode_sampling(request, body, losses, options)
+        _encode_sampling(request, thinks, body, losses, options)
     if _RARE.isdisjoint(settings):
         return body
     if settings.get("stop"):
@@ -118,13 +119,16 @@ def encode_shaped_settings(request: ir.Request, losses: Ledger, options: Options
     return body
 
 
-def _encode_sampling(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:
+def _encode_sampling(request: ir.Request, thinks: bool, body: JsonObject, losses: Ledger, options: Options) -> None:
     """Write what the dialect of 2023-06-01 has and the newer one refuses."""
     settings = request.settings
     if options.messages_version >= _WITHOUT_SAMPLING:
         for name in _SAMPLING:
             if name in settings:
                 drop_setting(request, name, settings[name], losses)  # type: ignore[literal-required]  # the three names
+        return
+    if thinks:
+        _encode_sampling_beside_thinking(request, body, losses)
         return
     for name in ("temperature", "top_p"):
         value: Any = settings.get(name)
@@ -135,6 +139,21 @@ def _encode_sampling(request: ir.Request, body: JsonObject, losses: Ledger, opti
     if top_k is not None:
         whole = int(top_k)
         body["top_k"] = whole if whole == top_k else losses.changed(request, "top_k", whole, "out_of_range")
+
+
+def _encode_sampling_beside_thinking(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
+    """Write what little the server lets be chosen where the model thinks: ``top_p`` near 1.
+
+    A temperature of 1 is what happens anyway, any other is refused; it is never written, for some models refuse both beside each other.
+    """
+    for name in _SAMPLING:
+        value: Any = request.settings.get(name)
+        if value is None or (name == "temperature" and value == 1):
+            continue
+        if name == "top_p" and _LEAST_TOP_P_THINKING <= value <= 1:
+            body[name] = value
+        else:
+            losses.dropped(request, name, "excluded")
 
 
 def _encode_stop(request: ir.Request, stop: list[str], losses: Ledger) -> JsonObject:

@@ -45,13 +45,18 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     has_code = any(isinstance(tool, ir.HostedTool) and tool.family == "code" for tool in others)
     made: list[JsonObject] = []
     servers: list[JsonObject] = []
+    families: set[str] = set()
     for tool in tools:
         match tool:
             case ir.FunctionTool():
-                made.append(encode_function(tool, has_code, losses))
+                made.append(encode_function(tool, f"/tools/{len(made)}", has_code, losses))
+            case ir.HostedTool() if tool.family in families:
+                losses.dropped(tool, code="too_many")
             case ir.HostedTool():
                 hosted = encode_hosted_tool(tool, losses)
-                made += [hosted] if hosted else []
+                if hosted:
+                    families.add(tool.family)
+                    made.append(hosted)
             case ir.McpServer():
                 pair = encode_mcp_server(tool, losses)
                 if pair:
@@ -64,8 +69,8 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     return ({"mcp_servers": servers} if servers else {}) | ({"tools": made} if made else {})
 
 
-def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> JsonObject:
-    """Write a function. ``has_code``: there is a server tool whose code may call it."""
+def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledger) -> JsonObject:
+    """Write a function, at a pointer in the target. ``has_code``: there is a server tool whose code may call it."""
     if tool.extra:
         losses.extras(tool)
     if tool.output_schema is not None:
@@ -74,7 +79,7 @@ def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> Js
     made: JsonObject = {"name": tool.name}
     if tool.description is not None:
         made["description"] = tool.description
-    made["input_schema"] = schema if schema and "type" in schema and not tool.strict else _encode_parameters(tool, losses)
+    made["input_schema"] = schema if schema and "type" in schema and not tool.strict else _encode_parameters(tool, at, losses)
     if tool.strict:
         made["strict"] = True
     if tool.defer_loading:
@@ -84,12 +89,12 @@ def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> Js
     return made | encode_cache(tool.cache, losses) if tool.cache else made
 
 
-def _encode_parameters(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
+def _encode_parameters(tool: ir.FunctionTool, at: str, losses: Ledger) -> JsonObject:
     schema = tool.parameters
     if not schema:
         return {"type": "object", "properties": {}}
     if tool.strict:
-        schema = encode_schema(schema, tool, "parameters", losses)
+        schema = encode_schema(schema, tool, "parameters", f"{at}/input_schema", losses)
     return schema if "type" in schema else {"type": "object", **schema}
 
 

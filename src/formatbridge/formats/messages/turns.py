@@ -15,6 +15,9 @@ from formatbridge.losses import Ledger
 JsonObject = dict[str, Any]
 
 
+_IDS = {"tool_use": "id", "tool_result": "tool_use_id"}
+
+
 @dataclass(slots=True)
 class _Instruction:
     """Instructions that wait for their place: behind a turn of the user, before the model's next one."""
@@ -27,7 +30,7 @@ class _Instruction:
 class TurnEncoder:
     """Puts turns into the order that the server demands. ``hoisted``: instructions that found no place among them."""
 
-    __slots__ = ("_answer", "_calls", "_results", "_waiting", "hoisted", "is_native", "losses", "turns")
+    __slots__ = ("_answer", "_calls", "_made_ids", "_results", "_waiting", "hoisted", "is_native", "losses", "turns")
 
     def __init__(self, losses: Ledger, is_native: bool) -> None:
         self.losses = losses
@@ -36,6 +39,7 @@ class TurnEncoder:
         self.hoisted: list[JsonObject] = []
         self._results: list[int] = []
         self._calls: dict[str, int] = {}
+        self._made_ids: set[str] = set()
         self._waiting: list[_Instruction] = []
         self._answer: ir.Message | None = None
 
@@ -59,16 +63,27 @@ class TurnEncoder:
             self._place_waiting()
             for waiting in self._waiting:
                 self._hoist(waiting)
+                self._drop_changes(waiting.message)
         if self._answer is not None and self.turns[-1]["role"] == "assistant":
             block = self.turns[-1]["content"][-1]
             if block["type"] == "text":
                 block["text"] = block["text"].rstrip()
                 self.losses.changed(self._answer, "", block["text"], "prefill")
+        if self._made_ids:
+            self._note_made_ids()
         for turn in self.turns:
             content = turn.get("content")
             if content and len(content) == 1:  # no more than one block can collapse
                 turn["content"] = collapse(content)
         return self.turns
+
+    def _note_made_ids(self) -> None:
+        """Note the ids that the source does not have, at calls and at results."""
+        for index, turn in enumerate(self.turns):
+            for place, block in enumerate(turn.get("content") or ()):
+                key = _IDS.get(block["type"])
+                if key and block[key] in self._made_ids:
+                    self.losses.added(f"/messages/{index}/content/{place}/{key}", block[key])
 
     def _add_answer(self, message: ir.Message) -> None:
         blocks = encode_answer(message.parts, self.losses)
@@ -79,9 +94,11 @@ class TurnEncoder:
             self._place_waiting()
         self._answer = message
         turn = self._turn("assistant", blocks)
-        for block in blocks:
-            if block["type"] == "tool_use":
-                self._calls[block["id"]] = turn
+        for part in message.parts:
+            if type(part) is ir.ToolCall:
+                self._calls[part.id] = turn
+                if part.id_made:
+                    self._made_ids.add(part.id)
 
     def _add_user(self, message: ir.Message) -> None:
         blocks: list[JsonObject] = []
@@ -110,6 +127,8 @@ class TurnEncoder:
         turn = self._calls.get(result.call_id, len(turns)) + 1
         if turn >= len(turns):
             turn = self._turn("user", [])
+        if result.id_made:
+            self._made_ids.add(result.call_id)
         turns[turn]["content"].insert(self._results[turn], block)
         self._results[turn] += 1
 
@@ -134,19 +153,18 @@ class TurnEncoder:
         if not self.is_native:
             self._hoist(_Instruction(message, blocks))
             blocks = []
-        blocks += [
-            {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition}}
-            for tool in message.tools or ()
-            if (definition := self._encode_tool(tool)) is not None
-        ]
-        if blocks or message.effort:
+        if blocks or message.effort or message.tools:
             self._waiting.append(_Instruction(message, blocks))
 
-    def _encode_tool(self, tool: ir.Tool) -> JsonObject | None:
-        if isinstance(tool, ir.FunctionTool):
-            return encode_function(tool, False, self.losses)
-        self.losses.dropped(tool, code="server_tool", severity="impossible")
-        return None
+    def _add_tools(self, tools: list[ir.Tool], blocks: list[JsonObject], before: int) -> None:
+        """Add tools to the blocks of an instruction, ``before`` which so many others stand in its turn."""
+        for tool in tools:
+            if isinstance(tool, ir.FunctionTool):
+                at = f"/messages/{len(self.turns)}/content/{before + len(blocks)}/tool/definition"
+                definition = encode_function(tool, at, False, self.losses)
+                blocks.append({"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition}})
+            else:
+                self.losses.dropped(tool, code="server_tool", severity="impossible")
 
     def _place_waiting(self) -> None:
         """Write the waiting instructions as one turn, if the last turn is the user's; else they wait for the next place."""
@@ -157,6 +175,7 @@ class TurnEncoder:
         made: JsonObject = {"role": "system"}
         for waiting in self._waiting:
             message = waiting.message
+            self._add_tools(message.tools or [], waiting.blocks, len(made.get("content", ())))
             if waiting.blocks:
                 made.setdefault("content", []).extend(waiting.blocks)
             effort = encode_word_of_effort(message, self.losses) if message.effort else None
@@ -170,13 +189,33 @@ class TurnEncoder:
             self._results.append(0)
 
     def _hoist(self, waiting: _Instruction) -> None:
-        """Move instructions to the front; additions of tools and a change of effort cannot go there."""
+        """Move instructions to the front."""
         words = [block for block in waiting.blocks if block["type"] == "text"]
         if words:
             self.losses.changed(waiting.message, "", collapse(words), "moved")
         self.hoisted += words
-        if self.is_native:
-            for tool in waiting.message.tools or ():
-                self.losses.dropped(tool, code="position_lost", severity="impossible")
-            if waiting.message.effort:
-                self.losses.dropped(waiting.message, "effort", severity="impossible")
+
+    def _drop_changes(self, message: ir.Message) -> None:
+        """Note additions of tools and a change of effort that found no place: they cannot go to the front."""
+        for tool in message.tools or ():
+            self.losses.dropped(tool, code="position_lost", severity="impossible")
+        if message.effort:
+            self.losses.dropped(message, "effort", severity="impossible")
+
+
+def lacks_thinking(turns: list[JsonObject]) -> bool:
+    """Say whether the server would look for thinking that is not there: a budget demands it of the answer that is still under way.
+
+    That is the one that the model has begun, with its calls and their results, since the user last said something else.
+    """
+    answer = False
+    for turn in reversed(turns):
+        content = turn.get("content") or ()
+        kinds = [block["type"] for block in content] if isinstance(content, list) else ["text"]
+        if turn["role"] == "assistant":
+            if kinds[0] in ("thinking", "redacted_thinking"):
+                return False
+            answer = True
+        elif turn["role"] == "user" and "tool_result" not in kinds:
+            break
+    return answer

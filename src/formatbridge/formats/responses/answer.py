@@ -218,8 +218,7 @@ def take_tokens(tokens: list[ir.TokenLogprob], length: int) -> tuple[list[ir.Tok
 def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger) -> JsonObject:
     """Write a call of the caller's tools as an item of an answer, which has an id and, but for custom calls, a status."""
     made = encode_call(call, losses)
-    if call.id_made:
-        losses.added(f"/output/{at}/call_id", call.id)
+    ids.note_call(call, at)
     if call.kind == "custom":  # whose official type has no status
         made["id"] = call.item_id or ids.make("ctc", at)
     else:

@@ -57,6 +57,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
     others: list[ir.Part] = []
     for part in message.parts:
         if type(part) is ir.ToolResult:
+            ids.note_result(part, len(items))
             items.append(encode_result(part, losses))
         else:
             others.append(part)
@@ -181,6 +182,7 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
     if isinstance(part, ir.ToolCall):
         if part.signature:
             native_token(part.signature, "responses", losses)
+        ids.note_call(part, len(items))
         made = encode_call(part, losses)
     elif isinstance(part, ir.Reasoning):
         made = encode_reasoning(part, len(items), ids, losses)
@@ -251,8 +253,8 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)
     if raw["type"] == "custom_tool_call_output":
         result.kind = "custom"
-    if len(raw) > 3 or call_id is None:  # type and output are always there: with an id, three members are nothing else
-        result.name, result.extra = raw.get("name"), rest(raw, _RESULT)
+    if len(raw) > 3 or not call_id:  # type and output are always there: with an id, three members are nothing else
+        result.name, result.extra, result.id_made = raw.get("name"), rest(raw, _RESULT), not call_id
     return result
 
 

@@ -69,7 +69,7 @@ def decode_finish(body: JsonObject) -> ir.Finish:
     reason = STATUSES.get(status, "stop")
     if reason == "stop":
         reason = _reason_of_output(body["output"])
-    return ir.Finish(reason, status, status not in STATUSES or status in _UNFINISHED, extra=extra)
+    return ir.Finish(reason, body.get("status"), status not in STATUSES or status in _UNFINISHED, extra=extra)
 
 
 def encode_finish(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> JsonObject:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from formatbridge import ir
 from formatbridge.losses import Ledger
 
 
 class ItemIds:
-    """Hands out ids. In a request they are numbered as they are needed; in an answer they hold its id and the item's place."""
+    """Hands out ids. In a request they are numbered as they are needed; in an answer they hold its id and the item's place.
 
-    __slots__ = ("_at", "_count", "_losses", "_stem")
+    It also notes which calls came without one.
+    """
+
+    __slots__ = ("_at", "_count", "_losses", "_made", "_stem")
 
     def __init__(self, at: str, stem: str, losses: Ledger) -> None:
         self._at = at
         self._stem = stem
         self._losses = losses
         self._count = 0
+        self._made: set[str] = set()
 
     def make(self, prefix: str, index: int) -> str:
         """Return an id for the item at ``index`` of the target's list, and note that it was added."""
@@ -25,3 +30,14 @@ class ItemIds:
             self._count += 1
         self._losses.added(f"{self._at}/{index}/id", made)
         return made
+
+    def note_call(self, call: ir.ToolCall, index: int) -> None:
+        """Note the id of the call at ``index`` where the source has none."""
+        if call.id_made:
+            self._made.add(call.id)
+            self._losses.added(f"{self._at}/{index}/call_id", call.id)
+
+    def note_result(self, result: ir.ToolResult, index: int) -> None:
+        """Note the id of the result at ``index`` where neither it nor its call has one."""
+        if result.id_made or result.call_id in self._made:
+            self._losses.added(f"{self._at}/{index}/call_id", result.call_id)

@@ -8,6 +8,7 @@ from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions, with_instructions_first
 from formatbridge.formats._settings import decode_settings, encode_settings
+from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.responses.content import decode_answer, decode_message, decode_result, encode_message, kind_of, settle
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.settings import (
@@ -69,12 +70,8 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     model = request.model if request.model is not None else losses.added("/model", "")
     body: JsonObject = {"model": model}
     _encode_messages(request, body, losses, options)
-    if request.tools:
-        body |= encode_tools(request.tools, losses)
-    if request.tool_choice:
-        choice = encode_tool_choice(request.tool_choice, request.tools, losses)
-        if choice is not None:
-            body["tool_choice"] = choice
+    if request.tools or request.tool_choice or "parallel_tool_calls" in request.settings:
+        body |= _encode_tools(request, losses)
     if request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
     _encode_shape(request, body, losses)
@@ -84,6 +81,20 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
             body |= encode_shaped_settings(request, losses)
     if request.stream:
         body["stream"] = True
+    return body
+
+
+def _encode_tools(request: ir.Request, losses: Ledger) -> JsonObject:
+    """Write the tools, the choice among them, and whether calls may come together: the server takes both beside tools only."""
+    body = encode_tools(request.tools, losses)
+    if "tools" not in body and not any(message.tools for message in request.messages):
+        drop_choice(request, True, losses)
+        return body
+    choice = encode_tool_choice(request.tool_choice, request.tools, losses) if request.tool_choice else None
+    if choice is not None:
+        body["tool_choice"] = choice
+    if "parallel_tool_calls" in request.settings:
+        body["parallel_tool_calls"] = request.settings["parallel_tool_calls"]
     return body
 
 

@@ -55,12 +55,15 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         losses.extras(first)
     if first.refusal_logprobs:
         losses.dropped(first, "refusal_logprobs")
-    refusal = refusal_of(first.finish, first.parts, losses)
-    ended = encode_finish(first.finish, first.parts, losses)
+    finish = first.finish
+    refusal = refusal_of(finish, first.parts, losses)
+    ended = encode_finish(finish, first.parts, losses)
     if refusal:
         first = ir.Choice(parts=[*first.parts, refusal], logprobs=first.logprobs, src=first.src)
     if response.error:
         ended = {"status": "failed", "error": encode_failure(response.error, losses), "incomplete_details": None}
+    elif finish is None or finish.raw is None:
+        losses.added("/status", ended["status"])
     body: JsonObject = {
         "id": made_id,
         "object": "response",

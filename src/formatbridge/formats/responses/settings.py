@@ -41,9 +41,9 @@ SHAPED = frozenset({"service_tier", "text", "prompt_cache_options", "context_man
 """Fields of the wire that are no flat settings."""
 
 DONE = frozenset({
-    "tier", "verbosity", "prompt_cache_options", "compact_at", "logprobs", "stream_options", "max_tokens", "store",
+    "tier", "verbosity", "prompt_cache_options", "compact_at", "logprobs", "stream_options", "max_tokens", "store", "parallel_tool_calls",
 })  # fmt: skip
-"""Canonical settings that ``encode_shaped_settings`` and ``encode_text`` write."""
+"""Canonical settings that do not go by the table: the tools take one with them, the other functions here write the others."""
 
 _LOGPROBS = "message.output_text.logprobs"
 _SEALED = "reasoning.encrypted_content"
