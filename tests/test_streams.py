@@ -463,3 +463,14 @@ def test_the_end_is_told_when_it_comes(source: str, target: str) -> None:
     assert source == target or converter.finish() == b""
     given = fb.collect_stream([_stream(source)], source=source, target=target)
     assert _meaning(fb.collect_stream([made], source=target).body, target) == _meaning(given.body, target)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_of_a_part_no_end_is_said_to_be_added(source: str, target: str) -> None:
+    """An answer that was cut has no reason for its end, so the report names none."""
+    converter = fb.StreamConverter(source=source, target=target)
+    converter.feed(_stream(source)[:-200])
+
+    answer = converter.response()
+
+    assert [each.path for each in answer.additions if "finish" in each.path.lower() or "stop_reason" in each.path] == []

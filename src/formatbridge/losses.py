@@ -212,6 +212,10 @@ class Ledger:
         self._additions.setdefault(path, (value, why))
         return value
 
+    def withdraw(self, body: JsonValue) -> None:
+        """Take back what was added where it does not stand in the target any more."""
+        self._additions = {path: told for path, told in self._additions.items() if resolve(body, path)[1] == told[0]}
+
     def extras(self, node: Any) -> None:
         """Note every field of a node that only its own format has, as grave as that format says. Neutral values are none."""
         self._notes.append(("extras", node, "", None, "", "info"))

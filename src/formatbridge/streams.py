@@ -180,6 +180,7 @@ def _whole(source: StreamSource, far: Format, request: ConvertedRequest | None, 
         _put(made.body, pointer, value)
     if is_unfinished:
         made.body = far.unfinished(made.body)
+        losses.withdraw(made.body)
     return made
 
 
