@@ -212,8 +212,8 @@ class Incoming:
             made = self._converter.finish()
             if self._closes_cuts:
                 self._wait(self._typed.feed(made))
-        except StreamDecodeError as error:  # half an event of the caller's own format, passed on
-            self._fail(error if not self._closes_cuts else None)
+        except StreamDecodeError as error:  # it came before the break, which is not its cause
+            self._fail(error)
         except StreamError as error:
             error.args = (f"{error} ({cause})",)
             self._fail(error)
