@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
+from formatbridge.streaming.sse import StreamReader, encode_event
 from tests.fixtures import fixtures
 from tests.servers import answer_of, stream_of
 
@@ -191,3 +192,15 @@ def test_what_was_collected_before_an_error_is_kept_by_both(ending: bytes, error
     assert waited.value.partial is not None
     assert awaited.value.partial.body == waited.value.partial.body
     assert answer_of("messages")["content"][0]["text"] in str(awaited.value.partial.body)
+
+
+@pytest.mark.parametrize("junk", [b"data:\n\n", b"data: \n\n", b"event: x\n\n", b": ping\n\n", b"id: 1\n\n"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_what_carries_no_event_is_not_passed_on(source: str, target: str, junk: bytes) -> None:
+    """Official clients die of an event without data, and servers send them to keep a connection open."""
+    events = [event.data for event in StreamReader().feed(stream_of(source))]
+    plain = [encode_event(data, None) for data in events]
+
+    made = b"".join(fb.convert_stream([junk, junk.join(plain), junk], source=source, target=target))
+
+    assert made == b"".join(fb.convert_stream(plain, source=source, target=target))
