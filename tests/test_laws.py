@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -131,6 +132,36 @@ def test_usage_adds_up(source: str, target: str) -> None:
             assert usage.output == given.output
         if given is not None:
             assert parts_of_usage(usage, target) == parts_of_usage(given, target), sample
+
+
+def _refuse(*_: Any, **__: Any) -> Any:
+    raise AssertionError("changed, or reached out")
+
+
+_CHANGES = ("__setitem__", "__delitem__", "__ior__", "__iadd__", "__imul__", "pop", "popitem", "clear", "update", "setdefault",
+            "append", "extend", "insert", "remove", "reverse", "sort")  # fmt: skip
+FrozenDict = type("FrozenDict", (dict,), {name: _refuse for name in _CHANGES if hasattr(dict, name)})
+FrozenList = type("FrozenList", (list,), {name: _refuse for name in _CHANGES if hasattr(list, name)})
+
+
+def _frozen(value: Any) -> Any:
+    """Return a JSON value that nobody can change, at any depth."""
+    if isinstance(value, dict):
+        return FrozenDict({key: _frozen(item) for key, item in value.items()})
+    return FrozenList(map(_frozen, value)) if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("source", formats.FORMATS)
+def test_a_conversion_changes_nothing_and_reaches_out_to_nobody(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law 14: bodies are shared and cached by those who hand them in, and a URL in one is not to be fetched."""
+    for name in ("socket", "create_connection", "getaddrinfo"):
+        monkeypatch.setattr(socket, name, _refuse)
+    for kind in KINDS:
+        for sample in _samples(source, kind)[:60]:
+            for target in formats.FORMATS:
+                assert sample.convert(_frozen(sample.body), target).json() == sample.convert(sample.body, target).json(), sample
+    for sample in _samples(source, "response")[:60]:
+        assert list(fb.replay_response(_frozen(sample.body), source=source)) == list(fb.replay_response(sample.body, source=source))
 
 
 def parts_of_usage(usage: ir.Usage, target: str) -> tuple[int, ...]:
