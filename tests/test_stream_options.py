@@ -12,6 +12,7 @@ import pytest
 import formatbridge as fb
 from formatbridge.streaming.sse import StreamReader, encode_event
 from tests.fixtures import fixtures
+from tests.pointers import leaves
 from tests.servers import answer_of, stream_of
 
 PAIRS = list(product(fb.FORMATS, fb.FORMATS))
@@ -204,3 +205,15 @@ def test_what_carries_no_event_is_not_passed_on(source: str, target: str, junk: 
     made = b"".join(fb.convert_stream([junk, junk.join(plain), junk], source=source, target=target))
 
     assert made == b"".join(fb.convert_stream(plain, source=source, target=target))
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_a_thought_of_white_space_is_a_thought_streamed_or_whole(target: str) -> None:
+    """Found by chance: behind another thought it was taken for the blank line between the two."""
+    thoughts = [{"type": "thinking", "thinking": text, "signature": ""} for text in ("0", "\r")]
+    answer = answer_of("messages") | {"content": thoughts}
+    stream = b"".join(fb.replay_response(answer, source="messages"))
+
+    made = fb.collect_stream(fb.convert_stream([stream], source="messages", target=target), source=target)
+
+    assert "\r" in "".join(value for _, value in leaves(made.body) if isinstance(value, str))
