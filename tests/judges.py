@@ -20,7 +20,6 @@ ON_PURPOSE: dict[tuple[str, str], frozenset[str]] = {
         {
             "/messages/*/reasoning_content unknown key",
             "/messages/*/reasoning_details unknown key",
-            "/messages/*/images unknown key",
             "/messages/*/tool_calls/*/extra_content unknown key",
             "/messages/*/content/*/type unknown word 'video_url'",
         }

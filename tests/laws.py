@@ -30,7 +30,7 @@ from tests.pointers import is_at_or_below, leaves, objects, value_at, with_value
 Convert = Callable[[Any, str], Converted]
 """A body and a target to the converted body, with everything else settled."""
 
-RESTATING = frozenset({"type", "role", "object", "index", "total_tokens", "totalTokenCount", "total_token_count"})
+RESTATING = frozenset({"type", "role", "object", "index"})
 """Keys whose values only repeat what the rest of a body says."""
 
 _INDEX = re.compile(r"/\d+(?=/|$)")
@@ -232,12 +232,10 @@ def _missing(words: Counter[str], body: Any, held: list[str]) -> Iterator[str]:
             yield word
 
 
-_SMALL = frozenset({"true", "false", "null", "0", "auto", "text", "direct"})
+_SMALL = frozenset({"true", "false", "0", "text", "direct"})
 """Values that say what happens anyway, or too little to be looked for."""
 
-_STRUCTURE = frozenset(
-    {"is", "role", "kind", "family", "home", "type", "mode", "inner", "reason", "what", "lifecycle", "summary", "start", "end"}
-)
+_STRUCTURE = frozenset({"is", "role", "kind", "family", "type", "reason"})
 """Keys of a normal form whose words say what a value is or where it stands, and are no value of the body's."""
 
 

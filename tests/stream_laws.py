@@ -119,11 +119,12 @@ def _outcome(data: bytes, source: str, target: str) -> _Outcome | None:
     return _Outcome(made, answer.body, answer.losses, converter.error)
 
 
-_HEAD = frozenset({"id", "object", "created", "model", "responseId", "modelVersion", "createTime"})
+_HEAD = frozenset({"id", "created", "model", "responseId", "modelVersion", "createTime"})
 _PADDING = frozenset({
-    "obfuscation", "sequence_number", "p", "willContinue", "output_index", "content_index", "summary_index",
+    "obfuscation", "sequence_number", "willContinue", "output_index", "content_index", "summary_index",
 })  # fmt: skip
-_LAST_COUNTS = frozenset({"usage", "usageMetadata", "finish_reason", "finishReason", "finishMessage", "stop_reason"})
+_TOTALS = frozenset({"total_tokens", "totalTokenCount", "total_token_count"})
+_LAST_COUNTS = frozenset({"usage", "usageMetadata", "finish_reason", "finishReason"})
 """Members whose last value counts, where they come more than once."""
 
 
@@ -133,7 +134,7 @@ def _restates(stream: Stream, target: str, raw: JsonObject, path: str, told: lis
     In its own format an answer has what was said last, and what a delta of responses says the last event says again.
     """
     steps = path.split("/")[1:]
-    if steps[-1] in RESTATING | _PADDING or (raw.get("type") == "content_block_start" and value_at(raw, path) == ""):
+    if steps[-1] in RESTATING | _PADDING | _TOTALS or (raw.get("type") == "content_block_start" and value_at(raw, path) == ""):
         return True
     later = [json.loads(event.data) for event in told[at + 1 :] if event.data.strip() and event.data != DONE]
     earlier = [json.loads(event.data) for event in told[:at] if event.data.strip() and event.data != DONE]
@@ -189,7 +190,7 @@ def _is_told(raw: JsonObject, path: str, reported: list[str]) -> bool:
     choice = next((f"/choices/{each.get('index')}" for each in raw.get("choices") or ()), "")
     steps = path.split("/")[1:]
     for loss in reported:
-        if loss in (f"/content/{index}", f"/output/{item}", f"/{raw.get('type')}", choice) or _name_of(loss) in steps:
+        if loss in (f"/content/{index}", f"/output/{item}", choice) or _name_of(loss) in steps:
             return True
         if loss.endswith("_modality") and any(step.endswith("_details") for step in steps):
             return True  # the report names it by our own name, where it does not know the source's
@@ -252,7 +253,7 @@ def _by_kind(parts: list[JsonObject]) -> JsonObject:
     tokens = [part["signature"]["token"] for part in parts if "signature" in part]
     rest = [part for part in parts if part["is"] not in texts]
     said = {kind: "".join("".join(pieces).split("\n\n")) for kind, pieces in texts.items()}
-    return said | {"tokens": sorted(tokens), "rest": [{**part, "signature": None} for part in rest]}
+    return said | {"tokens": sorted(tokens), "rest": rest}
 
 
 def _first_difference(a: Any, b: Any, path: str = "") -> str:
@@ -308,7 +309,7 @@ def ends_too_early(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator
             made += converter.finish()
         except StreamError as error:
             tail = getattr(error, "tail", b"")
-            if tail and not any(word in tail for word in (b'"error"', b"response.failed")):
+            if not any(word in tail for word in (b'"error"', b"response.failed")):
                 yield f"{stream.id} -> {target}: cut at {cut}, its tail is no error"
             continue
         yield f"{stream.id} -> {target}: cut at {cut} of {len(stream.data)} it ends well"
@@ -356,7 +357,7 @@ def _due(happened: list[events.Event], open_parts: dict[tuple[int, int], ir.Part
                 waits = waits or (event.choice > 0 and target == "responses")
                 streams = isinstance(part, _TEXTS) or (isinstance(part, ir.ToolCall) and part.kind == "function")
                 streams = streams and not (isinstance(part, ir.ToolCall) and target == "generate_content")
-                if streams and not waits and not (isinstance(part, ir.ToolCall) and event.text.isspace()):
+                if streams and not waits:
                     due.append(event.text)
             case _:
                 pass

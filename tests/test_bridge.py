@@ -7,6 +7,7 @@ import json
 import pytest
 
 import formatbridge as fb
+from formatbridge.bridge import Exchange
 from formatbridge.convert import wire_model
 from tests.servers import answer_of, body_of, stream_of
 
@@ -82,3 +83,25 @@ def test_a_bridge_says_where_it_leads() -> None:
 
     assert repr(bridge) == "Bridge('messages', via='responses')"
     assert repr(bridge.open(body_of("requests", "messages"))) == "<Exchange messages via responses>"
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+def test_an_exchange_raises_on_what_its_answer_loses(streams: bool) -> None:
+    """Who drives a bridge says what may be lost on both ways, and may say otherwise for the way home."""
+    strict, lenient = fb.Options(raise_on="info"), fb.Options()
+    bridge = fb.Bridge("chat_completions", via="messages", options=strict)
+    request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "max_completion_tokens": 9}
+    answer = answer_of("messages") | {"x_new": 5}
+    stream = b"".join(fb.replay_response(answer, source="messages"))
+
+    def bring(exchange: Exchange) -> fb.Converted:
+        if not streams:
+            return exchange.response(answer)
+        converter = exchange.stream()
+        converter.feed(stream)
+        converter.finish()
+        return converter.response()
+
+    with pytest.raises(fb.LossyConversionError, match="/x_new"):
+        bring(bridge.open(request))
+    assert "/x_new" in [loss.path for loss in bring(bridge.open(request, home=lenient)).losses]

@@ -467,7 +467,8 @@ def test_a_subclass_of_a_library_client_is_one() -> None:
 @pytest.mark.parametrize(
     "url",
     ["relay.test", "ftp://relay.test", "https://", "https://u:p@relay.test", "https://relay.test/?a=b", "https://relay.test/#f",
-     "https://relay.test/a/../b", "https://relay.test\n", "https://relay.test:99999", "https://relay.test/%2e%2e/", "https://[::1"],
+     "https://relay.test/a/../b", "https://relay.test\n", "https://relay.test:99999", "https://relay.test/%2e%2e/", "https://[::1",
+     "https://a b", "https://relay.test/a b", "https://a\\b", "https://relay.test\\@evil.test"],
 )  # fmt: skip
 def test_a_base_url_is_an_address_and_nothing_else(url: str) -> None:
     """A key in a URL ends up in logs; a query would stand in the middle of the path."""

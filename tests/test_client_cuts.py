@@ -192,3 +192,81 @@ def test_nothing_is_tried_again_after_the_first_event() -> None:
     assert seen
     assert isinstance(error, fb.TruncatedStreamError)
     assert len(server.requests) == 1
+
+
+CLOSING = fb.Options(on_truncated="close")
+TEXT = "Vinnufossen, at 865 metres."
+
+
+def _closing(data: bytes, framing: Framing) -> fb.Client:
+    """Return a client that closes what is cut, whose every stream breaks off behind some bytes."""
+    wire = _Wire(data + b" ", framing)
+    wire.upto = len(data)
+    return fb.Client("https://relay.test", KEY, retry=0, options=CLOSING, http_client=httpx.Client(transport=wire))
+
+
+def _before_the_end(via: str) -> bytes:
+    """Return the events of a stream before the one that says how it ended."""
+    data = stream_of(via)
+    separator = b"\r\n\r\n" if via == "generate_content" else b"\n\n"
+    return data[: data.rindex(separator, 0, data.index(LAST[via])) + len(separator)]
+
+
+@pytest.mark.parametrize("torn", [b"", b'data: {"id'], ids=["between events", "inside an event"])
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize(("format", "via"), [(near, far) for near in fb.FORMATS for far in fb.FORMATS if near != far])
+def test_a_cut_is_closed_in_another_format_however_it_is_found(format: str, via: str, framing: Framing, torn: bytes) -> None:
+    """Who wants what came and an end gets both, whether the HTTP library raised or saw nothing."""
+    client = _closing(_before_the_end(via) + torn, framing)
+
+    with client.stream(body_of("requests", format), format, via) as stream:
+        told = "".join(event.model_dump_json(exclude_unset=True) for event in stream)
+        answer = json.dumps(stream.response().body)
+
+    assert TEXT in told
+    for said in (told, answer):
+        assert any(f'"{word}"' in said for word in ("length", "max_tokens", "max_output_tokens", "MAX_TOKENS"))
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_a_cut_in_its_own_format_is_told_even_where_cuts_are_closed(format: str, framing: Framing) -> None:
+    """It went out as it came, so nobody wrote it an end."""
+    seen, error = _read(_closing(_before_the_end(format), framing), format, format)
+
+    assert seen
+    assert isinstance(error, fb.TruncatedStreamError)
+
+
+@pytest.mark.parametrize("options", [fb.Options(), CLOSING], ids=["told", "closed"])
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize("format", ["messages", "responses"])
+def test_garbage_before_a_cut_is_told_and_never_closed(format: str, framing: Framing, options: fb.Options) -> None:
+    """A proxy that put its page into a stream and hung up brought no answer that ran out of tokens."""
+    client = _closing(_before_the_end("messages") + b"data: <html>\n\n", framing).with_options(options=options)
+
+    seen, error = _read(client, format, "messages")
+
+    assert seen
+    assert isinstance(error, fb.StreamDecodeError)
+    assert error.snippet == b"<html>"
+    assert error.partial is not None
+
+
+def test_no_end_is_handed_out_before_a_break_is_told() -> None:
+    """An answer may look complete when its connection breaks; an event that says so would be believed."""
+    data = stream_of("generate_content")
+    wire = _Wire(data, "chunked")
+    wire.upto = len(data)
+    client = fb.Client("https://relay.test", KEY, retry=0, http_client=httpx.Client(transport=wire))
+    seen: list[str] = []
+
+    def follow() -> None:
+        with client.stream(body_of("requests", "messages"), "messages", "generate_content") as stream:
+            seen.extend(event.model_dump()["type"] for event in stream)
+
+    with pytest.raises(fb.TruncatedStreamError):
+        follow()
+
+    assert "content_block_delta" in seen
+    assert "message_stop" not in seen

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 import formatbridge as fb
+from formatbridge.testing import Failure, FakeRelay, VirtualClock
 from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, events_of, head, read, relay, stream_of, whole
 
 LIMIT = 0.5
@@ -231,3 +232,78 @@ def test_a_request_that_is_taken_slowly_ends_in_time(is_async: bool) -> None:
 
     assert error.kind == "total"
     assert seconds <= LIMIT + 2 * SLACK
+
+
+class _Slow(httpx.BaseTransport):
+    """A fake relay that takes its time: ``seconds`` of a clock that is moved before each piece of an answer."""
+
+    def __init__(self, relay: FakeRelay, clock: VirtualClock, seconds: float) -> None:
+        self.relay, self.clock, self.seconds = relay, clock, seconds
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        answer = self.relay.handle_request(request)
+        slow, pieces = self, answer.stream
+
+        class Pieces(httpx.SyncByteStream):
+            def __iter__(self) -> Iterator[bytes]:
+                for piece in pieces:
+                    slow.clock.sleep(slow.seconds)
+                    yield piece
+
+        if answer.status_code >= 400:
+            self.clock.sleep(self.seconds)
+        return httpx.Response(answer.status_code, headers=answer.headers, stream=Pieces())
+
+
+def _slow_client(relay: FakeRelay, seconds: float, **settings: Any) -> fb.Client:
+    clock = VirtualClock()
+    own = httpx.Client(transport=_Slow(relay, clock, seconds))
+    return fb.Client("https://relay.test", "sk-fake", http_client=own, clock=clock, **settings)
+
+
+@pytest.mark.parametrize("via", fb.FORMATS)
+@pytest.mark.parametrize("format", ["messages", "responses"])
+def test_many_equal_events_keep_a_stream_alive(format: str, via: str) -> None:
+    """An answer of an hour is word after word in the same shape, each of them alive."""
+    words = "word " * 40
+    client = _slow_client(FakeRelay(words, longest_delta=5), 1, timeout=fb.Timeout(total=None, idle=5))
+
+    with client.stream(body_of("requests", format), format, via) as stream:
+        text = "".join(stream.text())
+
+    assert text == words
+
+
+def test_idle_time_counts_from_the_last_attempt() -> None:
+    """Three attempts that are refused after 4 s are no 12 s of silence."""
+    client = _slow_client(
+        FakeRelay([Failure(503), Failure(503), Failure(503), "Hello"]),
+        4,
+        retry=fb.Retry(max=3, base=0),
+        timeout=fb.Timeout(idle=10),
+    )
+
+    with client.stream(REQUEST, "messages") as stream:
+        assert "".join(stream.text()) == "Hello"
+
+    assert stream.attempts == 4
+
+
+@pytest.mark.parametrize("via", ["chat_completions", "messages", "responses"])
+def test_what_drips_behind_the_last_event_is_not_waited_for(via: str) -> None:
+    """The answer is complete; a connection that never falls silent is given up instead of read for ever."""
+    taken: list[int] = []
+
+    class Dripping(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            yield stream_of(via)
+            for number in range(1000):
+                taken.append(number)
+                yield b": still here\n" * 100
+            raise AssertionError("read for ever")
+
+    own = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, stream=Dripping())))
+    with fb.Client("https://relay.test", http_client=own).stream(REQUEST, "messages", via) as stream:
+        assert "".join(stream.text())
+
+    assert len(taken) * 1300 <= 64 * 1024 + 1300

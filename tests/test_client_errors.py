@@ -268,7 +268,9 @@ def test_an_error_in_mid_stream_ends_it(format: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"data: {not json}\n\n", b'data: {"a": "\xff"}\n\n', b"data: [1]\n\n"], ids=["no json", "no utf-8", "no object"]
+    "data",
+    [b"data: {not json}\n\n", b'data: {"a": "\xff"}\n\n', b"data: [1]\n\n", b"data: <html>" + b"a" * 5000 + b"\n\n"],
+    ids=["no json", "no utf-8", "no object", "a long page"],
 )
 def test_an_event_that_is_none_is_told_with_its_place(data: bytes) -> None:
     """Somebody has to find it in a log of megabytes."""
@@ -279,7 +281,7 @@ def test_an_event_that_is_none_is_told_with_its_place(data: bytes) -> None:
         read(client)
 
     assert caught.value.offset >= len(begun)
-    assert len(caught.value.snippet) <= 200
+    assert caught.value.snippet == data.removeprefix(b"data: ").rstrip()[:200]
     assert caught.value.partial is not None
 
 

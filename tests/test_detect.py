@@ -11,7 +11,7 @@ from tests.corpus import requires_corpus
 from tests.fixtures import Fixture, fixtures
 from tests.laws import recorded
 
-TWINS = {("responses", "error"), ("responses", "models")}
+TWINS = {("responses", "error")}
 """Documents that look the same in chat_completions, whose name is then given."""
 
 

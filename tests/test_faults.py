@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -176,3 +177,33 @@ def test_a_fault_that_could_never_strike_is_refused(make: Callable[[], object]) 
     """A test with it would pass whatever the code does."""
     with pytest.raises(fb.ConfigurationError, match="expected"):
         make()
+
+
+@sync_and_async
+@pytest.mark.parametrize(
+    "fault", [Fail("read"), Fail("read", at=9), Cut(9), Cut(9, framing="chunked"), Stall(9), Stall(9, at=9)], ids=str
+)
+def test_a_call_that_fails_lets_its_answer_go(fault: Any, is_async: bool) -> None:
+    """A double that keeps connections hides, or makes up, the leak that a test looks for."""
+    closed: list[bool] = []
+
+    class Held(httpx.SyncByteStream, httpx.AsyncByteStream):
+        def __iter__(self) -> Any:
+            return iter([WHOLE])
+
+        async def __aiter__(self) -> Any:
+            yield WHOLE
+
+        def close(self) -> None:
+            closed.append(True)
+
+        async def aclose(self) -> None:
+            closed.append(True)
+
+    inner = httpx.MockTransport(lambda _: httpx.Response(200, stream=Held()))
+    transport = FaultTransport(inner, fault, clock=VirtualClock())
+
+    with contextlib.suppress(httpx.TransportError):
+        get(transport, "httpx", is_async=is_async, timeout=5)
+
+    assert closed == [True]

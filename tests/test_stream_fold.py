@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -79,12 +80,20 @@ def test_a_fold_leaves_what_bends_the_rules_to_the_reader_of_all_streams() -> No
 
 
 def test_a_fold_takes_time_in_proportion() -> None:
-    """Pieces are joined once: forty thousand deltas are no forty thousand copies."""
+    """Pieces are joined once: forty thousand deltas are no forty thousand copies, and eight times as many take eight times as long."""
     start = {"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "m"}}
     block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
     delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "word "}}
 
-    body = formats.load("messages").fold_stream([start, block, *[delta] * 40_000])
+    def fold(count: int) -> tuple[float, Any]:
+        begun = time.process_time()
+        made = formats.load("messages").fold_stream([start, block, *[delta] * count])
+        return time.process_time() - begun, made
+
+    few = min(fold(5_000)[0] for _ in range(3))
+    many, body = min((fold(40_000) for _ in range(3)), key=lambda made: made[0])
+
+    assert many < 8 * few * 3
 
     assert body is not None
     assert body["content"] == [{"type": "text", "text": "word " * 40_000}]

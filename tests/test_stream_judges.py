@@ -10,6 +10,7 @@ import pytest
 
 import formatbridge as fb
 from tests.corpus import Entry, entries, requires_corpus
+from tests.fixtures import fixtures
 from tests.sdk_clients import ClientRefusesError, differences, read, said
 from tests.stream_laws import Stream, convert, shipped
 
@@ -101,3 +102,14 @@ def _faults(entry: Entry | Stream, target: str) -> Iterator[str]:
             yield "an error became an answer"
         else:
             yield from differences(said(body, target), said(fb.collect_stream([made], source=target).body, target))
+
+
+@pytest.mark.parametrize("stem", ["text_plain", "text_parts", "tools_parallel", "finish_length", "usage_cached_reasoning"])
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_the_official_client_reads_a_replay_as_the_answer(format: str, stem: str) -> None:
+    """A cached answer is streamed to whoever asked for a stream; clients that go by the names of events need them."""
+    body = next(each.body for each in fixtures("response", format) if each.stem == stem)
+
+    made = b"".join(fb.replay_response(body, source=format))
+
+    assert list(differences(said(read(made, format), format), said(body, format))) == []

@@ -97,19 +97,6 @@ def test_a_cut_stream_is_never_a_success(source: str, target: str) -> None:
     assert reader.error is not None
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_a_cut_stream_is_closed_where_the_caller_asks_for_it(source: str, target: str) -> None:
-    """``on_truncated="close"`` ends the answer as one that ran out of tokens."""
-    stream = _stream(source, "text_plain")
-    options = fb.Options(on_truncated="close")
-
-    made = b"".join(fb.convert_stream([stream[: len(stream) // 2]], source=source, target=target, options=options))
-
-    read = fb.StreamConverter(source=target, target=target)
-    read.feed(made)
-    read.finish()
-
-
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_an_async_stream_gives_the_bytes_of_a_sync_one(source: str, target: str) -> None:
     """The two kinds of applications get one behaviour."""

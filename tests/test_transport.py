@@ -869,14 +869,6 @@ def test_the_dialect_is_the_profile_s() -> None:
     assert relay.requests[0].headers["anthropic-version"] == "2024-01-01"
 
 
-def test_a_redirect_with_a_password_is_not_followed() -> None:
-    """The client would not, either."""
-    inner = httpx2.MockTransport(lambda _: httpx2.Response(307, headers={"location": "https://user:pw@relay.test/x"}))
-
-    with pytest.raises(official.openai.InternalServerError, match="the relay redirects"):
-        official.ask("responses", joined("responses", "messages", inner), is_streaming=False)
-
-
 @pytest.mark.parametrize("path", ["/v1/threads/t1/messages", "/v1/messages/batches", "/v1/images/generations"])
 def test_a_path_that_only_ends_like_an_endpoint_is_none(path: str) -> None:
     """Threads have messages, too."""

@@ -45,6 +45,7 @@ class StreamSource:
         self._unread: ServerSentEvent | None = None  # the last event known by heart, whose counts nobody has read
         self._late: list[events.Event] = []
         self._is_torn = False
+        self.is_closed = False
         self.is_over = False
         self.has_ended = False
         self.heard = 0
@@ -98,6 +99,7 @@ class StreamSource:
 
     def close(self) -> list[events.Event]:
         """End an answer that was cut, as one that ran out of tokens."""
+        self.is_closed, self._is_torn = True, False
         return self.collect([*self._collector.unfinished(), events.End()])
 
     def answer(self) -> ir.Response:

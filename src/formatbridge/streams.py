@@ -166,7 +166,7 @@ def _whole(source: StreamSource, far: Format, request: ConvertedRequest | None, 
     An answer that has not ended says so: nobody is to store a part for the whole.
     """
     near, answer = source.near, source.answer()
-    if near is far and (body := source.body()) is not None:
+    if near is far and not source.is_closed and (body := source.body()) is not None:  # an end of ours is in none of its events
         return Converted(body, finished(Ledger(body, near.SPELLING), options, None), near.NAME, far.NAME, "response")
     losses = Ledger(Late(source.body) if source.is_complete else UNSEEN, near.SPELLING)
     context = request.context if request else None

@@ -130,12 +130,12 @@ class Crossing:
 
     def _exchange(self, asked: Asked) -> Flow:
         exchange, streams = self._open(asked)
+        exchange.options = replace(exchange.options, raise_on=None)  # an answer has been paid for
         self.tell(exchange.request)
         passed = passed_headers(asked.headers, asked.format, self.via)
         call = calls.build_call(exchange, self.base_url, self.profile, self._key(asked), self.headers, passed)
         head = yield from self._send(call)
         if head.status < 300 and call.stream and head.headers.get("content-type", "").startswith(_EVENTS):
-            exchange.options = replace(self.options, raise_on=None)
             headers = home_headers(head.headers, asked.format, self.profile, _EVENTS)
             return Home(head.status, headers, converter=exchange.stream(), format=asked.format, mask=call.mask)
         try:

@@ -56,7 +56,7 @@ def attempts(call: Call, rules: Rules, patience: Patience, receive: Callable[[He
                 raise (yield from _refusal(head, call, rules, patience))
             received = yield from receive(head)
         except (APIError, StreamError) as error:
-            failure = call.mask.error(error)
+            failure = _kept(call.mask.error(error), rules.limits.max_error_body)
         pause = None
         if failure is not None:
             yield Close()
@@ -70,6 +70,13 @@ def attempts(call: Call, rules: Rules, patience: Patience, receive: Callable[[He
             raise failure
         yield Sleep(pause)
     raise AssertionError("counting never ends")
+
+
+def _kept(error: APIError | StreamError, most: int) -> APIError | StreamError:
+    """Let go of what of an error's body the caller does not want to keep."""
+    if isinstance(error, APIStatusError):
+        error.body = error.body[:most]
+    return error
 
 
 def _send(call: Call, rules: Rules, patience: Patience) -> Flow[Head]:

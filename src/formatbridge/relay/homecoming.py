@@ -32,6 +32,7 @@ class Homecoming:
 
     def convert(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the SDK's bytes as soon as the wire's make them possible."""
+        nonsense: Exception | None = None
         try:
             for chunk in chunks:
                 if made := self._feed(chunk):
@@ -39,11 +40,15 @@ class Homecoming:
         except self._breaks:
             pass  # the converter knows what is missing, if anything is
         except StreamError as error:
-            raise self._nonsense(error) from None
+            nonsense = self._nonsense(error)
+        chunk = b""  # this frame shows in tracebacks, where what the relay sent has no place
+        if nonsense is not None:
+            raise nonsense
         yield self._finish()
 
     async def convert_async(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Do the same for an async client."""
+        nonsense: Exception | None = None
         try:
             async for chunk in chunks:
                 if made := self._feed(chunk):
@@ -51,7 +56,10 @@ class Homecoming:
         except self._breaks:
             pass
         except StreamError as error:
-            raise self._nonsense(error) from None
+            nonsense = self._nonsense(error)
+        chunk = b""  # this frame shows in tracebacks, where what the relay sent has no place
+        if nonsense is not None:
+            raise nonsense
         yield self._finish()
 
     def _feed(self, chunk: bytes) -> bytes:
@@ -60,19 +68,23 @@ class Homecoming:
         return self._mask.body(made) if self._converter.error is not None else made
 
     def _nonsense(self, error: StreamError) -> Exception:
+        """Return the error that an SDK knows, to be raised behind the ``except``: what it would have for a context holds the key."""
         made: Exception = self._library.RemoteProtocolError(self._mask.text(str(error)))
         return made
 
     def _finish(self) -> bytes:
         """Take the end; one that came too early is told to the SDK as an error event."""
         message: str | None = None
+        nonsense: Exception | None = None
         try:
             made = self._converter.finish()
         except TruncatedStreamError as error:
             made = error.tail if self._converter.heard or self._target != "responses" else b""  # its SDK wants a beginning first
             message = "the stream ended before its answer was complete"
         except StreamError as error:
-            raise self._nonsense(error) from None
+            made, nonsense = b"", self._nonsense(error)
+        if nonsense is not None:
+            raise nonsense
         self.tell()
         if self._converter.error is not None:
             message = self._converter.error.message

@@ -117,8 +117,7 @@ class Incoming:
 
     def _unexpected(self, head: Head, found: str, body: bytes) -> APIError:
         id = faults.request_id(head.headers, self._rules.request_id_headers)
-        kept = body[: self._rules.limits.max_error_body]
-        return faults.unexpected(found, status=head.status, body=kept, id=id, mask=self._mask)
+        return faults.unexpected(found, status=head.status, body=body[: faults.KEPT], id=id, mask=self._mask)
 
     def _open_plain(self, head: Head, call: Call, begun: bytes) -> Flow[None]:
         """Take a whole answer, or an error, where a stream was expected."""
@@ -212,8 +211,8 @@ class Incoming:
             made = self._converter.finish()
             if self._closes_cuts:
                 self._wait(self._typed.feed(made))
-        except StreamDecodeError as error:  # half an event of the caller's own format, passed on
-            self._fail(error if not self._closes_cuts else None)
+        except StreamDecodeError as error:  # it came before the break, which is not its cause
+            self._fail(error)
         except StreamError as error:
             error.args = (f"{error} ({cause})",)
             self._fail(error)

@@ -212,7 +212,9 @@ class StreamDecoder:
             self._whole(choice, part, made)  # a block of its own, which signs no text
             return
         is_open, thoughts = isinstance(opened, ir.Reasoning), choice.thoughts
-        says_something = part.text.strip() or part.signature or part.id  # else it is the blank line between two thoughts
+        says_something = (
+            part.text not in ("", "\n\n") or part.signature or part.id
+        )  # else it is the blank line between two thoughts
         if thoughts.is_past(part) or not (is_open or says_something or thoughts.is_first):
             return
         if part.extra and is_open:  # the open part takes no more of them

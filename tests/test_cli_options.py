@@ -1,0 +1,165 @@
+"""What each option of the command line changes, and what a command says and leaves unsaid where it fails."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge.cli import main
+from tests.relay_server import served
+from tests.servers import body_of, stream_of
+
+Captured = pytest.CaptureFixture[bytes]
+ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+LATER = [*ASKED["messages"], {"role": "system", "content": "Be brief."}, {"role": "user", "content": "Go on."}]
+SIGNED = body_of("responses", "messages", "reasoning_signed")
+BUSY = b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}\n\n'
+
+
+def _run(monkeypatch: pytest.MonkeyPatch, given: Any, *arguments: str) -> int:
+    """Run a command with something on its standard input."""
+    content = given if isinstance(given, bytes) else json.dumps(given).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    return main(arguments)
+
+
+OPTIONS: dict[str, tuple[str, Any, tuple[str, ...], Callable[[Any], Any], Any, Any]] = {
+    "--default-max-tokens": ("request chat_completions messages", ASKED, ("77",), lambda made: made["max_tokens"], 77, 4096),
+    "--stream": ("request chat_completions messages", ASKED, (), lambda made: made.get("stream"), True, None),
+    "--model": ("request chat_completions messages", ASKED, ("m-other",), lambda made: made["model"], "m-other", "m"),
+    "--messages-version": (
+        "request chat_completions messages",
+        ASKED | {"temperature": 0.5},
+        ("2026-10-21",),
+        lambda made: made.get("temperature"),
+        None,
+        0.5,
+    ),
+    "--mid-system": (
+        "request chat_completions responses",
+        ASKED | {"messages": LATER},
+        ("hoist",),
+        lambda made: [item["role"] for item in made["input"]],
+        ["user", "user"],
+        ["user", "system", "user"],
+    ),
+    "--created": ("response messages chat_completions", SIGNED, ("7",), lambda made: made["created"], 7, 0),
+    "--drop-reasoning": (
+        "response messages chat_completions",
+        SIGNED,
+        (),
+        lambda made: "fb1|" in json.dumps(made),
+        False,
+        True,
+    ),
+    "--status": (
+        "error chat_completions generate_content",
+        {"error": {"message": "no"}},
+        ("429",),
+        lambda made: made["error"]["status"],
+        "RESOURCE_EXHAUSTED",
+        "INVALID_ARGUMENT",
+    ),
+}
+"""Option to the conversion (kind, source, target), what is converted, its value, what it shows in, and what that is with and without."""
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_an_option_reaches_the_conversion(option: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+    """An option that is read and dropped is worse than none."""
+    way, given, value, look, expected, usual = OPTIONS[option]
+    kind, source, target = way.split()
+    command = ("convert", "--kind", kind, "--from", source, "--to", target)
+
+    assert _run(monkeypatch, given, *command) == 0
+    without = json.loads(capfdbinary.readouterr().out)
+    assert _run(monkeypatch, given, *command, option, *value) == 0
+    made = json.loads(capfdbinary.readouterr().out)
+
+    assert (look(made), look(without)) == (expected, usual)
+
+
+REFUSED = ("convert", "--kind", "request", "--from", "chat_completions", "--to", "messages", "--raise-on", "lossy")
+
+
+def test_a_refusal_comes_with_its_report(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+    """The line of the error names a few losses; a script wants them all, as it does where nothing is refused."""
+    losing = ASKED | {"seed": 7, "logit_bias": {"5": 1}, "n": 1}
+
+    assert _run(monkeypatch, losing, *REFUSED, "--report", "json") == 1
+
+    report, line = capfdbinary.readouterr().err.decode().splitlines()
+    assert {loss["path"] for loss in json.loads(report)["losses"]} >= {"/seed", "/logit_bias"}
+    assert line.startswith("formatbridge: conversion loses ")
+
+
+@pytest.mark.parametrize(("form", "lines"), [("table", 2), ("none", 1)])
+def test_a_refusal_is_reported_in_the_form_that_was_asked_for(
+    form: str, lines: int, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
+    """A table for people, nothing for those who want nothing; the error itself is always told."""
+    assert _run(monkeypatch, ASKED | {"seed": 7}, *REFUSED, "--report", form) == 1
+
+    told = capfdbinary.readouterr().err.decode().splitlines()
+    assert len(told) == lines
+    assert told[-1].startswith("formatbridge: conversion loses /seed")
+    assert told[0].split()[:3] == ["lossy", "dropped", "/seed"] or form == "none"
+
+
+def test_a_stream_that_breaks_on_its_way_is_the_relay_s_fault(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+    """A script that sees 3 may try again; 2 would mean that its own input is bad."""
+    with served("Hello there.", quirks=["eof_without_terminal"]) as relay:
+        monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
+
+        status = _run(monkeypatch, ASKED, "send", "--base-url", relay.base_url, "--from", "chat_completions", "--stream")
+
+    out, told = capfdbinary.readouterr()
+    assert status == 3
+    assert out.startswith(b"Hello there.")
+    assert b"ended before" in told
+
+
+COLLECTING = ("stream", "--from", "messages", "--to", "chat_completions", "--collect")
+
+
+@pytest.mark.parametrize("ending", [BUSY, b""], ids=["failed", "cut"])
+def test_a_collected_stream_without_an_end_is_no_body(
+    ending: bytes, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
+    """Whoever collects to a file must not find half an answer in it, nor an error event where a body belongs."""
+    begun = stream_of("messages")
+    begun = begun[: begun.index(b"event: message_delta")]
+
+    status = _run(monkeypatch, begun + ending, *COLLECTING)
+
+    out, told = capfdbinary.readouterr()
+    assert status == 2
+    assert out == b""
+    assert b"busy" in told if ending else b"ended before" in told
+
+
+def test_a_stream_that_failed_is_reported_as_far_as_it_came(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+    """What was lost of it has left already."""
+    begun = stream_of("messages").replace(b'"role":"assistant"', b'"role":"assistant","x_new":5')
+    begun = begun[: begun.index(b"event: message_delta")]
+
+    status = _run(monkeypatch, begun + BUSY, *COLLECTING, "--report", "json")
+
+    report, line = capfdbinary.readouterr().err.decode().splitlines()
+    assert status == 2
+    assert "/x_new" in [loss["path"] for loss in json.loads(report)["losses"]]
+    assert "busy" in line
+
+
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_a_stream_is_collected_in_its_own_format(format: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+    """A recorded stream is looked at as the answer that it was."""
+    assert _run(monkeypatch, stream_of(format), "stream", "--from", format, "--to", format, "--collect") == 0
+
+    assert json.loads(capfdbinary.readouterr().out) == fb.collect_stream([stream_of(format)], source=format).body

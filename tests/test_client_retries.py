@@ -1,0 +1,155 @@
+"""What broke on the way is named by how far the call had come, and tried again where that may help."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+
+import formatbridge as fb
+from formatbridge.testing import VirtualClock
+from tests.servers import KEY, body_of, stream_of
+
+REQUEST = body_of("requests", "messages")
+libraries = pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
+
+
+def _client(library: ModuleType, serve: Any, **settings: Any) -> fb.Client:
+    own = library.Client(transport=library.MockTransport(serve))
+    return fb.Client("https://relay.test", KEY, http_client=own, clock=VirtualClock(), **settings)
+
+
+def _caused(error: Exception, cause: Exception) -> Exception:
+    """Return an error as both libraries raise it: what a socket said stands behind it."""
+    error.__cause__ = cause
+    return error
+
+
+class _FloodError(Exception):
+    """Stands for the parser of HTTP, which says by a status why it gave up."""
+
+    error_status_hint = 431
+
+
+BROKEN: list[tuple[str, Exception | None, str, int]] = [
+    ("ConnectError", None, "connect", 3),
+    ("ConnectError", ssl.SSLError("handshake"), "tls", 3),
+    ("ConnectError", ssl.SSLCertVerificationError("self-signed"), "tls", 1),
+    ("ProxyError", None, "connect", 3),
+    ("ConnectTimeout", None, "connect", 3),
+    ("PoolTimeout", None, "pool", 3),
+    ("WriteError", None, "write", 3),
+    ("WriteTimeout", None, "write", 3),
+    ("LocalProtocolError", None, "write", 1),
+    ("ReadError", None, "headers", 3),
+    ("ReadTimeout", None, "headers", 3),
+    ("CloseError", None, "headers", 3),
+    ("RemoteProtocolError", None, "headers", 3),
+    ("RemoteProtocolError", _FloodError(), "headers", 1),
+    ("InvalidURL", None, "connect", 1),
+    ("UnsupportedProtocol", None, "connect", 1),
+]
+
+
+@libraries
+@pytest.mark.parametrize(("name", "cause", "phase", "count"), BROKEN)
+def test_a_broken_way_is_told_by_its_phase(name: str, cause: Exception | None, phase: str, count: int, library: ModuleType) -> None:
+    """Whoever pages somebody wants to know whether the network, the certificate or the relay is at fault."""
+    calls: list[Any] = []
+
+    def serve(request: Any) -> Any:
+        calls.append(request)
+        error: Exception = getattr(library, name)("x")
+        raise error if cause is None else _caused(error, cause)
+
+    with pytest.raises(fb.APIConnectionError) as caught:
+        _client(library, serve).send(REQUEST, "messages")
+
+    assert (caught.value.phase, len(calls)) == (phase, count)
+    assert caught.value.can_retry is (count > 1)
+    assert isinstance(caught.value, fb.APITimeoutError) is name.endswith("Timeout")
+
+
+@libraries
+def test_a_client_that_was_closed_by_its_owner_is_told_and_not_tried_again(library: ModuleType) -> None:
+    """It will be as closed the second time."""
+    own = library.Client()
+    own.close()
+    told: list[fb.Attempt] = []
+    client = fb.Client("https://relay.test", KEY, http_client=own, on_attempt=told.append)
+
+    with pytest.raises(fb.APIConnectionError, match="cannot be used"):
+        client.send(REQUEST, "messages")
+
+    assert len(told) == 1
+
+
+@libraries
+@pytest.mark.parametrize("name", ["ReadError", "ReadTimeout", "RemoteProtocolError"])
+def test_a_body_that_breaks_is_told_so(name: str, library: ModuleType) -> None:
+    """The head had come: the relay was there, and has perhaps billed."""
+
+    class Broken(library.SyncByteStream):  # type: ignore[name-defined,misc]  # either library's
+        def __iter__(self) -> Iterator[bytes]:
+            yield b'{"type": "mess'
+            raise getattr(library, name)("x")
+
+    client = _client(library, lambda _: library.Response(200, stream=Broken()), retry=0)
+
+    with pytest.raises(fb.APIConnectionError) as caught:
+        client.send(REQUEST, "messages")
+
+    assert caught.value.phase == "body"
+
+
+@pytest.mark.parametrize(
+    ("on", "count"),
+    [({"connection"}, 3), ({"timeout", "status"}, 1), (set(), 1), ({"connection", "timeout", "status"}, 3)],
+    ids=lambda value: "+".join(sorted(value)) or "none" if isinstance(value, set) else str(value),
+)
+@pytest.mark.parametrize("via", fb.FORMATS)
+def test_a_stream_cut_before_its_first_event_is_a_broken_connection(via: str, on: set[str], count: int) -> None:
+    """Who minds paying twice switches that off, and it stays off for a cut as well."""
+    calls: list[Any] = []
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        calls.append(request)
+        return httpx.Response(200, content=stream_of(via)[:5], headers={"content-type": "text/event-stream"})
+
+    client = _client(httpx, serve, retry=fb.Retry(on=on))
+
+    with pytest.raises(fb.TruncatedStreamError):
+        client.stream(REQUEST, "messages", via).__enter__()
+
+    assert len(calls) == count
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "count"),
+    [
+        (503, {"type": "invalid_request_error"}, 3),
+        (503, {"code": "invalid_request_error"}, 1),
+        (503, {"type": "invalid_request_error", "code": "get_channel_failed"}, 3),
+        (503, {"type": "model_not_found"}, 1),
+        (503, {"type": "insufficient_quota", "code": "busy"}, 1),
+        (500, {"type": "invalid_request_error", "code": "invalid_request_error"}, 1),
+    ],
+    ids=str,
+)
+def test_a_code_says_more_than_a_type(status: int, error: dict[str, str], count: int) -> None:
+    """Relays put ``invalid_request_error`` for a type on whatever failed; for a code it is meant."""
+    calls: list[Any] = []
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        calls.append(request)
+        return httpx.Response(status, json={"error": {"message": "no"} | error})
+
+    with pytest.raises(fb.APIStatusError):
+        _client(httpx, serve).send(REQUEST, "messages")
+
+    assert len(calls) == count

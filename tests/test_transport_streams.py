@@ -1,0 +1,109 @@
+"""A stream through a transport that breaks, fails or brings nonsense on its way: an error of the SDK, told once, without the key."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import traceback
+from itertools import product
+from typing import Any
+
+import httpx2
+import pytest
+
+import formatbridge as fb
+from formatbridge.testing import Cut, Fail, FakeRelay, FaultTransport
+from tests import official
+from tests.test_fake_relay import ANSWER
+from tests.test_transport import ENDS, OWN_ERRORS, RELAY_KEY, VENDOR, VENDOR_KEY, Pieces, relay_of
+
+sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+EVENTS = {"content-type": "text/event-stream"}
+
+
+def _ask(format: str, via: str, inner: Any, *, is_async: bool, **settings: Any) -> official.Heard:
+    """Read a stream to its end."""
+    transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=inner, **settings)
+
+    async def ask() -> official.Heard:
+        async with httpx2.AsyncClient(transport=transport) as own:
+            return await official.ask_async(format, official.sdk(format, VENDOR, VENDOR_KEY, own), is_streaming=True)
+
+    if is_async:
+        return asyncio.run(ask())
+    return official.ask(format, official.sdk(format, VENDOR, VENDOR_KEY, httpx2.Client(transport=transport)), is_streaming=True)
+
+
+def _middle(via: str) -> int:
+    """Return a place inside the stream of an answer, before it says how it ends."""
+    whole = b"".join(fb.replay_response(ANSWER.body(via, "m", 1), source="messages", target=via))
+    return whole.index(ENDS[via]) // 2
+
+
+@sync_and_async
+@pytest.mark.parametrize("fault", ["ReadError", "RemoteProtocolError", "chunked", "length", "close"])
+@pytest.mark.parametrize(("format", "via"), list(product(fb.FORMATS, fb.FORMATS)))
+def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: str, via: str, fault: Any, is_async: bool) -> None:
+    """Code that catches the vendor's errors catches this one, whatever the HTTP library calls it."""
+    at = _middle(via)
+    fails = {"ReadError": Fail("read", at=at), "RemoteProtocolError": Fail("protocol", at=at)}
+    trouble = fails[fault] if fault in fails else Cut(at, framing=fault)
+
+    with pytest.raises(OWN_ERRORS, match="ended before"):
+        _ask(format, via, FaultTransport(relay_of(), trouble), is_async=is_async)
+
+
+BEGUN = json.dumps({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [
+    {"index": 0, "delta": {"content": "Hi"}, "finish_reason": None}]}).encode()  # fmt: skip
+NONSENSE = {
+    "no JSON": f"data: {RELAY_KEY}\n\n",
+    "no object": f'data: "{RELAY_KEY}"\n\n',
+    "a wrong index": f'data: {{"choices": [{{"index": "{RELAY_KEY}", "delta": {{}}}}]}}\n\n',
+    "a wrong member": f'data: {{"choices": [{{"index": 0, "delta": "{RELAY_KEY}"}}]}}\n\n',
+    "the last of all": f'data: "{RELAY_KEY}"',
+}
+
+
+@sync_and_async
+@pytest.mark.parametrize("nonsense", NONSENSE)
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_nonsense_in_mid_stream_is_told_without_the_key(format: str, nonsense: str, is_async: bool) -> None:
+    """A relay that puts its log into its stream must not put the key into the caller's."""
+    body = Pieces(b"data: " + BEGUN + b"\n\n", NONSENSE[nonsense].encode())
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=EVENTS, stream=body))
+
+    with pytest.raises((*OWN_ERRORS, httpx2.RemoteProtocolError)) as raised:
+        _ask(format, "chat_completions", inner, is_async=is_async)
+
+    error: BaseException | None = raised.value
+    told = []
+    while error is not None:
+        told.append(f"{error!r} {error}")
+        error = error.__cause__ or error.__context__
+    told += traceback.TracebackException.from_exception(raised.value, capture_locals=True).format()
+    assert [line for line in told if RELAY_KEY in line and "test_transport" not in line] == []
+    assert "event at byte" in " ".join(told)
+
+
+@sync_and_async
+@pytest.mark.parametrize("via", fb.FORMATS)
+def test_an_answer_is_told_once(via: str, is_async: bool) -> None:
+    """Whoever bills by the reports bills once, although a stream ends and is closed."""
+    told: list[fb.Converted] = []
+
+    _ask("messages", via, relay_of(), is_async=is_async, on_convert=told.append)
+
+    assert [made.kind for made in told] == ["request", "response"]
+
+
+@sync_and_async
+def test_an_answer_that_broke_off_is_told_once_as_far_as_it_came(is_async: bool) -> None:
+    """What came was billed, too."""
+    told: list[fb.Converted] = []
+    inner = FaultTransport(FakeRelay("Hello there.", api_key=RELAY_KEY, longest_delta=5), Fail("read", at=900))
+
+    with pytest.raises(OWN_ERRORS):
+        _ask("chat_completions", "responses", inner, is_async=is_async, on_convert=told.append)
+
+    assert [made.kind for made in told] == ["request", "response"]
+    assert told[1].body["choices"][0]["finish_reason"] is None
