@@ -6,7 +6,7 @@ usage comes anywhere, the role in every delta or never, indexes are missing or u
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
@@ -20,10 +20,10 @@ from formatbridge.formats.chat_completions.parts import decode_part
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
+from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
-from formatbridge.streaming.collect import unfold
 
 JsonObject = dict[str, Any]
 
@@ -38,29 +38,6 @@ _AUDIO = frozenset({"id", "data", "transcript"})
 _WORDS = frozenset({"role", "content"})
 
 
-@dataclass(slots=True)
-class _Choice:
-    """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
-
-    ``kinds``: the parts, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many log probabilities
-    came, by their kind; ``notes``: citations that came before any text; ``sound``: the number of the sound.
-    """
-
-    index: int
-    parts: int = 0
-    open: tuple[str, int] | None = None
-    calls: Calls | None = None
-    kinds: list[ir.Part] = field(default_factory=list)
-    items: dict[str, int] = field(default_factory=dict)
-    finish: JsonObject | None = None
-    is_closed: bool = False
-    tokens: dict[str, int] = field(default_factory=dict)
-    notes: list[ir.Citation] = field(default_factory=list)
-    sound: int | None = None
-    thoughts: Thoughts = field(default_factory=Thoughts)
-    extra: JsonObject | None = None
-
-
 class StreamDecoder:
     """Reads the chunks of one stream. ``is_complete``: the stream said that it is over."""
 
@@ -68,7 +45,7 @@ class StreamDecoder:
 
     def __init__(self) -> None:
         self.is_complete = False
-        self._choices: dict[int, _Choice] = {}
+        self._choices: dict[int, Choice] = {}
         self._answer_id: str | None = None
         self._extra: JsonObject = {}
         self._is_over = False
@@ -142,7 +119,7 @@ class StreamDecoder:
         index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
-            choice = self._choices[index] = _Choice(index)
+            choice = self._choices[index] = Choice(index)
         delta = raw.get("delta") or {}
         if delta:
             self._feed_delta(choice, delta, made)
@@ -154,7 +131,7 @@ class StreamDecoder:
             choice.finish = {key: raw.get(key) for key in ("finish_reason", "stop_reason")}
             self._close(choice, made)
 
-    def _feed_delta(self, choice: _Choice, delta: JsonObject, made: list[events.Event]) -> None:
+    def _feed_delta(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
         content = delta.get("content")
         if _WORDS.issuperset(delta):  # the usual case: nothing but text
             if content:
@@ -165,9 +142,8 @@ class StreamDecoder:
         if content:
             self._feed_content(choice, content, made)
         if delta.get("refusal"):
-            self._grow(
-                choice, "refusal", ir.Refusal(text="", src=f"/choices/{choice.index}/message/refusal"), delta["refusal"], made
-            )
+            refusal = ir.Refusal(text="", src=f"/choices/{choice.index}/message/refusal")
+            choice.grow("refusal", refusal, delta["refusal"], made)
         for position, call in enumerate(delta.get("tool_calls") or ()):
             self._feed_call(choice, call, position, made)
         if any((delta.get("function_call") or {}).values()):  # some servers send an empty one to say that there is none
@@ -178,7 +154,7 @@ class StreamDecoder:
             extra = rest(delta, _DELTA, "message/")
             choice.extra = joined(choice.extra, extra)
 
-    def _feed_thoughts(self, choice: _Choice, delta: JsonObject, made: list[events.Event]) -> None:
+    def _feed_thoughts(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
         first = next(
             (detail["index"] for detail in delta.get("reasoning_details") or () if isinstance(detail.get("index"), int)), 0
         )
@@ -189,9 +165,9 @@ class StreamDecoder:
             if isinstance(part, ir.Reasoning):
                 self._feed_thought(choice, part, made)
 
-    def _feed_content(self, choice: _Choice, content: str | list[JsonObject], made: list[events.Event]) -> None:
+    def _feed_content(self, choice: Choice, content: str | list[JsonObject], made: list[events.Event]) -> None:
         if isinstance(content, str):
-            self._grow(choice, "text", ir.Text("", f"/choices/{choice.index}/message/content"), content, made)
+            choice.grow("text", ir.Text("", f"/choices/{choice.index}/message/content"), content, made)
             return
         for raw in content:
             before, at = choice.parts, choice.items.get("content", 0)
@@ -199,17 +175,17 @@ class StreamDecoder:
             if isinstance(part, ir.Reasoning):
                 self._feed_thought(choice, part, made)
             elif isinstance(part, ir.Text) and not (part.extra or part.cache):
-                self._grow(choice, "text", ir.Text("", part.src), part.text, made)
+                choice.grow("text", ir.Text("", part.src), part.text, made)
             else:
-                self._whole(choice, part, made)
+                choice.add(part, made)
             choice.items["content"] = at + choice.parts - before  # what goes on with the part before is no item of its own
 
-    def _feed_thought(self, choice: _Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
+    def _feed_thought(self, choice: Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
         """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then."""
         opened = choice.kinds[choice.open[1]] if choice.open is not None else None
         is_its_own = part.id is None or not isinstance(opened, ir.Reasoning) or opened.id != part.id
         if part.signature and part.signature.kind != "thinking" and not part.text and is_its_own:
-            self._whole(choice, part, made)  # a block of its own, which signs no text
+            choice.add(part, made)  # a block of its own, which signs no text
             return
         is_open, thoughts = isinstance(opened, ir.Reasoning), choice.thoughts
         says_something = (
@@ -221,7 +197,7 @@ class StreamDecoder:
             place = part.src.removeprefix(f"/choices/{choice.index}/")
             choice.extra = joined(choice.extra, {f"{place}/{name}": value for name, value in part.extra.items()})
         is_again = is_open and thoughts.is_again(part)
-        number = self._open(choice, "reasoning", part, made)
+        number = choice.enter("reasoning", part, made)
         text = "" if is_again else thoughts.grow(part)
         if text:
             self._thinking = thoughts
@@ -231,7 +207,7 @@ class StreamDecoder:
         if part.signature is not None or is_again:
             self._close_thought(choice, part, made)
 
-    def _close_thought(self, choice: _Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
+    def _close_thought(self, choice: Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
         """End the open thought by what tells it whole, and may name it."""
         assert choice.open is not None
         number = choice.open[1]
@@ -241,46 +217,9 @@ class StreamDecoder:
         made.append(events.PartEnd(choice.index, number, None if is_known else whole))
         choice.open = None
 
-    def _grow(self, choice: _Choice, kind: str, part: ir.Part, text: str, made: list[events.Event]) -> None:
-        """Add text to the open part of a kind."""
-        made.append(events.Delta(choice.index, self._open(choice, kind, part, made), text))
-
-    def _open(self, choice: _Choice, kind: str, part: ir.Part, made: list[events.Event]) -> int:
-        """Return the number of the open part of a kind; another kind closes what is open and opens the next."""
-        if choice.open is None or choice.open[0] != kind:
-            self._close_text(choice, made)
-            if isinstance(part, ir.Reasoning):
-                part = ir.Reasoning(src=part.src, summary=part.summary, id=part.id, extra=part.extra)
-                choice.thoughts.open(part)
-            choice.open = (kind, self._start(choice, part, made))
-        return choice.open[1]
-
-    def _start(self, choice: _Choice, part: ir.Part, made: list[events.Event]) -> int:
-        number, choice.parts = choice.parts, choice.parts + 1
-        choice.kinds.append(part)
-        made.append(events.PartStart(choice.index, number, part))
-        if choice.notes and isinstance(part, ir.Text):
-            notes, choice.notes = choice.notes, []
-            self._cite(choice, notes, made)
-        return number
-
-    def _whole(self, choice: _Choice, part: ir.Part, made: list[events.Event]) -> None:
-        """Take a part that comes in one piece."""
-        self._close_text(choice, made)
-        made += unfold(choice.index, choice.parts, part)
-        choice.parts += 1
-        choice.kinds.append(part)
-
-    def _close_text(self, choice: _Choice, made: list[events.Event]) -> None:
-        if choice.open is not None:
-            if choice.open[0] == "reasoning":
-                choice.thoughts.close()
-            made.append(events.PartEnd(choice.index, choice.open[1]))
-            choice.open = None
-
     # Tool calls.
 
-    def _feed_call(self, choice: _Choice, raw: JsonObject, position: int, made: list[events.Event]) -> None:
+    def _feed_call(self, choice: Choice, raw: JsonObject, position: int, made: list[events.Event]) -> None:
         """Add to the call that an index names; an index that is used again with another id begins a new call."""
         calls = choice.calls = choice.calls or Calls()
         slot = calls.slot_of(raw, position)
@@ -301,9 +240,9 @@ class StreamDecoder:
             signature = decode_token(token, "generate_content", "thought", place)
             made.append(events.PartMeta(choice.index, number, signature=signature))
 
-    def _open_call(self, choice: _Choice, calls: Calls, slot: int, made: list[events.Event]) -> None:
+    def _open_call(self, choice: Choice, calls: Calls, slot: int, made: list[events.Event]) -> None:
         held = calls.waiting.pop(slot)
-        self._close_text(choice, made)
+        choice.leave(made)
         made_id = f"{call_stem(self._answer_id or '', choice.index)}_{slot}"
         message = {"role": "assistant", "tool_calls": [held.call(made_id)]}
         parts, _ = decode_message(message, f"/choices/{choice.index}/message", self._answer_id or "", choice.index)
@@ -312,35 +251,27 @@ class StreamDecoder:
         call.arguments, call.src = "", f"/choices/{choice.index}/message/tool_calls/{calls.count}"
         calls.count += 1
         call.id_made = not held.id
-        number = calls.open[slot] = self._start(choice, call, made)
+        number = calls.open[slot] = choice.start(call, made)
         if text := "".join(held.pieces):
             made.append(events.Delta(choice.index, number, text))
 
     # What comes rarely.
 
-    def _feed_rest(self, choice: _Choice, delta: JsonObject, made: list[events.Event]) -> None:
+    def _feed_rest(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
         """Take citations, images and sound, which deltas bring whole or in pieces."""
         src = f"/choices/{choice.index}/message"
         given = {key: delta[key] for key in ("annotations", "images") if delta.get(key)}
         parts, unread = decode_message({"role": "assistant", "content": "x", **given}, src, "", choice.index, choice.items)
         if isinstance(parts[0], ir.Text):
-            self._cite(choice, parts[0].citations or [], made)
+            choice.cite(parts[0].citations or [], made)
         choice.extra = joined(choice.extra, {f"message/{key}": value for key, value in (unread or {}).items()})
         for part in parts[1:]:
-            self._whole(choice, part, made)
+            choice.add(part, made)
         choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in given.items()}
         if delta.get("audio"):
             self._feed_audio(choice, delta["audio"], made)
 
-    def _cite(self, choice: _Choice, citations: list[ir.Citation], made: list[events.Event]) -> None:
-        """Hang citations on the first text, when there is one."""
-        text = next((number for number, part in enumerate(choice.kinds) if isinstance(part, ir.Text)), None)
-        if text is None:
-            choice.notes += citations
-        else:
-            made += [events.PartMeta(choice.index, text, citation=citation) for citation in citations]
-
-    def _feed_audio(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_audio(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         src = f"/choices/{choice.index}/message/audio"
         unread = rest(raw, _AUDIO, "message/audio/")
         if unread:
@@ -348,16 +279,16 @@ class StreamDecoder:
         if not (raw.get("data") or raw.get("transcript") or choice.sound is None):
             return  # when it expires, which comes behind the end
         if choice.open is None or choice.open[0] != "audio":
-            self._close_text(choice, made)
+            choice.leave(made)
             part = ir.Media(kind="audio", data="", id=raw.get("id"), src=src)
-            choice.sound = self._start(choice, part, made)
+            choice.sound = choice.start(part, made)
             choice.open = ("audio", choice.sound)
         if raw.get("data"):
             made.append(events.Delta(choice.index, choice.open[1], raw["data"]))
         if raw.get("transcript"):
             made.append(events.PartMeta(choice.index, choice.open[1], transcript=raw["transcript"]))
 
-    def _feed_logprobs(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_logprobs(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         """Hand on the tokens of a text or a refusal, with the delta that brought them where there is one."""
         place = f"/choices/{choice.index}"
         for name, kind, part in (
@@ -368,7 +299,7 @@ class StreamDecoder:
             if not given:
                 continue
             has_its_tokens = choice.open is not None and kind in ("text", choice.open[0])  # whatever is open has tokens of its text
-            number = choice.open[1] if choice.open and has_its_tokens else self._open(choice, kind, part, made)
+            number = choice.open[1] if choice.open and has_its_tokens else choice.enter(kind, part, made)
             tokens = decode_tokens(given, f"{place}/logprobs/{name}", choice.tokens.get(name, 0))
             choice.tokens[name] = choice.tokens.get(name, 0) + len(tokens)
             last = made[-1] if made else None
@@ -379,7 +310,7 @@ class StreamDecoder:
         if not LOGPROBS.issuperset(raw):
             choice.extra = joined(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
 
-    def _close(self, choice: _Choice, made: list[events.Event]) -> None:
+    def _close(self, choice: Choice, made: list[events.Event]) -> None:
         """Close whatever is open, once; calls that never got a name or an id get one."""
         calls = choice.calls
         if choice.is_closed and not choice.open and not (calls and (calls.open or calls.waiting)):
@@ -389,8 +320,8 @@ class StreamDecoder:
             for slot in list(calls.waiting):
                 self._open_call(choice, calls, slot, made)
         if choice.notes:
-            self._open(choice, "text", ir.Text("", f"/choices/{choice.index}/message/content"), made)
-        self._close_text(choice, made)
+            choice.enter("text", ir.Text("", f"/choices/{choice.index}/message/content"), made)
+        choice.leave(made)
         if calls:
             made += [events.PartEnd(choice.index, number, extra=calls.unread.get(slot)) for slot, number in calls.open.items()]
             calls.open = {}

@@ -1,0 +1,84 @@
+"""One choice of a stream of chat_completions that is read: its parts as they open, grow and end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats.chat_completions.stream_calls import Calls
+from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
+from formatbridge.ir import events
+from formatbridge.streaming.collect import unfold
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Choice:
+    """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
+
+    ``kinds``: the parts, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many log probabilities
+    came, by their kind; ``notes``: citations that came before any text; ``sound``: the number of the sound.
+    """
+
+    index: int
+    parts: int = 0
+    open: tuple[str, int] | None = None
+    calls: Calls | None = None
+    kinds: list[ir.Part] = field(default_factory=list)
+    items: dict[str, int] = field(default_factory=dict)
+    finish: JsonObject | None = None
+    is_closed: bool = False
+    tokens: dict[str, int] = field(default_factory=dict)
+    notes: list[ir.Citation] = field(default_factory=list)
+    sound: int | None = None
+    thoughts: Thoughts = field(default_factory=Thoughts)
+    extra: JsonObject | None = None
+
+    def grow(self, kind: str, part: ir.Part, text: str, made: list[events.Event]) -> None:
+        """Add text to the open part of a kind."""
+        made.append(events.Delta(self.index, self.enter(kind, part, made), text))
+
+    def enter(self, kind: str, part: ir.Part, made: list[events.Event]) -> int:
+        """Return the number of the open part of a kind; another kind closes what is open and opens the next."""
+        if self.open is None or self.open[0] != kind:
+            self.leave(made)
+            if isinstance(part, ir.Reasoning):
+                part = ir.Reasoning(src=part.src, summary=part.summary, id=part.id, extra=part.extra)
+                self.thoughts.open(part)
+            self.open = (kind, self.start(part, made))
+        return self.open[1]
+
+    def start(self, part: ir.Part, made: list[events.Event]) -> int:
+        """Begin a part and return its number; citations that waited for a text hang on the first."""
+        number, self.parts = self.parts, self.parts + 1
+        self.kinds.append(part)
+        made.append(events.PartStart(self.index, number, part))
+        if self.notes and isinstance(part, ir.Text):
+            notes, self.notes = self.notes, []
+            self.cite(notes, made)
+        return number
+
+    def add(self, part: ir.Part, made: list[events.Event]) -> None:
+        """Take a part that comes in one piece."""
+        self.leave(made)
+        made += unfold(self.index, self.parts, part)
+        self.parts += 1
+        self.kinds.append(part)
+
+    def leave(self, made: list[events.Event]) -> None:
+        """End the part that text goes to, if there is one."""
+        if self.open is not None:
+            if self.open[0] == "reasoning":
+                self.thoughts.close()
+            made.append(events.PartEnd(self.index, self.open[1]))
+            self.open = None
+
+    def cite(self, citations: list[ir.Citation], made: list[events.Event]) -> None:
+        """Hang citations on the first text, when there is one."""
+        text = next((number for number, part in enumerate(self.kinds) if isinstance(part, ir.Text)), None)
+        if text is None:
+            self.notes += citations
+        else:
+            made += [events.PartMeta(self.index, text, citation=citation) for citation in citations]
