@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -36,7 +37,7 @@ _KINDS = ("request", "response", "error", "models")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     if sys.stderr is None:  # closed: what is meant for it would be printed to standard output
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # open until the end, as the one that it stands for
+        sys.stderr = StringIO()
     given = _parser().parse_args(arguments)
     try:
         return _run(given)
