@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import JsonObject
+from formatbridge.formats._finish import OVERRULED, note_finish
 from formatbridge.losses import Ledger
 
 FINISH: Mapping[str, ir.FinishReason] = {
@@ -67,28 +67,10 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     word, is_exact = WORDS[finish.reason]
     if finish.reason == "refusal" and has_refusal:
         word = "stop"
-    if has_calls and finish.reason in ("stop", "stop_sequence", "other", "error"):
+    if has_calls and finish.reason in OVERRULED:
         word = "tool_calls"
-    if finish.finer or not is_exact:
-        losses.changed(finish, "reason", word, "finish_reason", severity="info" if is_exact else "lossy")
-    if finish.stop_sequence is not None:
-        losses.dropped(finish, "stop_sequence", severity="info")
-    if finish.category is not None:
-        losses.dropped(finish, "category", severity="info")
-    if finish.extra:
-        losses.extras(finish)
+    note_finish(finish, word, is_exact, losses)
     return word if finish.raw is not None else str(losses.added(f"{at}/finish_reason", word))
-
-
-def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> str | None:
-    """Return the explanation of a blocked answer as its refusal; anywhere else it has no place."""
-    message: Any = finish and finish.message
-    if finish is None or message is None:
-        return None
-    if finish.reason in ("content_filter", "refusal") and not any(isinstance(part, ir.Refusal) for part in parts):
-        return str(message)
-    losses.dropped(finish, "message", "diagnostic", severity="info")
-    return None
 
 
 def unfinished(body: JsonObject) -> JsonObject:

@@ -7,11 +7,12 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._errors import decode_error_object, encode_error_object
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._logprobs import decode_tokens, encode_tokens
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.chat_completions.answer import decode_message, encode_message
-from formatbridge.formats.chat_completions.finish import FINISH, decode_finish, encode_finish, refusal_of
+from formatbridge.formats.chat_completions.finish import FINISH, decode_finish, encode_finish
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._finish import OVERRULED, note_finish
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.losses import Ledger
 
@@ -90,17 +91,10 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Le
     """Write why a candidate ended; ``at`` is its pointer in the target."""
     if finish is None:
         return {"finishReason": losses.added(f"{at}/finishReason", "STOP")}
-    if finish.extra:
-        losses.extras(finish)
     word, is_exact = WORDS[finish.reason]
-    if has_calls and finish.reason in _UPGRADED:
+    if has_calls and finish.reason in OVERRULED:
         word = "STOP"
-    if finish.finer or not is_exact:
-        losses.changed(finish, "reason", word, "finish_reason", severity="info" if is_exact else "lossy")
-    if finish.stop_sequence is not None:
-        losses.dropped(finish, "stop_sequence", severity="info")
-    if finish.category is not None:
-        losses.dropped(finish, "category", severity="info")
+    note_finish(finish, word, is_exact, losses)
     if finish.raw is None:
         losses.added(f"{at}/finishReason", word)
     return {"finishReason": word} if finish.message is None else {"finishReason": word, "finishMessage": finish.message}

@@ -7,6 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import rest
+from formatbridge.formats._finish import OVERRULED
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -83,7 +84,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
 
 
 def _word_for(reason: ir.FinishReason, has_calls: bool, has_refusal: bool) -> str:
-    if has_calls and reason in ("stop", "stop_sequence", "other", "error"):
+    if has_calls and reason in OVERRULED:
         reason = "tool_calls"
     elif has_refusal and reason == "stop":
         reason = "refusal"

@@ -7,6 +7,8 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._finish import note_finish
+from formatbridge.formats._finish import refusal_of as explanation_of
 from formatbridge.formats.responses.content import kind_of
 from formatbridge.losses import Ledger
 
@@ -79,14 +81,7 @@ def encode_finish(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger
     status, reason, is_exact = WORDS[finish.reason]
     if finish.reason == "refusal" and any(isinstance(part, ir.Refusal) for part in parts):
         status, reason = "completed", None
-    if finish.finer or not is_exact:
-        losses.changed(finish, "reason", reason or status, "finish_reason", severity="info" if is_exact else "lossy")
-    if finish.stop_sequence is not None:
-        losses.dropped(finish, "stop_sequence", severity="info")
-    if finish.category is not None:
-        losses.dropped(finish, "category", severity="info")
-    if finish.extra:
-        losses.extras(finish)
+    note_finish(finish, reason or status, is_exact, losses)
     return {
         "status": status,
         "error": {"code": "server_error", "message": finish.message or str(finish.raw or "")} if status == "failed" else None,
@@ -95,13 +90,11 @@ def encode_finish(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger
 
 
 def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> ir.Refusal | None:
-    """Return the explanation of a blocked answer as its refusal; in a failed one it is the error, anywhere else it has no place."""
-    if finish is None or finish.message is None or finish.reason == "error":
+    """Return the explanation of a blocked answer as its refusal; in a failed one it is the error."""
+    if finish is None or finish.reason == "error":
         return None
-    if finish.reason in ("content_filter", "refusal") and not any(isinstance(part, ir.Refusal) for part in parts):
-        return ir.Refusal(text=finish.message, src=finish.src)
-    losses.dropped(finish, "message", "diagnostic", severity="info")
-    return None
+    text = explanation_of(finish, parts, losses)
+    return None if text is None else ir.Refusal(text=text, src=finish.src)
 
 
 def _reason_of_output(output: list[JsonObject]) -> ir.FinishReason:
