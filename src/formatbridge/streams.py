@@ -57,12 +57,12 @@ class StreamConverter:
         self._request = request
         self._options = options_of(options)
         self._source = StreamSource(self._near)
-        context = request.context if request else None
-        self._home = Homecoming(context)
-        if self._near is not self._far:
-            self._encoder = self._far.StreamEncoder(self._options, context)
-        self._is_plain = not self._home.is_needed and self._options.raise_on is None
         self._step = self._pass_on if self._near is self._far else self._convert
+        if self._near is not self._far:
+            context = request.context if request else None
+            self._home = Homecoming(context)
+            self._encoder = self._far.StreamEncoder(self._options, context)
+            self._is_plain = not self._home.is_needed and self._options.raise_on is None
         self._is_finished = False
         self._fault: FormatBridgeError | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import EllipsisType
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
@@ -54,7 +55,6 @@ T = TypeVar("T")
 
 _LOG = logging.getLogger("formatbridge")
 _MOST_PAGES = 100
-_USUAL, _UNENDED = Timeout(), Timeout(total=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,7 @@ class Caller:
         self._limits = checked("limits", limits, Limits) or Limits()
         self._on_attempt = checked_callable("on_attempt", on_attempt)
         self._clock = checked("clock", clock, Clock) or Clock()
+        self._known_rules: dict[bool, Rules] = {}
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -127,7 +128,7 @@ class Caller:
         """Return a client that differs in what is given and shares the connections; to close it closes nothing. ``headers`` are added."""
         made = type(self).__new__(type(self))
         made.__dict__.update(self.__dict__)
-        made._owns_pool = False
+        made._owns_pool, made._known_rules = False, {}
         if not isinstance(timeout, EllipsisType):
             made._timeout = timeout_of(timeout)
         if retry is not None:
@@ -156,9 +157,13 @@ class Caller:
         return Plan(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
     def _rules(self, *, is_stream: bool) -> Rules:
-        usual = _UNENDED if is_stream else _USUAL
-        timeout = self._timeout if self._timeout is not None else usual
-        return Rules(timeout, self._retry, self._limits, self._clock, self._profile.request_id_headers, self._observe)
+        rules = self._known_rules.get(is_stream)
+        if rules is None:
+            usual = Timeout(total=None) if is_stream else Timeout()
+            timeout = self._timeout if self._timeout is not None else usual
+            rules = Rules(timeout, self._retry, self._limits, self._clock, self._profile.request_id_headers, self._observe)
+            self._known_rules[is_stream] = rules
+        return rules
 
     def _whole(self, plan: Plan) -> Flow[Reply]:
         """Bring a whole answer."""
@@ -228,6 +233,12 @@ class Caller:
             _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s, again in %.1f s", *what, attempt.pause)
         if self._on_attempt is not None:
             self._on_attempt(attempt)
+
+
+@lru_cache
+def _lenient(options: Options) -> Options:
+    """Return options for answers, which are never refused for what they lose."""
+    return replace(options, raise_on=None)
 
 
 def _announce(call: Call) -> None:

@@ -35,9 +35,9 @@ class _Part:
 
     part: ir.Part
     pieces: list[str] = field(default_factory=list)
-    citations: list[ir.Citation] = field(default_factory=list)
+    citations: list[ir.Citation] | None = None
     signature: ir.Signature | None = None
-    transcript: list[str] = field(default_factory=list)
+    transcript: list[str] | None = None
     is_open: bool = True
 
     def whole(self) -> ir.Part:
@@ -58,10 +58,18 @@ class _Part:
 @dataclass(slots=True)
 class _Choice:
     parts: dict[int, _Part] = field(default_factory=dict)
-    logprobs: list[ir.TokenLogprob] = field(default_factory=list)
-    refusal_logprobs: list[ir.TokenLogprob] = field(default_factory=list)
+    logprobs: list[ir.TokenLogprob] | None = None
+    refusal_logprobs: list[ir.TokenLogprob] | None = None
     finish: ir.Finish | None = None
     extra: ir.JsonObject | None = None
+
+    def tokens(self, part: ir.Part) -> list[ir.TokenLogprob]:
+        """Return the list that the log probabilities of a part go to."""
+        if isinstance(part, ir.Refusal):
+            self.refusal_logprobs = self.refusal_logprobs or []
+            return self.refusal_logprobs
+        self.logprobs = self.logprobs or []
+        return self.logprobs
 
 
 class Collector:
@@ -86,7 +94,7 @@ class Collector:
                 part.pieces.append(event.text)
                 self.latest = part.pieces
                 if event.logprobs:
-                    (choice.refusal_logprobs if isinstance(part.part, ir.Refusal) else choice.logprobs).extend(event.logprobs)
+                    choice.tokens(part.part).extend(event.logprobs)
             case events.PartStart():
                 self._choice(event.choice).parts[event.index] = _Part(event.part)
             case events.PartMeta():
@@ -148,8 +156,10 @@ class Collector:
         if event.signature:
             part.signature = event.signature
         if event.citation:
+            part.citations = part.citations or []
             part.citations.append(event.citation)
         if event.transcript:
+            part.transcript = part.transcript or []
             part.transcript.append(event.transcript)
 
     @staticmethod
@@ -157,7 +167,7 @@ class Collector:
         part.is_open = False
         if event.part is not None:
             part.part = event.part
-            part.pieces, part.citations, part.transcript, part.signature = [], [], [], None
+            part.pieces, part.citations, part.transcript, part.signature = [], None, None, None
         if event.extra:
             part.part = replace(part.part, extra={**(part.part.extra or {}), **event.extra})
 
@@ -167,8 +177,8 @@ def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
         parts=[part.whole() for _, part in sorted(choice.parts.items())],
         finish=choice.finish,
         index=index,
-        logprobs=choice.logprobs or None,
-        refusal_logprobs=choice.refusal_logprobs or None,
+        logprobs=choice.logprobs,
+        refusal_logprobs=choice.refusal_logprobs,
         src=src,
         extra=choice.extra,
     )

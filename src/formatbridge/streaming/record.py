@@ -47,12 +47,16 @@ class Record:
         self._told.append(data)
 
     def run(self, template: Template, pieces: list[str]) -> None:
-        """Begin a run, with the last event: others of its template may come now, which add nothing but text to ``pieces``."""
+        """Begin a run with those of the last events that are of its template; others may come, which add nothing but text to ``pieces``."""
         start = len(pieces)
-        if not template.counts_usage:
+        while start and not template.counts_usage and self._ends_with(template, pieces[start - 1]):
             self._told.pop()
             start -= 1
         self._told.append(_Run(template, pieces, start))
+
+    def _ends_with(self, template: Template, text: str) -> bool:
+        last = self._told[-1] if self._told else None
+        return isinstance(last, bytes) and template.text_of(last) == text
 
     def keep_last(self, data: bytes) -> None:
         """Keep the last event of the run that is open."""

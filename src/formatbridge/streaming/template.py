@@ -95,6 +95,9 @@ def _generous(text: bytes) -> bytes:
     return made + re.escape(text[at:])
 
 
+_NONE = events.Delta(-1, -1, "")
+
+
 class Refrain:
     """Knows by heart the deltas that come now. Two in a row that differ in nothing but their text make it; any other event ends it."""
 
@@ -102,7 +105,7 @@ class Refrain:
 
     def __init__(self) -> None:
         self._template: Template | None = None
-        self._last = events.Delta(0, 0, "")
+        self._last = _NONE
         self._known: Template | None = None  # the template, once an event has proved it
         self._tries = 0
         #: Whether the events that are known by heart also tell what the answer costs so far.

@@ -31,10 +31,16 @@ class Choice:
     finish: JsonObject | None = None
     is_closed: bool = False
     tokens: dict[str, int] = field(default_factory=dict)
-    notes: list[ir.Citation] = field(default_factory=list)
+    notes: list[ir.Citation] | None = None
     sound: int | None = None
-    thoughts: Thoughts = field(default_factory=Thoughts)
     extra: JsonObject | None = None
+    _thoughts: Thoughts | None = None
+
+    @property
+    def thoughts(self) -> Thoughts:
+        """What was thought; most answers have no thoughts."""
+        self._thoughts = self._thoughts or Thoughts()
+        return self._thoughts
 
     def grow(self, kind: str, part: ir.Part, text: str, made: list[events.Event]) -> None:
         """Add text to the open part of a kind."""
@@ -56,7 +62,7 @@ class Choice:
         self.kinds.append(part)
         made.append(events.PartStart(self.index, number, part))
         if self.notes and isinstance(part, ir.Text):
-            notes, self.notes = self.notes, []
+            notes, self.notes = self.notes, None
             self.cite(notes, made)
         return number
 
@@ -79,6 +85,6 @@ class Choice:
         """Hang citations on the first text, when there is one."""
         text = next((number for number, part in enumerate(self.kinds) if isinstance(part, ir.Text)), None)
         if text is None:
-            self.notes += citations
+            self.notes = [*(self.notes or ()), *citations]
         else:
             made += [events.PartMeta(self.index, text, citation=citation) for citation in citations]
