@@ -360,6 +360,7 @@ def _no_constant(name: str) -> Any:
 
 REPORTED_OTHERWISE = {
     "stream-text_no_created-responses": "its head came with its end, when the target's had left",
+    "stream-citations_after_calls_own-chat_completions": "its source came when its text had ended",
     "stream-blocked_midway-generate_content": "the whole answer has an end of its own beside the block",
 }
 """Streams whose report differs from their whole answer's, and why."""

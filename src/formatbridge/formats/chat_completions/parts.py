@@ -111,7 +111,7 @@ def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
     thoughts = raw.get("thinking") or []
     if isinstance(thoughts, str):
         return ir.Reasoning(text=thoughts, src=src, extra=rest(raw, _THINKING))
-    text = "".join(item.get("text") or "" for item in thoughts)
+    text = "".join(item["text"] for item in thoughts if isinstance(item.get("text"), str))
     inner = [rest(item, frozenset({"type", "text"}), f"thinking/{index}/") for index, item in enumerate(thoughts)]
     return ir.Reasoning(text=text, src=src, extra=joined(rest(raw, _THINKING), *inner))
 

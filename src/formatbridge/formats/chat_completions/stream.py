@@ -313,7 +313,7 @@ class StreamDecoder:
     def _close(self, choice: Choice, made: list[events.Event]) -> None:
         """Close whatever is open, once; calls that never got a name or an id get one."""
         calls = choice.calls
-        if choice.is_closed and not choice.open and not (calls and (calls.open or calls.waiting)):
+        if choice.is_closed and not (choice.open or choice.notes or (calls and (calls.open or calls.waiting))):
             return
         choice.is_closed = True
         if calls:

@@ -19,7 +19,7 @@ class Choice:
     """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
 
     ``kinds``: the parts, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many log probabilities
-    came, by their kind; ``notes``: citations that came before any text; ``sound``: the number of the sound.
+    came, by their kind; ``notes``: citations that wait for a text; ``sound``: the number of the sound.
     """
 
     index: int
@@ -62,8 +62,8 @@ class Choice:
         self.kinds.append(part)
         made.append(events.PartStart(self.index, number, part))
         if self.notes and isinstance(part, ir.Text):
-            notes, self.notes = self.notes, None
-            self.cite(notes, made)
+            made += [events.PartMeta(self.index, number, citation=citation) for citation in self.notes]
+            self.notes = None
         return number
 
     def add(self, part: ir.Part, made: list[events.Event]) -> None:
@@ -82,9 +82,8 @@ class Choice:
             self.open = None
 
     def cite(self, citations: list[ir.Citation], made: list[events.Event]) -> None:
-        """Hang citations on the first text, when there is one."""
-        text = next((number for number, part in enumerate(self.kinds) if isinstance(part, ir.Text)), None)
-        if text is None:
-            self.notes = [*(self.notes or ()), *citations]
+        """Hang citations on the text that is open; where none is, they wait for the next, or for an empty one at the end."""
+        if self.open is not None and isinstance(self.kinds[self.open[1]], ir.Text):
+            made += [events.PartMeta(self.index, self.open[1], citation=citation) for citation in citations]
         else:
-            made += [events.PartMeta(self.index, text, citation=citation) for citation in citations]
+            self.notes = [*(self.notes or ()), *citations]

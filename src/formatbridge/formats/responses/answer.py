@@ -97,7 +97,7 @@ class OutputEncoder:
             words = []
         if token:
             self._write_token(token, "call" if part.text or self._thinks_after(index) else None)
-        if part.text:
+        if part.text or getattr(part, "citations", None):
             words.append(part)
         elif part.extra:
             self._losses.extras(part)

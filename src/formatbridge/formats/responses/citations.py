@@ -56,6 +56,9 @@ def _encode_annotation(citation: ir.Citation, start: int, length: int, losses: L
         losses.dropped(citation, "cited_text")
     first = 0 if citation.start is None else max(citation.start - start, 0)
     last = length if citation.end is None else max(citation.end - start, 0)
+    for name, given, made in (("start", citation.start, first), ("end", citation.end, last)):
+        if given is not None and given < start:  # it cites a text that has ended
+            losses.changed(citation, name, made, "span_lost", severity="info")
     if citation.url is not None:
         if citation.file_id is not None:
             losses.dropped(citation, "file_id")
