@@ -154,6 +154,13 @@ def _read_chunk(checker: _Checker, raw: JsonObject) -> None:
             checker.move_thing("choice", key, word, "*" if is_first and word == words[0] else None)
         for call in delta.get("tool_calls") or ():
             _read_call(checker, (*key, call["index"]), call)
+        for name, list_name, word in _NUMBERED:
+            for item in delta.get(list_name) or ():
+                checker.move_thing(name, (*key, item.get("index", -1)), word if word in item else f"no {word}", "*")
+
+
+_NUMBERED = (("image", "images", "image_url"), ("detail", "reasoning_details", "type"))
+"""What the official client adds up by its index: the thing, the list that has it, and what it must say."""
 
 
 def _read_call(checker: _Checker, key: tuple[int, ...], call: JsonObject) -> None:

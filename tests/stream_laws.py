@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from formatbridge import StreamConverter, collect_stream, convert_stream, formats, ir
+from formatbridge import Options, StreamConverter, collect_stream, convert_stream, formats, ir
 from formatbridge.convert import check
 from formatbridge.errors import FormatBridgeError, StreamError
 from formatbridge.ir import events
@@ -16,9 +16,10 @@ from formatbridge.losses import Loss
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, encode_event
 from tests.corpus import entries
 from tests.fixtures import streams
+from tests.grammar_check import check as check_grammar
 from tests.laws import RESTATING, changed
 from tests.normal import normal_form
-from tests.pointers import leaves, value_at, with_value
+from tests.pointers import ABSENT, leaves, value_at, with_value
 
 JsonObject = dict[str, Any]
 
@@ -95,6 +96,35 @@ def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
             return  # nothing is read behind it
 
 
+def unknown_is_told(stream: Stream, target: str) -> Iterator[str]:
+    """Law 1: a field that nobody knows, beside what any event says, or any delta, shows in the output or in the report."""
+    told = read(stream.data)
+    for at, event in enumerate(told):
+        raw = {} if event.data == DONE or not event.data.strip() else json.loads(event.data)
+        if raw.get("error") or raw.get("type") == "error":
+            return
+        for path in _growing(raw) if raw else ():
+            other = json.dumps(with_value(raw, f"{path}/tomorrow", "calm"), ensure_ascii=False).encode()
+            made = _outcome(write([*told[:at], ServerSentEvent(event.event, other, 0), *told[at + 1 :]]), stream.format, target)
+            if made is None or made.error is not None:
+                continue
+            reported = [loss.path for loss in made.losses]
+            kinds = {raw.get("type"), raw["delta"].get("type") if path == "/delta" else None}
+            is_told = _is_told(raw, path, reported) or any(path.startswith(loss) or _name_of(loss) in kinds for loss in reported)
+            if not is_told and "tomorrow" not in json.dumps(made.body) + str(reported):
+                yield f"{stream.id} -> {target}: event {at} {path}/tomorrow is silent"
+        if raw.get("type") in _ENDS[stream.format]:
+            return  # nothing is read behind it
+
+
+def _growing(raw: JsonObject) -> list[str]:
+    """Return the pointers of an event and of what it adds to."""
+    choices = [f"/choices/{at}" for at, _ in enumerate(raw.get("choices") or ())]
+    candidates = [f"/candidates/{at}" for at, _ in enumerate(raw.get("candidates") or ())]
+    deltas = ["/delta"] if isinstance(raw.get("delta"), dict) else []
+    return ["", *deltas, *choices, *(f"{choice}/delta" for choice in choices if value_at(raw, f"{choice}/delta")), *candidates]
+
+
 @dataclass(frozen=True)
 class _Outcome:
     """What became of a stream."""
@@ -119,7 +149,8 @@ def _outcome(data: bytes, source: str, target: str) -> _Outcome | None:
     return _Outcome(made, answer.body, answer.losses, converter.error)
 
 
-_HEAD = frozenset({"id", "created", "model", "responseId", "modelVersion", "createTime"})
+_HEAD = frozenset({"id", "created", "created_at", "model", "responseId", "modelVersion", "createTime"})
+"""What an answer says of itself: what was said first counts; in its own format what was said last."""
 _PADDING = frozenset({
     "obfuscation", "sequence_number", "willContinue", "output_index", "content_index", "summary_index",
 })  # fmt: skip
@@ -140,14 +171,17 @@ def _restates(stream: Stream, target: str, raw: JsonObject, path: str, told: lis
     earlier = [json.loads(event.data) for event in told[:at] if event.data.strip() and event.data != DONE]
     if target == stream.format and (_is_overruled(raw, steps, later) or str(raw.get("type")).endswith(".delta")):
         return True
-    if steps[0] in _HEAD and (any(each.get(steps[0]) for each in earlier) if value_at(raw, path) else earlier + later):
+    head = steps[-1] if steps[:-1] in ([], ["response"]) else ""
+    if head in _HEAD and any((each.get("response") or each).get(head) for each in earlier):
+        return True
+    if head in _HEAD and target == stream.format and any((each.get("response") or each).get(head) is not None for each in later):
         return True
     if "error" in raw:
         return steps[0] != "error" or (steps[-1] == "code" and "status" in raw["error"])
     name = next((step for step in steps if step in _LAST_COUNTS), None)
     if name and any(_says(each, name) for each in later):
         return True
-    return stream.format == "responses" and _repeats(raw, steps)
+    return stream.format == "responses" and _repeats(raw, steps) and not _is_news(raw, steps, earlier)
 
 
 def _is_overruled(raw: JsonObject, steps: list[str], later: list[JsonObject]) -> bool:
@@ -170,10 +204,22 @@ def _repeats(raw: JsonObject, steps: list[str]) -> bool:
     kind = str(raw.get("type"))
     if kind.endswith((".partial_image", "arguments.delta", "input.delta", "code.delta")):
         return True
-    is_name = steps[:2] in (["response", "id"], ["response", "model"])
+    is_name = len(steps) == 2 and steps[1] in _HEAD
     is_echo = kind in ("response.created", "response.in_progress", "response.queued") and not is_name
-    is_old = kind.endswith((".done", ".added")) or steps[:2] in (["response", "output"], ["response", "created_at"])
-    return is_echo or is_old or is_name or "item_id" in steps
+    is_old = kind.endswith((".done", ".added")) or steps[:2] == ["response", "output"]
+    return is_echo or is_old or "item_id" in steps
+
+
+def _is_news(raw: JsonObject, steps: list[str], earlier: list[JsonObject]) -> bool:
+    """Say whether the last event is the first to say a leaf of an item that was done; its id and its status matter to nobody."""
+    if steps[:2] != ["response", "output"] or steps[-1] in ("id", "status"):
+        return False
+    given = raw["response"]["output"][int(steps[2])]
+    done = [each["item"] for each in earlier if each.get("type") == "response.output_item.done"]
+    item = next((each for each in done if given.get("id") is not None and each.get("id") == given["id"]), None)
+    said, new = value_at(item, "/" + "/".join(steps[3:])), value_at(raw, "/" + "/".join(steps))
+    goes_on = isinstance(said, str) and isinstance(new, str) and len(new) > len(said) and new.startswith(said)
+    return item is not None and (said is ABSENT or said is None or goes_on)
 
 
 _NUMBERED = ("citationMetadata", "groundingMetadata")
@@ -212,12 +258,16 @@ def stream_and_whole_agree(stream: Stream, target: str) -> str | None:
     """Law 6: collecting what was converted is converting what was collected, up to what a live stream cannot know."""
     try:
         whole = collect_stream([stream.data], source=stream.format, target=target).body
-        made = convert(stream.data, stream.format, target)
+        converter = StreamConverter(source=stream.format, target=target)
+        made = converter.feed(stream.data) + converter.finish()
     except StreamError:
         return None
     if whole.get("status") == "failed":  # in this format a failed answer is an answer, and a failed stream a failure
         return None if b"response.failed" in made else f"{stream.id} -> {target}: did not fail"
     one, other = (meaning(body, stream.format, target) for body in (collect_stream([made], source=target).body, whole))
+    if any(loss.code == "late" and loss.path.lower().startswith("/model") for loss in converter.losses):
+        del other["model"]
+        one.pop("model", None)
     return None if one == other else f"{stream.id} -> {target}: {_first_difference(one, other)}"
 
 
@@ -292,6 +342,18 @@ def end_of(stream: Stream) -> int:
     raise AssertionError(f"{stream} has no end")
 
 
+def tears(stream: Stream) -> list[int]:
+    """Return a place inside each event, up to the one behind which nothing counts."""
+    found: list[int] = []
+    for event in read(stream.data):
+        raw = {} if event.data == DONE or not event.data.strip() else json.loads(event.data)
+        if event.data.strip():
+            found.append(event.offset + len(event.data) // 2)
+        if event.data == DONE or raw.get("error") or raw.get("type") in _ENDS[stream.format]:
+            break
+    return found
+
+
 _ENDS: dict[str, frozenset[str]] = {
     "chat_completions": frozenset(),
     "messages": frozenset({"message_stop", "error"}),
@@ -301,18 +363,33 @@ _ENDS: dict[str, frozenset[str]] = {
 
 
 def ends_too_early(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator[str]:
-    """Law 9: a stream that is cut before its end raises, and its tail tells the target's reader of an error."""
+    """Law 9: a stream that is cut before its end raises, and its tail tells the target's reader of an error, and of nothing but that."""
     for cut in cuts:
         converter = StreamConverter(source=stream.format, target=target)
+        made = converter.feed(stream.data[:cut])
         try:
-            made = converter.feed(stream.data[:cut])
-            made += converter.finish()
+            converter.finish()
         except StreamError as error:
             tail = getattr(error, "tail", b"")
-            if not any(word in tail for word in (b'"error"', b"response.failed")):
+            if not any(word in tail for word in (b'"error":{', b"response.failed")):
                 yield f"{stream.id} -> {target}: cut at {cut}, its tail is no error"
+            faults = check_grammar(made + tail, formats.load(target).NAME) if target != stream.format else []
+            yield from (f"{stream.id} -> {target}: cut at {cut}, {fault}" for fault in faults)
             continue
         yield f"{stream.id} -> {target}: cut at {cut} of {len(stream.data)} it ends well"
+
+
+def ends_twice(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator[str]:
+    """Law 9: a stream that is closed where it was cut has one end, and a beginning."""
+    for cut in cuts:
+        chunks = [stream.data[:cut]]
+        try:
+            made = b"".join(convert_stream(chunks, source=stream.format, target=target, options=Options(on_truncated="close")))
+        except StreamError as error:
+            if "not one event" not in str(error):
+                yield f"{stream.id} -> {target}: cut at {cut}, {error}"
+            continue
+        yield from (f"{stream.id} -> {target}: cut at {cut}, {fault}" for fault in check_grammar(made, formats.load(target).NAME))
 
 
 # Law 10.
@@ -321,18 +398,20 @@ def ends_too_early(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator
 def comes_late(stream: Stream, target: str) -> Iterator[str]:
     """Law 10: text leaves in the feed that brings it, and so do arguments where the target has pieces of them.
 
-    But for messages, where a part waits for the open block; and for a call whose name is not known yet.
+    But for messages, where a part waits for the open block; for a call whose name is not known yet; and, towards chat_completions, for a
+    choice before which another has not begun.
     """
     converter = StreamConverter(source=stream.format, target=target)
     near, far = formats.load(stream.format).StreamDecoder(), formats.load(target).StreamDecoder()
     open_parts: dict[tuple[int, int], ir.Part] = {}
+    begun: set[int] = set()
     for number, event in enumerate(read(stream.data)):
         if event.data == DONE or not event.data.strip() or converter.error:
             return
         happened = near.feed(json.loads(event.data))
         made = converter.feed(encode_event(event.data, event.event or None))
         left = [each for out in read(made) if out.data != DONE for each in far.feed(json.loads(out.data))]
-        expected = _due(happened, open_parts, target)
+        expected = _due(happened, open_parts, begun, target)
         got = _texts(left)
         for text in expected:
             if text not in got:
@@ -342,19 +421,21 @@ def comes_late(stream: Stream, target: str) -> Iterator[str]:
 _TEXTS = (ir.Text, ir.Reasoning, ir.Refusal)
 
 
-def _due(happened: list[events.Event], open_parts: dict[tuple[int, int], ir.Part], target: str) -> list[str]:
+def _due(happened: list[events.Event], open_parts: dict[tuple[int, int], ir.Part], begun: set[int], target: str) -> list[str]:
     """Return the texts that must leave now."""
     due: list[str] = []
     for event in happened:
         match event:
             case events.PartStart():
                 open_parts[event.choice, event.index] = event.part
+                begun.add(event.choice)
             case events.PartEnd():
                 open_parts.pop((event.choice, event.index), None)
             case events.Delta() if event.text:
                 part = open_parts[event.choice, event.index]
                 waits = target == "messages" and (event.choice > 0 or next(iter(open_parts)) != (event.choice, event.index))
                 waits = waits or (event.choice > 0 and target == "responses")
+                waits = waits or (target == "chat_completions" and not begun.issuperset(range(event.choice)))
                 streams = isinstance(part, _TEXTS) or (isinstance(part, ir.ToolCall) and part.kind == "function")
                 streams = streams and not (isinstance(part, ir.ToolCall) and target == "generate_content")
                 if streams and not waits:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from typing import Any
 
 import pytest
 
 import formatbridge as fb
+from formatbridge.formats.messages.wire import Request
 
 REQUESTS: dict[str, dict[str, Any]] = {
     "chat_completions": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
@@ -110,6 +112,20 @@ def _nested(levels: int) -> bytes:
 
 
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
+@pytest.mark.parametrize("kind", ["function", "custom", "zork", None, 3, [], {}])
+@pytest.mark.parametrize("tool", ["f", 3, True, 1.5, ["f"], {"name": 3}, {"name": []}])
+def test_a_choice_that_names_no_tool_is_reported(tool: Any, kind: Any, target: str) -> None:
+    """Nothing holds the members of a choice to a shape, and no member may end in an exception that is not ours."""
+    named = {"type": kind, "function": tool, "custom": tool}
+    body = REQUESTS["chat_completions"] | {"tools": [{"type": "function", "function": {"name": "f"}}]}
+    choice = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named]}}
+
+    made = _convert(body | {"tool_choice": choice}, target=target)
+
+    assert any(loss.path.startswith("/tool_choice") for loss in made.losses)
+
+
+@pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
 @pytest.mark.parametrize(
     "arguments", ['{"a":' * 100_000, _nested(100_000).decode(), "[1]", '"x"', "null", '{"a":NaN}', '{"a":1e400}']
 )
@@ -176,3 +192,37 @@ def test_a_body_of_a_hundred_megabytes_is_shared_not_copied() -> None:
     made = _convert({"model": "m", "messages": [{"role": "user", "content": text}]})
 
     assert made.body["messages"][0]["content"] is text
+
+
+def _deep(levels: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for _ in range(levels):
+        made = {"items": made}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"minimum": float("-inf")}, "/tools/0/input_schema/minimum is -inf, expected a finite number"),
+        ({"title": "\ud800"}, "lone surrogate"),
+        ({"default": object()}, "expected a JSON value"),
+        ({"default": b"\xff"}, "expected a JSON value"),
+        (_deep(5_000), "nested more than"),
+    ],
+    ids=["infinity", "surrogate", "object", "bytes", "deep"],
+)
+@pytest.mark.parametrize("target", ["messages", "chat_completions"])
+def test_a_typed_model_is_held_to_what_json_can_say(schema: dict[str, Any], told: str, target: str) -> None:
+    """Models take any value where a schema stands; what is no JSON would become null, or break when it is sent."""
+    model = Request.model_validate(REQUESTS["messages"] | {"tools": [{"name": "f", "input_schema": schema}]})
+
+    with pytest.raises(fb.InvalidPayloadError, match=re.escape(told)):
+        fb.convert_request(model, target=target)
+
+
+def test_a_typed_model_may_be_nested_as_deep_as_a_dict() -> None:
+    """A schema of 300 levels is a schema, however it comes in."""
+    model = Request.model_validate(REQUESTS["messages"] | {"tools": [{"name": "f", "input_schema": _deep(300)}]})
+
+    assert fb.convert_request(model, target="messages").losses == ()

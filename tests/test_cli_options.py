@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.cli import main
+from formatbridge.testing import FakeRelay
 from tests.relay_server import served
 from tests.servers import body_of, stream_of
 
@@ -89,14 +92,14 @@ REFUSED = ("convert", "--kind", "request", "--from", "chat_completions", "--to",
 
 
 def test_a_refusal_comes_with_its_report(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """The line of the error names a few losses; a script wants them all, as it does where nothing is refused."""
+    """The text of the error names a few losses; a script wants them all, as it does where nothing is refused."""
     losing = ASKED | {"seed": 7, "logit_bias": {"5": 1}, "n": 1}
 
     assert _run(monkeypatch, losing, *REFUSED, "--report", "json") == 1
 
-    report, line = capfdbinary.readouterr().err.decode().splitlines()
-    assert {loss["path"] for loss in json.loads(report)["losses"]} >= {"/seed", "/logit_bias"}
-    assert line.startswith("formatbridge: conversion loses ")
+    report = json.loads(capfdbinary.readouterr().err)
+    assert {loss["path"] for loss in report["losses"]} >= {"/seed", "/logit_bias"}
+    assert report["error"].startswith("conversion loses ")
 
 
 @pytest.mark.parametrize(("form", "lines"), [("table", 2), ("none", 1)])
@@ -151,10 +154,10 @@ def test_a_stream_that_failed_is_reported_as_far_as_it_came(monkeypatch: pytest.
 
     status = _run(monkeypatch, begun + BUSY, *COLLECTING, "--report", "json")
 
-    report, line = capfdbinary.readouterr().err.decode().splitlines()
+    report = json.loads(capfdbinary.readouterr().err)
     assert status == 2
-    assert "/x_new" in [loss["path"] for loss in json.loads(report)["losses"]]
-    assert "busy" in line
+    assert "/x_new" in [loss["path"] for loss in report["losses"]]
+    assert "busy" in report["error"]
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
@@ -163,3 +166,93 @@ def test_a_stream_is_collected_in_its_own_format(format: str, monkeypatch: pytes
     assert _run(monkeypatch, stream_of(format), "stream", "--from", format, "--to", format, "--collect") == 0
 
     assert json.loads(capfdbinary.readouterr().out) == fb.collect_stream([stream_of(format)], source=format).body
+
+
+CUT = stream_of("messages")[:400]
+TOLD_IN_JSON: dict[str, tuple[int, Any, tuple[str, ...], set[str]]] = {
+    "done": (0, ASKED, ("convert", "--from", "chat_completions", "--kind", "request", "--to", "messages"), set()),
+    "detected": (0, ASKED | {"n": 1}, ("convert", "--to", "messages"), {"read_as"}),
+    "in the URL": (0, ASKED | {"n": 1}, ("convert", "--to", "generate_content"), {"read_as", "path"}),
+    "refused": (1, ASKED | {"n": 1, "seed": 7}, ("convert", "--to", "messages", "--raise-on", "lossy"), {"error"}),
+    "bad input": (2, b"{", ("convert", "--to", "messages"), {"error"}),
+    "no file": (2, b"", ("convert", "nowhere.json", "--to", "messages"), {"error"}),
+    "cut": (2, CUT, ("stream", "--from", "messages", "--to", "responses"), {"error"}),
+    "failed": (2, CUT + b"\n\n" + BUSY, ("stream", "--from", "messages", "--to", "responses"), {"error"}),
+    "no relay": (3, ASKED, ("send", "--from", "messages", "--via", "messages", "--base-url", "http://127.0.0.1:9"), {"error"}),
+}
+
+
+@pytest.mark.parametrize("case", TOLD_IN_JSON)
+def test_a_report_in_json_is_one_document_whatever_there_is_to_tell(
+    case: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
+    """A script parses all of standard error; a line of text before or behind it is the end of the script."""
+    status, given, command, told = TOLD_IN_JSON[case]
+    if case == "no relay":
+        given = body_of("requests", "messages")
+
+    assert _run(monkeypatch, given, *command, "--report", "json") == status
+
+    report = json.loads(capfdbinary.readouterr().err.decode("ascii"))
+    assert report.keys() == {"losses", "additions", *told}
+
+
+@pytest.mark.parametrize(("stream", "method"), [(True, "streamGenerateContent?alt=sse"), (False, "generateContent")])
+def test_what_is_only_in_the_url_is_reported(
+    stream: bool, method: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
+    """The model and the wish to stream are no longer in the body; whoever sends it by hand must know where they went."""
+    command = ("convert", "--from", "chat_completions", "--kind", "request", "--to", "generate_content")
+    asked = ASKED | {"stream": stream}
+
+    assert _run(monkeypatch, asked, *command, "--report", "json") == 0
+    report = json.loads(capfdbinary.readouterr().err)
+    assert _run(monkeypatch, asked, *command) == 0
+    table = capfdbinary.readouterr().err.decode()
+
+    assert report["path"] == f"/v1beta/models/m:{method}"
+    assert table.endswith(f"/v1beta/models/m:{method}\n")
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
+def test_nothing_is_reported_of_a_url_that_says_nothing(
+    target: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
+    """The body has it all."""
+    command = ("convert", "--from", "chat_completions", "--kind", "request", "--to", target)
+
+    assert _run(monkeypatch, ASKED, *command, "--report", "json") == 0
+
+    assert "path" not in json.loads(capfdbinary.readouterr().err)
+
+
+def test_a_demonstration_that_breaks_is_the_relay_s_fault(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+    """As with any other command that talks to a relay."""
+    with served("Hello there.", quirks=["eof_without_terminal"]) as relay:
+        monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
+
+        status = _run(monkeypatch, b"", "demo", "--base-url", relay.base_url)
+
+    assert status == 3
+    assert b"formatbridge: the bytes ended before" in capfdbinary.readouterr().err
+
+
+def _spoken(relay: FakeRelay, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a command in a process whose output is not UTF-8, as on many a Windows machine."""
+    environment = os.environ | {"PYTHONIOENCODING": "cp1252", "FORMATBRIDGE_API_KEY": str(relay.api_key)}
+    command = [sys.executable, "-m", "formatbridge", *arguments, "--base-url", relay.base_url]
+    return subprocess.run(command, capture_output=True, input=json.dumps(ASKED).encode(), env=environment, check=False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("send", "--from", "chat_completions", "--via", "messages", "--stream"), ("models",), ("demo",)],
+    ids=lambda command: command[0],
+)
+def test_the_output_is_utf_8_whatever_the_encoding_of_the_terminal(command: tuple[str, ...]) -> None:
+    """A model says what it likes; a snowman has no place in a code page, and the command must not die of it."""
+    with served("Snow \N{SNOWMAN} here.", models=["m-\N{SNOWMAN}"]) as relay:
+        done = _spoken(relay, *command)
+
+    assert done.returncode == 0, done.stderr
+    assert "\N{SNOWMAN}" in done.stdout.decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from types import ModuleType
 
 import httpx
@@ -96,3 +96,56 @@ def test_a_child_process_that_closes_takes_nothing_from_its_parent(monkeypatch: 
 
     assert answer.status_code == 200
     assert server.connections == 1
+
+
+WRONG_ENVIRONMENTS = {
+    "a proxy whose library is missing": ("ALL_PROXY", "socks5://127.0.0.1:1", "socksio"),
+    "a proxy of an unknown kind": ("ALL_PROXY", "foo://user:pass-word@proxy.test", "proxy's URL"),
+    "a proxy that is no URL": ("ALL_PROXY", "http://user:pass/word@proxy.test", "proxy's URL"),
+    "certificates that are not there": ("SSL_CERT_FILE", "/nowhere.pem", "FileNotFoundError"),
+    "certificates that are none": ("SSL_CERT_FILE", __file__, "SSLError"),
+}
+
+
+CALLS: dict[str, Callable[[], object]] = {
+    "send": lambda: fb.Client("https://relay.test", KEY).send(REQUEST, "messages"),
+    "stream": lambda: read(fb.Client("https://relay.test", KEY)),
+    "async": lambda: asyncio.run(fb.AsyncClient("https://relay.test", KEY).send(REQUEST, "messages")),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("case", WRONG_ENVIRONMENTS)
+def test_an_environment_that_allows_no_connection_is_told(case: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell, a container or a company sets proxies and certificates; who is told which is wrong can mend it, and call again."""
+    name, value, reason = WRONG_ENVIRONMENTS[case]
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(fb.ConfigurationError, match=f"{name}.*{reason}") as caught:
+        CALLS[call]()
+
+    assert "word" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_a_client_whose_environment_was_mended_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be taken is not given back, and nothing is left of the attempt."""
+    with Server(relay) as server, fb.Client(server.url, KEY) as client:
+        with monkeypatch.context() as wrong:
+            wrong.setenv("ALL_PROXY", "foo://proxy.test")
+            with pytest.raises(fb.ConfigurationError):
+                client.send(REQUEST, "messages")
+
+        assert client.send(REQUEST, "messages").status == 200
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
+def test_a_transport_tells_of_an_environment_that_allows_no_connection(
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own connections are made at the first request, with the certificates of then."""
+    client = library.Client(transport=fb.transport("https://relay.test", KEY, via="messages"))
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+
+    with pytest.raises(fb.ConfigurationError, match="SSL_CERT_FILE"):
+        client.post("https://vendor.test/v1/messages", json=REQUEST)

@@ -178,6 +178,71 @@ def test_events_keep_a_stream_alive() -> None:
     assert len(seen) == len(STREAM) > 3
 
 
+def _at_once(peer: Peer, _request: Received) -> bool:
+    peer.send(head(200, "text/event-stream"))
+    for event in STREAM:
+        peer.send(event)
+        peer.wait(0.02)
+    return False
+
+
+async def _use_slowly_async(url: str, pause: float) -> int:
+    count = 0
+    async with fb.AsyncClient(url, KEY, retry=0, timeout=IDLE) as client, client.stream(REQUEST, "messages") as stream:
+        async for _ in stream:
+            count += 1
+            await asyncio.sleep(pause if count == 2 else 0)
+    return count
+
+
+def _use_slowly(url: str, pause: float) -> int:
+    count = 0
+    with fb.Client(url, KEY, retry=0, timeout=IDLE) as client, client.stream(REQUEST, "messages") as stream:
+        for _ in stream:
+            count += 1
+            time.sleep(pause if count == 2 else 0)
+    return count
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_who_uses_events_slowly_loses_none(is_async: bool) -> None:
+    """A reader writes to a database or asks a person meanwhile; the other side has long said all, and is not late."""
+    with Server(_at_once) as server:
+        seen = asyncio.run(_use_slowly_async(server.url, LIMIT * 1.5)) if is_async else _use_slowly(server.url, LIMIT * 1.5)
+
+    assert seen == len(STREAM)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_slow_reader_waits_for_a_silent_server_no_longer_than_others(is_async: bool) -> None:
+    """From when the next event is asked for, silence is silence, also that of comments."""
+
+    async def use_async(url: str) -> float:
+        async with fb.AsyncClient(url, KEY, retry=0, timeout=IDLE) as client, client.stream(REQUEST, "messages") as stream:
+            events = aiter(stream)
+            await anext(events)
+            await asyncio.sleep(LIMIT)
+            begun = time.monotonic()
+            with pytest.raises(fb.APITimeoutError, match="idle"):
+                await anext(events)
+            return time.monotonic() - begun
+
+    def use(url: str) -> float:
+        with fb.Client(url, KEY, retry=0, timeout=IDLE) as client, client.stream(REQUEST, "messages") as stream:
+            events = iter(stream)
+            next(events)
+            time.sleep(LIMIT)
+            begun = time.monotonic()
+            with pytest.raises(fb.APITimeoutError, match="idle"):
+                next(events)
+            return time.monotonic() - begun
+
+    with Server(_drip_after_an_event) as server:
+        seconds = asyncio.run(use_async(server.url)) if is_async else use(server.url)
+
+    assert LIMIT - 0.02 <= seconds <= LIMIT + 2 * SLACK
+
+
 def test_what_came_before_a_deadline_is_kept() -> None:
     """The first half of an answer may be all that somebody needs."""
     with Server(_silence_after_an_event) as server, fb.Client(server.url, KEY, retry=0, timeout=IDLE) as client:

@@ -91,6 +91,11 @@ SHAPES: dict[str, tuple[Any, tuple[str | None, str | int | None, str | None]]] =
     "failed": ({"success": False, "message": "no"}, (None, None, None)),
     "detail only": ({"detail": "no"}, (None, None, None)),
     "plain": (b"no", (None, None, None)),
+    "a list of details": ({"detail": [{"loc": ["body", "model"], "msg": ": no"}]}, (None, None, None)),
+    "errors": ({"errors": [{"message": ": no"}]}, (None, None, None)),
+    "nested": ({"error": {"error": {"message": ": no"}}}, (None, None, None)),
+    "a message that says nothing": ({"error": {"message": "", "reason": ": no"}}, (None, None, None)),
+    "a message that is no text": ({"error": {"message": {"text": ": no"}, "code": {"x": 1}, "type": 5}}, (None, None, None)),
 }
 
 
@@ -115,22 +120,8 @@ def test_an_error_goes_on_in_any_format(shape: str, format: str) -> None:
     status, body = error.as_format(format)
 
     assert status == 429
-    assert "no" in json.dumps(body)
+    assert "no" in body["error"]["message"]
     assert fb.convert_error(body, source=format, target=format, status=status).body == body
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "expected"),
-    [
-        (401, "insufficient_user_quota", fb.QuotaExceededError),
-        (403, "pre_consume_token_quota_failed", fb.QuotaExceededError),
-        (403, "access_denied", fb.PermissionDeniedError),
-        (429, "insufficient_quota", fb.RateLimitError),
-    ],
-)
-def test_an_empty_account_has_a_class_of_its_own(status: int, code: str, expected: type) -> None:
-    """Who is out of money needs no new key."""
-    assert type(raised(client_of(always(status, {"error": {"message": "no", "code": code}}), retry=0))) is expected
 
 
 UNEXPECTED: dict[str, bytes] = {
@@ -149,6 +140,47 @@ UNEXPECTED: dict[str, bytes] = {
     "messages error": b'{"type": "error", "error": {"type": "overloaded_error", "message": "no"}}',
     "no answer": b"{}",
 }
+
+
+@pytest.mark.parametrize("body", [{}, [], [1, 2], {"errors": []}, {"error": {}}, {"error": {"message": None}}, {"a": {"b": "c"}}])
+def test_what_no_reading_understands_is_told_as_it_is(body: Any) -> None:
+    """An error without a word would leave nothing to go by."""
+    told = json.dumps(body, separators=(",", ":"))
+
+    error = raised(client_of(always(400, told.encode()), retry=0))
+
+    assert str(error) == f"400: {told}"
+    assert [error.as_format(format)[1]["error"]["message"] for format in fb.FORMATS] == [told] * 4
+
+
+@pytest.mark.parametrize("format", fb.FORMATS)
+@pytest.mark.parametrize("body", UNEXPECTED)
+def test_a_success_that_is_no_answer_goes_on_in_any_format(body: str, format: str) -> None:
+    """A gateway's caller reads errors of one shape, and of that one there must be something to read."""
+    error = raised(client_of(always(200, UNEXPECTED[body]), retry=0))
+
+    assert error.as_format(format)[1]["error"]["message"]
+
+
+def test_a_request_id_in_the_words_of_an_error_goes_on() -> None:
+    """The relay's owner asks for it, and the caller of a gateway has nothing else."""
+    error = raised(client_of(always(400, {"message": "no (request id: r-9)"}), retry=0))
+
+    assert error.as_format("messages")[1]["error"]["message"] == "no (request id: r-9)"
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "expected"),
+    [
+        (401, "insufficient_user_quota", fb.QuotaExceededError),
+        (403, "pre_consume_token_quota_failed", fb.QuotaExceededError),
+        (403, "access_denied", fb.PermissionDeniedError),
+        (429, "insufficient_quota", fb.RateLimitError),
+    ],
+)
+def test_an_empty_account_has_a_class_of_its_own(status: int, code: str, expected: type) -> None:
+    """Who is out of money needs no new key."""
+    assert type(raised(client_of(always(status, {"error": {"message": "no", "code": code}}), retry=0))) is expected
 
 
 EVENTLESS = ("empty", "array", "null", "number", "text")
@@ -361,6 +393,25 @@ def test_a_pause_asked_for_by_the_relay_wins(headers: dict[str, str], slept: lis
         assert error.retry_after == float(headers["retry-after"])
 
 
+REFUSED = {"error": {"message": "slow down", "type": "rate_limit_error"}}
+FAILED = {
+    "id": "r", "object": "response", "status": "failed", "output": [], "error": {"code": "rate_limit_exceeded", "message": "slow down"}
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "stream"), [(REFUSED, False), (REFUSED, True), (FAILED, False)], ids=["error", "error for a stream", "failed answer"]
+)
+def test_a_date_to_come_back_is_a_date_within_a_success_as_well(body: dict[str, Any], stream: bool) -> None:
+    """A relay that begins with 200 finds out too late; the seconds until then are few, not those since 1970."""
+    client = client_of(always(200, body, {"retry-after": "Fri, 15 Jan 2027 08:00:07 GMT"}), retry=0)
+
+    with pytest.raises(fb.UnexpectedResponseError) as caught:
+        read(client, "messages", "responses") if stream else client.send(REQUEST, "messages", "responses")
+
+    assert caught.value.retry_after == 7
+
+
 def test_the_pause_in_an_error_body_counts() -> None:
     """One vendor says it there."""
     clock = StillClock()
@@ -534,6 +585,18 @@ def test_an_answer_is_answered_once() -> None:
     reply = client_of(always(200, answer_of("messages")), clock=clock).send(REQUEST, "messages")
 
     assert (reply.attempts, clock.slept) == (1, [])
+
+
+@pytest.mark.parametrize("size", [600, 2000, 5000])
+def test_an_error_says_no_more_than_two_kibibytes_whatever_is_added_to_it(size: int) -> None:
+    """Logs cut longer lines where they like; what is told behind the relay's words counts as well."""
+    told = "\N{LATIN SMALL LETTER E WITH ACUTE}" * size
+    own = httpx.Client(transport=httpx.MockTransport(always(404, {"error": {"message": told}})))
+
+    error = raised(fb.Client("https://relay.test/v1", KEY, http_client=own))
+
+    assert len(str(error).encode()) <= 2048
+    assert str(error).endswith("expected a base_url without it")
 
 
 def test_the_code_of_a_long_error_is_read() -> None:

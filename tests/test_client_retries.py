@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -153,3 +154,87 @@ def test_a_code_says_more_than_a_type(status: int, error: dict[str, str], count:
         _client(httpx, serve).send(REQUEST, "messages")
 
     assert len(calls) == count
+
+
+def _hooked(library: ModuleType, serve: Any, hook: Callable[[Any], object], *, is_async: bool) -> Any:
+    """Return what a call raises whose client was handed in with a hook on its answers."""
+
+    async def hook_async(response: Any) -> None:
+        hook(response)
+
+    def call() -> object:
+        own = library.Client(transport=library.MockTransport(serve), event_hooks={"response": [hook]})
+        return fb.Client("https://relay.test", KEY, http_client=own, retry=0).send(REQUEST, "messages")
+
+    def call_async() -> object:
+        own = library.AsyncClient(transport=library.MockTransport(serve), event_hooks={"response": [hook_async]})
+        return asyncio.run(fb.AsyncClient("https://relay.test", KEY, http_client=own, retry=0).send(REQUEST, "messages"))
+
+    with pytest.raises(fb.APIError) as caught:
+        call_async() if is_async else call()
+    return caught.value
+
+
+@libraries
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_hook_that_raises_for_a_status_changes_no_error(is_async: bool, library: ModuleType) -> None:
+    """Many a client is made to raise for every status; what it raises has the request on it, and the request has the key."""
+
+    def serve(_request: Any) -> Any:
+        told = {"error": {"message": f"slow down, {KEY}"}}
+        return library.Response(429, json=told, headers={"x-request-id": "r-1", "retry-after": "7"})
+
+    error = _hooked(library, serve, lambda response: response.raise_for_status(), is_async=is_async)
+
+    assert type(error) is fb.RateLimitError
+    assert str(error) == "429: slow down, *** (request id: r-1)"
+    assert error.retry_after == 7
+    assert error.__context__ is None
+
+
+@libraries
+def test_a_hook_that_raises_for_a_status_that_nobody_read_leaves_the_status(library: ModuleType) -> None:
+    """The library closes the answer when a hook raises, so what it said is gone."""
+
+    class Streamed(library.SyncByteStream):  # type: ignore[name-defined,misc]  # either library's
+        def __iter__(self) -> Iterator[bytes]:
+            yield b'{"error": {"message": "slow down"}}'
+
+    def serve(_request: Any) -> Any:
+        return library.Response(529, stream=Streamed())
+
+    error = _hooked(library, serve, lambda response: response.raise_for_status(), is_async=False)
+
+    assert type(error) is fb.OverloadedError
+    assert error.status == 529
+
+
+@libraries
+def test_what_fails_in_a_call_of_a_hook_is_not_the_relays_answer(library: ModuleType) -> None:
+    """A hook that fetches a token from elsewhere is refused there; that is no word of the relay's."""
+
+    def hook(_response: Any) -> None:
+        library.Response(401, request=library.Request("GET", "https://tokens.test")).raise_for_status()
+
+    error = _hooked(library, lambda _: library.Response(200, json={}), hook, is_async=False)
+
+    assert type(error) is fb.APIConnectionError
+    assert "tokens.test" in str(error)
+
+
+@libraries
+def test_a_body_that_a_hook_cannot_open_is_told_once(library: ModuleType) -> None:
+    """Hooks that log bodies open them with the library, which raises with the request in hand; another try brings the same bytes."""
+
+    class Torn(library.SyncByteStream):  # type: ignore[name-defined,misc]  # either library's
+        def __iter__(self) -> Iterator[bytes]:
+            yield b"no gzip"
+
+    def serve(_request: Any) -> Any:
+        return library.Response(200, stream=Torn(), headers={"content-encoding": "gzip"})
+
+    error = _hooked(library, serve, lambda response: response.read(), is_async=False)
+
+    assert type(error) is fb.APIConnectionError
+    assert (error.phase, error.can_retry) == ("body", False)
+    assert error.__context__ is None

@@ -15,7 +15,7 @@ import traceback
 import tracemalloc
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -26,6 +26,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.relay.secret import Secret
+from formatbridge.testing import FakeRelay
 from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, events_of, framed, head, read, relay, stream_of, whole
 
 REQUEST = body_of("requests", "messages")
@@ -155,10 +156,37 @@ def test_a_key_is_visible_ascii_or_refused(key: str) -> None:
 
 def test_white_space_around_a_key_is_removed_and_told() -> None:
     """A key from a file ends in a line end."""
-    with pytest.warns(UserWarning, match="white space"), Server(relay) as server:
-        fb.Client(server.url, f" {KEY}\n").send(REQUEST, "messages")
+    with Server(relay) as server, pytest.warns(UserWarning, match="white space"), fb.Client(server.url, f" {KEY}\n") as client:
+        client.send(REQUEST, "messages")
 
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+SPACED = f" {KEY}"
+
+
+def _made() -> fb.Client:
+    """Return a client whose key is told at each call."""
+    return fb.Client("https://relay.test", lambda: SPACED, http_client=FakeRelay(api_key=KEY).http_client())
+
+
+KEYED: dict[str, Callable[[], object]] = {
+    "a client": lambda: fb.Client("https://relay.test", SPACED),
+    "an async client": lambda: fb.AsyncClient("https://relay.test", SPACED),
+    "a transport": lambda: fb.transport("https://relay.test", SPACED, via="messages"),
+    "a call": lambda: _made().prepare(REQUEST, "messages"),
+    "a stream": lambda: _made().stream(REQUEST, "messages"),
+    "the list of models": lambda: _made().models(),
+}
+
+
+@pytest.mark.parametrize("act", KEYED)
+def test_white_space_around_a_key_is_told_at_the_line_of_the_caller(act: str) -> None:
+    """A warning that names a line of this library leaves its reader to look for their own."""
+    with pytest.warns(UserWarning, match="white space") as told:
+        KEYED[act]()
+
+    assert [warning.filename for warning in told if warning.category is UserWarning] == [__file__]
 
 
 def test_a_key_may_change_from_call_to_call() -> None:
@@ -182,6 +210,33 @@ def test_the_clients_key_wins_over_that_of_a_client_handed_in(library: Any) -> N
 
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert server.requests[1].headers["authorization"] != f"Bearer {KEY}"
+
+
+VENDOR_KEYS = {"authorization": "Bearer other", "x-api-key": "other-1", "x-goog-api-key": "other-2", "api-key": "other-3"}
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
+@pytest.mark.parametrize("name", ["authorization", "x-api-key", "x-goog-api-key", "x-relay-key"])
+def test_no_second_key_leaves_with_the_clients(name: str, library: Any) -> None:
+    """A client that was made for a vendor is handed in: the relay gets one key, and not the vendor's."""
+    profile = fb.RelayProfile(auth={"messages": name, "models": name})
+    with Server(relay) as server, library.Client(headers={**VENDOR_KEYS, "x-team": "blue"}) as own:
+        fb.Client(server.url, KEY, profile=profile, http_client=own).send(REQUEST, "messages")
+
+    sent = server.requests[0].headers
+    assert [header for header in (*VENDOR_KEYS, "x-relay-key") if header in sent] == [name]
+    assert KEY in sent[name]
+    assert b"other" not in server.requests[0].raw
+    assert sent["x-team"] == "blue"
+
+
+def test_a_client_without_a_key_leaves_that_of_a_client_handed_in() -> None:
+    """Somebody else may hold the key; a session of ours beside it is none."""
+    with Server(relay) as server, httpx.Client(headers={"x-api-key": "theirs"}) as own:
+        fb.Client(server.url, "", headers={"x-session-token": "s-1"}, http_client=own).send(REQUEST, "messages")
+
+    assert server.requests[0].headers["x-api-key"] == "theirs"
+    assert server.requests[0].headers["x-session-token"] == "s-1"
 
 
 @contextmanager
@@ -677,6 +732,23 @@ def test_a_profile_that_would_lead_astray_is_refused(wrong: dict[str, Any]) -> N
     """A path is glued to the base URL: without its slash it would be part of the host that gets the key."""
     with pytest.raises(fb.ConfigurationError, match=r"profile|header"):
         fb.RelayProfile(**wrong)
+
+
+TABLES, NAMES = ("auth", "paths", "stream_paths", "headers"), ("plain_only", "version_headers", "request_id_headers")
+WRONG: dict[tuple[str, ...], list[Any]] = {
+    TABLES: [None, 5, [], "x", {"messages": []}, {"messages": None}, {5: "x"}],
+    NAMES: [None, 5, "x", b"x", [[]], [None]],
+    ("name", "messages_version"): [None, 5, []],
+    ("base_url",): [5, [], b"x"],
+}
+OF_ANOTHER_KIND = [(name, wrong) for names, kinds in WRONG.items() for name in names for wrong in kinds]
+
+
+@pytest.mark.parametrize(("name", "wrong"), OF_ANOTHER_KIND, ids=str)
+def test_a_field_of_a_profile_that_is_of_another_kind_is_refused_by_name(name: str, wrong: Any) -> None:
+    """Profiles are read from files; a field that a file left empty is told where it is read, and not in the middle of a call."""
+    with pytest.raises(fb.ConfigurationError, match=rf"\b{name}\b|profile path of"):
+        fb.RelayProfile(**{name: wrong})
 
 
 def test_headers_of_a_profile_are_found_however_they_are_written() -> None:

@@ -431,6 +431,14 @@ def test_a_request_without_a_model_is_refused_where_the_script_s_format_needs_on
     assert post(relay, "chat_completions").status_code == 200
 
 
+MISTAKES: list[tuple[str, Any]] = [
+    ("quirks", None), ("quirks", "ping_comments"), ("quirks", [[]]), ("longest_delta", "x"), ("longest_delta", None),
+    ("longest_delta", True),
+    ("chunks", 0), ("chunks", "x"), ("chunks", 2.5), ("chunks", [None]), ("models", None), ("models", "m-large"), ("models", [5]),
+    ("api_key", 5), ("base_url", None), ("clock", 5),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -440,6 +448,7 @@ def test_a_request_without_a_model_is_refused_where_the_script_s_format_needs_on
         lambda: FakeRelay(Failure(200)),
         lambda: FakeRelay(Body({}, "telepathy")),  # type: ignore[arg-type]  # the mistake is the test
         lambda: FakeRelay().handle_request("a request"),
+        *(lambda name=name, wrong=wrong: FakeRelay(**{name: wrong}) for name, wrong in MISTAKES),
     ],
 )
 def test_a_mistake_of_the_test_is_named(make: Callable[[], object]) -> None:

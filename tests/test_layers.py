@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("streaming",),
     ("formats",),
     ("convert", "detect"),
-    ("stream_source",),
+    ("own_fields", "stream_source"),
     ("streams",),
     ("bridge", "matrix"),
     ("relay",),

@@ -203,7 +203,12 @@ def test_an_answer_of_nothing_does_not_end_well_in_silence() -> None:
     [
         ({"tool_choice": {"type": "function", "function": {"name": "f", "x": 1}}}, "/tool_choice/function/x"),
         (
-            {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "x": 1}]}}},
+            {
+                "tool_choice": {
+                    "type": "allowed_tools",
+                    "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "f"}, "x": 1}]},
+                }
+            },
             "/tool_choice/allowed_tools/tools/0/x",
         ),
         (

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from formatbridge import ir
+from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, collect_stream, ir
 from formatbridge.convert import check
 from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 from formatbridge.streaming.collect import Collector, replay
-from formatbridge.streaming.sse import DONE, StreamReader
+from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import grammar_check
 from tests.corpus import Entry, entries, requires_corpus
 from tests.laws import Sample, recorded, shipped
@@ -188,3 +188,65 @@ def test_arguments_behind_the_end_of_their_choice_are_not_lost() -> None:
     calls = [part for part in _collect(happened).choices[0].parts if isinstance(part, ir.ToolCall)]
     assert [(call.name, call.arguments) for call in calls] == [("f", '{"a":'), ("", "1}")]
     assert len({call.src for call in calls}) == 2
+
+
+CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        [],
+        [{"role": "assistant", "content": ""}],
+        [{"content": "Now:"}, {"tool_calls": [CALL | {"function": {"name": "f", "arguments": '{"a":'}}]}],
+        [
+            {"tool_calls": [CALL | {"function": {"name": "f", "arguments": "{"}}]},
+            {"tool_calls": [{"function": {"arguments": ":"}}]},
+        ],
+        [{"tool_calls": [CALL | {"function": {"name": "f", "arguments": ""}}]}],
+        [{"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}],
+    ],
+    ids=[
+        "nothing",
+        "a role",
+        "half a call behind a text",
+        "half a call in pieces",
+        "a call without arguments",
+        "a call without a name",
+    ],
+)
+@pytest.mark.parametrize("target", FORMATS)
+def test_done_ends_no_answer_that_says_nothing_or_half(target: str, deltas: list[Any]) -> None:
+    """A relay whose time is up writes ``[DONE]``, and gives no reason: half a call must not be made."""
+    chunks = [{"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    data = b"".join(encode_event(json.dumps(chunk).encode()) for chunk in chunks)
+    converter = StreamConverter(source=NAME, target=target)
+
+    converter.feed(data + encode_event(DONE))
+
+    assert converter.has_ended
+    with pytest.raises(TruncatedStreamError, match="behind a whole answer"):
+        converter.finish()
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        [{"content": "He"}, {"content": "llo"}, {"content": "!"}],
+        [{"tool_calls": [CALL]}],
+        [
+            {"tool_calls": [CALL | {"function": {"name": "f", "arguments": ""}}]},
+            *({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} for piece in ("{", '"a"', ":", "1", "}")),
+        ],
+        [{"tool_calls": [{"index": 0, "id": "c1", "type": "custom", "custom": {"name": "f", "input": "{"}}]}],
+    ],
+    ids=["a text", "a call", "a call in pieces", "free text"],
+)
+def test_done_ends_an_answer_that_says_something_whole(deltas: list[Any]) -> None:
+    """Servers that never give a reason are read all the same."""
+    chunks = [{"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    data = b"".join(encode_event(json.dumps(chunk).encode()) for chunk in chunks)
+
+    made = collect_stream([data + encode_event(DONE)], source=NAME, target="messages")
+
+    assert made.body["stop_reason"] == ("end_turn" if "content" in deltas[0] else "tool_use")

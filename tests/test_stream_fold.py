@@ -11,8 +11,11 @@ import pytest
 import formatbridge as fb
 from formatbridge import formats
 from formatbridge.convert import check
+from formatbridge.streaming.sse import encode_event
+from tests.fixtures import streams
 from tests.laws import Sample, recorded, shipped
 from tests.normal import normal_form
+from tests.stream_laws import read, write
 
 SAMPLES = [*shipped(kind="response"), *recorded(kind="response")]
 RESTATED = ("index", "object", "delta")
@@ -33,7 +36,7 @@ def _meaning(body: Any, format: str) -> Any:
 def _ends(sample: Sample) -> bool:
     """Say whether an answer says how it ended: a stream that does not is none that is complete."""
     if sample.format == "responses":
-        return bool(sample.body.get("status") != "failed")
+        return sample.body.get("status") not in ("failed", "cancelled")
     choices = sample.body.get("candidates", ()) if sample.format == "generate_content" else ()
     return all("finishReason" in choice for choice in choices)
 
@@ -102,3 +105,158 @@ def test_a_fold_takes_time_in_proportion() -> None:
         "messages",
         "response",
     )
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"id": "x", "type": "item_of_tomorrow", "content": [{"type": {"a": 1}}, {"annotations": 5}], "summary": [{}]},
+        {"id": "x", "type": "reasoning", "summary": [], "content": [{"type": "summary_text", "text": 5}]},
+        {"id": "x", "type": "web_search_call", "action": {"url": 5}},
+        {"id": "x", "type": "web_search_call", "action": {"query": {}, "queries": 5}},
+    ],
+    ids=["item", "part", "action", "actions"],
+)
+def test_whatever_stands_in_a_kind_of_tomorrow_is_replayed(item: dict[str, Any], target: str) -> None:
+    """Law 13: what no model describes holds anything; it becomes no exception of somebody else's."""
+    head = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
+    body = head | {"output": [item], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+
+    made = fb.collect_stream(fb.replay_response(body, source="responses", target=target), source=target)
+
+    assert made.body == body or target != "responses"
+
+
+@pytest.mark.parametrize(
+    ("stem", "details"),
+    [
+        (
+            "reasoning_signed",
+            [{"type": "reasoning.text", "text": "Compare the heights.", "format": "anthropic-claude-v1", "signature": "c2lnLTE="}],
+        ),
+        (
+            "reasoning_encrypted_own",
+            [
+                {"type": "reasoning.summary", "summary": "Compared.", "format": "openai-responses-v1"},
+                {"type": "reasoning.encrypted", "data": "ZW5jLTE=", "id": "rs_1", "format": "openai-responses-v1"},
+            ],
+        ),
+    ],
+)
+def test_details_of_reasoning_are_folded_by_their_index_and_their_tokens_stay_as_they_are(stem: str, details: Any) -> None:
+    """Law 3: a caller sends back what it has collected; a token that we had marked would be none to its own vendor."""
+    stream = next(each for each in streams() if (each.stem, each.format) == (stem, "chat_completions"))
+
+    made = fb.collect_stream([stream.data], source=stream.format)
+
+    assert (made.losses, made.additions) == ((), ())
+    assert made.body["choices"][0]["message"]["reasoning_details"] == [detail | {"index": 0} for detail in details]
+
+
+def test_a_detail_whose_token_came_is_over() -> None:
+    """A server that counts its thoughts from 0 again must not get a token whose text has grown since."""
+    told = [{"text": "A"}, {"text": "B"}, {"signature": "s"}, {"text": "C"}, {"text": "D", "id": "d"}, {"text": "E", "id": "e"}]
+    details = [{"type": "reasoning.text", "index": 0} | each for each in told]
+    chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"reasoning_details": [each]}}]} for each in details]
+
+    made = formats.load("chat_completions").fold_stream(chunks)
+
+    assert made is not None
+    folded = made["choices"][0]["message"]["reasoning_details"]
+    assert [(each["text"], each.get("signature"), each.get("id")) for each in folded] == [
+        ("AB", "s", None),
+        ("CD", None, "d"),
+        ("E", None, "e"),
+    ]
+
+
+@pytest.mark.parametrize("format", ["messages", "responses"])
+def test_an_event_that_nobody_knows_changes_nothing_else(format: str) -> None:
+    """Law 1: the first event of a new kind must not cost the fields that only this format has."""
+    event = {"type": "event.of.tomorrow", "mood": "calm"}
+    for stream in streams(format):
+        first, *rest = (each for each in read(stream.data) if each.data.strip())
+        try:
+            plain = fb.collect_stream([stream.data], source=format)
+        except fb.StreamError:
+            continue
+
+        made = fb.collect_stream([write([first]), encode_event(json.dumps(event).encode(), None), write(rest)], source=format)
+
+        assert (made.body, made.losses) == (plain.body | {event["type"]: event}, plain.losses), stream
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_items_that_are_never_done_are_in_the_answer_where_the_last_event_has_none(is_done: bool) -> None:
+    """Law 6: an output that is empty says nothing about what the deltas brought."""
+    said = [
+        {"type": "message", "id": f"m{at}", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
+        for at in (0, 1)
+    ]
+    end = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m", "output": []}
+    told: list[dict[str, Any]] = [
+        {"type": "response.output_text.delta", "item_id": "m0", "output_index": 0, "content_index": 0, "delta": "Hi"},
+        {"type": "response.output_item.done", "output_index": 1, "item": said[1]},
+        {"type": "response.output_item.done", "output_index": 0, "item": said[0]},
+        {"type": "response.completed", "response": end},
+    ]
+    events = [each for each in told if is_done or each.get("item") != said[0]]
+
+    made = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="responses")
+
+    assert [item["content"][0]["text"] for item in made.body["output"]] == ["Hi", "Hi"]
+    assert (formats.load("responses").fold_stream(events) is None) is not is_done
+
+
+@pytest.mark.parametrize(
+    ("format", "ends"),
+    [
+        (
+            "generate_content",
+            [
+                {"candidates": [{"content": {"parts": [{"functionCall": {"id": "1", "name": "f", "willContinue": True}}]}}]},
+                {"candidates": [{"content": {"parts": [{"functionCall": {"willContinue": False}}]}, "finishReason": "RECITATION"}]},
+            ],
+        ),
+        (
+            "chat_completions",
+            [
+                *({"choices": [{"delta": {"tool_calls": [{"index": 0, "id": it, "function": {"name": "f"}}]}}]} for it in "ab"),
+                {"choices": [{"delta": {}, "finish_reason": "eos"}]},
+            ],
+        ),
+        (
+            "messages",
+            [
+                {"type": "content_block_start", "index": 7, "content_block": {"type": "text", "text": "Hi"}},
+                {"type": "message_delta", "delta": {"stop_reason": "brand_new"}},
+                {"type": "message_stop"},
+            ],
+        ),
+    ],
+)
+def test_an_answer_that_does_not_fold_ends_in_the_word_that_was_told(format: str, ends: list[dict[str, Any]]) -> None:
+    """Law 3: whoever reads its own format knows its own words, and ours in their place would be another end."""
+    stream = b"".join(encode_event(json.dumps(each).encode(), None) for each in ends)
+
+    made = fb.collect_stream([stream], source=format)
+
+    whole = made.body if format == "messages" else next(iter(made.body.get("choices") or made.body["candidates"]))
+    told = {"RECITATION", "eos", "brand_new"} & {whole.get(name) for name in ("finishReason", "finish_reason", "stop_reason")}
+    assert (formats.load(format).fold_stream(ends), len(told)) == (None, 1)
+    assert not [loss for loss in made.losses if loss.code == "finish_reason"]
+
+
+def test_two_tokens_that_are_alike_are_two() -> None:
+    """A word said twice has two probabilities, also where they are equal."""
+    token = {"token": "A", "logProbability": -0.5}
+    weighed: dict[str, list[Any]] = {"chosenCandidates": [token], "topCandidates": [{"candidates": [token]}]}
+    events: list[dict[str, Any]] = [
+        {"candidates": [{"content": {"parts": [{"text": "A"}]}, "logprobsResult": weighed, **end}]}
+        for end in ({}, {"finishReason": "STOP"})
+    ]
+
+    made = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="generate_content")
+
+    assert made.body["candidates"][0]["logprobsResult"] == {key: [*tokens, *tokens] for key, tokens in weighed.items()}

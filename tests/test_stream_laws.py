@@ -26,19 +26,20 @@ from tests.stream_laws import (
     convert,
     end_of,
     ends_too_early,
+    ends_twice,
     meaning,
     nothing_is_silent,
     read,
     recorded,
     shipped,
     stream_and_whole_agree,
+    tears,
+    unknown_is_told,
     write,
 )
 from tests.test_laws import parts_of_usage
 
 PAIRS = list(permutations(fb.FORMATS, 2))
-SHORT = 12_000
-"""Bytes of a recorded stream whose every leaf is tried."""
 
 
 @cache
@@ -64,9 +65,13 @@ def test_no_fixture_is_refused(source: str, target: str) -> None:
 @pytest.mark.parametrize(("source", "target"), list(product(fb.FORMATS, repeat=2)))
 def test_nothing_in_a_stream_is_lost_in_silence(source: str, target: str) -> None:
     """Law 1: change any leaf of any event, and it shows; in its own format in the answer that the stream adds up to."""
-    short = [each for each in _streams(source) if len(each.data) < SHORT]
+    assert [breach for each in _streams(source) for breach in nothing_is_silent(each, target)][:10] == []
 
-    assert [breach for each in short for breach in nothing_is_silent(each, target)][:10] == []
+
+@pytest.mark.parametrize(("source", "target"), list(product(fb.FORMATS, repeat=2)))
+def test_what_nobody_knows_is_told(source: str, target: str) -> None:
+    """Law 1, for fields of tomorrow: whichever event has them, and however little it says."""
+    assert [breach for each in shipped(source) for breach in unknown_is_told(each, target)][:10] == []
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
@@ -101,7 +106,7 @@ def test_an_answer_replayed_and_collected_is_the_answer(source: str, target: str
     """Law 6: ``collect(replay(response)) == response``, in its own format to the letter."""
     for sample in (*laws.shipped(source, "response"), *laws.recorded(source, "response")):
         whole = fb.convert_response(sample.body, source=source, target=target)
-        if isinstance(whole, ConvertedError) or whole.body.get("status") == "failed":
+        if isinstance(whole, ConvertedError) or whole.body.get("status") in ("failed", "cancelled"):
             continue
         stream = b"".join(fb.replay_response(sample.body, source=source, target=target))
         try:
@@ -191,6 +196,23 @@ def test_a_cut_between_events_is_no_end_in_any_target(source: str, target: str) 
         end = end_of(each)
         cuts = [event.offset + len(event.data) + 2 for event in read(each.data)]
         found += list(ends_too_early(each, target, [cut for cut in cuts if cut < end]))
+
+    assert found[:5] == []
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_cut_inside_an_event_is_no_end_even_behind_a_reason(source: str, target: str) -> None:
+    """Law 9: what was cut in two may have been anything, also behind the reason of an end: more text, usage, an error."""
+    assert [breach for each in shipped(source) for breach in ends_too_early(each, target, tears(each))][:5] == []
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_what_is_closed_where_it_was_cut_has_one_end(source: str, target: str) -> None:
+    """Law 9: ``on_truncated="close"`` makes a stream that the target's client reads to its end, wherever it was cut."""
+    found = []
+    for each in shipped(source):
+        cuts = [event.offset + len(event.data) + 2 for event in read(each.data)]
+        found += list(ends_twice(each, target, [*cuts, *tears(each)]))
 
     assert found[:5] == []
 
@@ -361,6 +383,7 @@ def _no_constant(name: str) -> Any:
 REPORTED_OTHERWISE = {
     "stream-text_no_created-responses": "its head came with its end, when the target's had left",
     "stream-citations_after_calls_own-chat_completions": "its source came when its text had ended",
+    "stream-late_in_last_event-responses": "its last event adds to items that had left",
     "stream-blocked_midway-generate_content": "the whole answer has an end of its own beside the block",
 }
 """Streams whose report differs from their whole answer's, and why."""
@@ -368,7 +391,10 @@ REPORTED_OTHERWISE = {
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_the_report_of_a_stream_is_that_of_its_whole_answer(source: str, target: str) -> None:
-    """Law 2: pointers, codes and the values that were there, wherever the events add up to one answer for sure."""
+    """Law 2: pointers, codes and the values that were there, wherever the events add up to one answer for sure.
+
+    But for what came late: whoever waited for the whole has it.
+    """
     for each in _streams(source):
         told = [json.loads(event.data) for event in read(each.data) if event.data.strip() and event.data != DONE]
         body = formats.load(source).fold_stream(told) if each.id not in REPORTED_OTHERWISE else None
@@ -381,4 +407,6 @@ def test_the_report_of_a_stream_is_that_of_its_whole_answer(source: str, target:
 
         if body is not None and converter.error is None:
             whole = fb.convert_response(body, source=source, target=target)
-            assert sorted(converter.losses, key=str) == sorted(whole.losses, key=str), each
+            late = {loss.path for loss in converter.losses if loss.code == "late"}
+            streamed, waited = ([loss for loss in made.losses if loss.path not in late] for made in (converter, whole))
+            assert sorted(streamed, key=str) == sorted(waited, key=str), each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from itertools import product
 from typing import Any
@@ -217,3 +218,37 @@ def test_a_thought_of_white_space_is_a_thought_streamed_or_whole(target: str) ->
     made = fb.collect_stream(fb.convert_stream([stream], source="messages", target=target), source=target)
 
     assert "\r" in "".join(value for _, value in leaves(made.body) if isinstance(value, str))
+
+
+_STARTS = {
+    "messages": {
+        "type": "message_start",
+        "message": {
+            "id": "msg_7",
+            "type": "message",
+            "role": "assistant",
+            "model": "m-7",
+            "content": [],
+            "usage": {"input_tokens": 9},
+        },
+    },
+    "chat_completions": {"id": "", "model": "m-7", "choices": []},
+}
+"""First events behind which a reader waits with the start, for the next may tell more of it."""
+
+
+@pytest.mark.parametrize(("source", "target"), [pair for pair in CROSSINGS if pair[0] in _STARTS])
+def test_a_part_of_an_answer_knows_whose_it_is(source: str, target: str) -> None:
+    """A stream that breaks off behind its first event has told its model, and perhaps its id, by which somebody finds it."""
+    data = encode_event(json.dumps(_STARTS[source]).encode())
+    converter = fb.StreamConverter(source=source, target=target)
+    early = converter.feed(data), converter.response().body
+
+    with pytest.raises(fb.TruncatedStreamError) as cut:
+        converter.finish()
+    closed = fb.collect_stream(fb.convert_stream([data], source=source, target=target, options=CLOSING), source=target)
+
+    assert cut.value.partial is not None
+    for body in (early[1], cut.value.partial.body, closed.body):
+        assert "m-7" in (body.get("model"), body.get("modelVersion"))
+        assert source != "messages" or "msg_7" in str(body)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge.convert import check
 from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_response, encode_response
@@ -17,7 +18,7 @@ from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import Options
 from formatbridge.streaming.collect import Collector, replay
-from formatbridge.streaming.sse import DONE, StreamReader
+from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import grammar_check
 from tests.corpus import Entry, entries
 from tests.laws import Sample, recorded, shipped
@@ -381,3 +382,64 @@ def test_the_official_client_reads_a_stream_that_failed() -> None:
 
     assert made["error"] == {"code": "server_error", "message": "cut off"}
     assert [item["status"] for item in made["output"]] == ["incomplete"] * 3
+
+
+def test_arguments_that_only_the_last_event_completes_are_reported() -> None:
+    """The call has left as it was when it was done; whoever runs it must be able to see that it lacks its end."""
+    call = {"type": "function_call", "id": "fc_a", "call_id": "call_1", "name": "f", "arguments": '{"a"'}
+    head = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
+    events = [
+        {"type": "response.output_item.added", "output_index": 0, "item": call | {"arguments": ""}},
+        {"type": "response.function_call_arguments.delta", "item_id": "fc_a", "output_index": 0, "delta": call["arguments"]},
+        {"type": "response.output_item.done", "output_index": 0, "item": call},
+        {"type": "response.completed", "response": head | {"output": [call | {"arguments": '{"a":1}'}]}},
+    ]
+    stream = b"".join(encode_event(json.dumps(event).encode(), None) for event in events)
+
+    for target in ("chat_completions", "messages", "generate_content"):
+        made = fb.collect_stream([stream], source="responses", target=target)
+
+        assert ("/output/0/arguments", "impossible", '{"a":1}') in [(each.path, each.severity, each.before) for each in made.losses]
+
+
+def test_another_token_in_the_last_event_is_the_same_thought() -> None:
+    """Servers seal a thought anew whenever they tell it; the first seal is as good as the last, and only a missing one is told."""
+    item = {"type": "reasoning", "id": "rs_a", "summary": [], "encrypted_content": "one"}
+    head = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
+    events = [
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": head | {"output": [item | {"encrypted_content": "other"}]}},
+    ]
+    stream = b"".join(encode_event(json.dumps(event).encode(), None) for event in events)
+
+    made = fb.collect_stream([stream], source="responses", target="messages")
+
+    assert made.body["content"] == [{"type": "redacted_thinking", "data": "fb1|responses|encrypted|one"}]
+
+
+def test_thoughts_that_come_behind_their_digest_are_reported() -> None:
+    """The digest has left as the thought, which cannot be taken back: the report names what did not leave, not what did."""
+    place = {"item_id": "rs_a", "output_index": 0}
+    item = {
+        "type": "reasoning",
+        "id": "rs_a",
+        "summary": [{"type": "summary_text", "text": "Compared."}],
+        "content": [{"type": "reasoning_text", "text": "Which is higher?"}],
+        "encrypted_content": "seal",
+    }
+    head = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
+    events = [
+        {"type": "response.created", "response": head | {"status": "in_progress", "output": []}},
+        {"type": "response.reasoning_summary_text.delta", **place, "summary_index": 0, "delta": "Compared."},
+        {"type": "response.reasoning_text.delta", **place, "content_index": 0, "delta": "Which is higher?"},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": head | {"output": [item]}},
+    ]
+    stream = b"".join(encode_event(json.dumps(event).encode(), None) for event in events)
+    converter = fb.StreamConverter(source="responses", target="messages")
+
+    made = fb.collect_stream([converter.feed(stream) + converter.finish()], source="messages").body["content"]
+
+    assert made == converter.response().body["content"]
+    assert made == [{"type": "thinking", "thinking": "Compared.", "signature": "fb1|responses|encrypted|seal"}]
+    assert [loss.path for loss in converter.losses if loss.severity != "info"] == ["/output/0/content"]

@@ -53,6 +53,48 @@ def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: str, via: str, fau
         _ask(format, via, FaultTransport(relay_of(), trouble), is_async=is_async)
 
 
+KINDS = ["Text/Event-Stream; charset=utf-8", "text/plain", "application/octet-stream", "application/json", None]
+BEGINNINGS = {"at once": b"", "blank lines": b"\r\n\n\n", "a comment": b": ping\n\n", "a mark": b"\xef\xbb\xbf"}
+
+
+@sync_and_async
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stream_is_one_whatever_its_type_is_called(kind: str | None, beginning: str, is_async: bool) -> None:
+    """Proxies write the type in their own way, or none; the client takes such a stream, and so does the transport."""
+    stream = b"".join(fb.replay_response(ANSWER.body("messages", "m", 1), source="messages"))
+    pieces = [BEGINNINGS[beginning], *(stream[at : at + 50] for at in range(0, len(stream), 50))]
+    headers = {"content-type": kind} if kind else {}
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=headers, stream=Pieces(*pieces)))
+
+    heard = _ask("chat_completions", "messages", inner, is_async=is_async)
+
+    assert heard == _ask("chat_completions", "messages", relay_of(), is_async=is_async)
+
+
+@sync_and_async
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_whole_answer_in_the_place_of_a_stream_is_told_as_one(kind: str | None, is_async: bool) -> None:
+    """A relay that cannot stream answers at once, whatever it calls that; an SDK that asked for a stream gets one."""
+    whole = json.dumps(ANSWER.body("messages", "m", 1)).encode()
+    headers = {"content-type": kind} if kind and "vent" not in kind else {}
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=headers, stream=Pieces(b"\n", whole[:9], whole[9:])))
+
+    heard = _ask("chat_completions", "messages", inner, is_async=is_async)
+
+    assert heard == _ask("chat_completions", "messages", relay_of(), is_async=is_async)
+
+
+@sync_and_async
+@pytest.mark.parametrize(("page", "told"), [(b"\n<html>", "is HTML or XML"), (b"", "is empty"), (b"\n" * 70_000, "is empty")])
+def test_a_page_in_the_place_of_a_stream_is_an_error(page: bytes, told: str, is_async: bool) -> None:
+    """A proxy that has lost its relay answers with 200 and a page of its own."""
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, stream=Pieces(page)))
+
+    with pytest.raises(OWN_ERRORS, match=told):
+        _ask("chat_completions", "messages", inner, is_async=is_async)
+
+
 BEGUN = json.dumps({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [
     {"index": 0, "delta": {"content": "Hi"}, "finish_reason": None}]}).encode()  # fmt: skip
 NONSENSE = {

@@ -15,17 +15,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from pydantic import TypeAdapter
 
 import formatbridge as fb
-from formatbridge import _codec
-from formatbridge.convert import Converted, wire_model
+from formatbridge import _codec, formats
+from formatbridge.convert import Converted, ConvertedRequest, wire_model
 from formatbridge.formats._protocol import Kind
 from formatbridge.losses import Addition, Loss, is_absent, resolve
+
+JsonObject = dict[str, Any]
 
 _READ = 65_536
 _UNSURE = 0.2
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         with suppress(OSError):
-            _tell(f"formatbridge: {error}")
+            _report((), (), _form(given), error=str(error))
         return 2
     finally:
         _settle()
@@ -58,17 +60,27 @@ def _run(given: argparse.Namespace) -> int:
     try:
         if sys.stdout is None:
             raise fb.ConfigurationError("standard output is closed, expected somewhere to write")
+        if isinstance(
+            sys.stdout, TextIOWrapper
+        ):  # what is written is UTF-8 everywhere, as JSON is, whatever the terminal's encoding
+            sys.stdout.reconfigure(encoding="utf-8")
         status = command(given)
         sys.stdout.flush()
         return status
     except fb.LossyConversionError as error:
-        _report(error.losses, (), given.report)
-        _tell(f"formatbridge: {error}")
+        _report(error.losses, (), _form(given), error=str(error))
         return 1
     except fb.FormatBridgeError as error:
-        _tell(f"formatbridge: {error}")
-        is_relays = isinstance(error, fb.APIError) or (command is _send and isinstance(error, fb.StreamError))
+        partial: Converted | None = getattr(error, "partial", None)
+        losses, additions = (partial.losses, partial.additions) if partial else ((), ())
+        _report(losses, additions, _form(given), error=str(error))
+        is_relays = isinstance(error, fb.APIError) or (command in (_send, _demo) and isinstance(error, fb.StreamError))
         return 3 if is_relays else 2
+
+
+def _form(given: argparse.Namespace) -> str:
+    """Return how to report; commands that have nothing to report have no option for it."""
+    return getattr(given, "report", "none")
 
 
 def _tell(text: str) -> None:
@@ -169,17 +181,21 @@ def _convert(given: argparse.Namespace) -> int:
     body = _read(given.file)
     if given.at is not None:
         body = _at(body, given.at)
-    source, kind = _format_and_kind(body, given.source, given.kind)
+    source, kind, told = _format_and_kind(body, given.source, given.kind)
+    if told and given.report != "json":
+        _tell("formatbridge: read as {format} {kind}, confidence {confidence}".format_map(told["read_as"]))
     made = _converted(body, source, kind, given)
     _write(sys.stdout.buffer, made.json() + b"\n")
-    _report(made.losses, made.additions, given.report)
+    if isinstance(made, ConvertedRequest) and formats.load(made.target).IN_URL:
+        told["path"] = made.path
+    _report(made.losses, made.additions, given.report, **told)
     return 0
 
 
-def _format_and_kind(body: bytes, source: str | None, kind: str | None) -> tuple[str, str]:
-    """Return what a body is: as the arguments say, else as detected, which is told."""
+def _format_and_kind(body: bytes, source: str | None, kind: str | None) -> tuple[str, str, JsonObject]:
+    """Return what a body is, as the arguments say, else as detected; and what is to be told of that."""
     if source is not None and kind is not None:
-        return source, kind
+        return source, kind, {}
     try:
         found = fb.detect_format(body)
     except fb.InvalidPayloadError as error:
@@ -189,9 +205,8 @@ def _format_and_kind(body: bytes, source: str | None, kind: str | None) -> tuple
         guess = f"; it may be a {found.format} {found.kind}" if found.format else ""
         wanted = " and ".join(name for name, given in (("--from", source), ("--kind", kind)) if given is None)
         raise fb.ConfigurationError(f"what the body is cannot be told for sure{guess}: say {wanted}")
-    if source is None:
-        _tell(f"formatbridge: read as {format_} {kind_}, confidence {found.confidence}")
-    return format_, kind_
+    read_as = {"format": format_, "kind": kind_, "confidence": found.confidence}
+    return format_, kind_, {} if source else {"read_as": read_as}
 
 
 def _converted(body: bytes, source: str, kind: str, given: argparse.Namespace) -> Converted:
@@ -232,11 +247,11 @@ def _stream(given: argparse.Namespace) -> int:
         _write(out, error.tail, given.collect)
         raise
     whole = converter.response()
-    if given.collect and not converter.error:
-        _write(out, whole.json() + b"\n")
-    _report(whole.losses, whole.additions, given.report)
     if converter.error:
         raise fb.StreamFailedError(converter.error, partial=whole)
+    if given.collect:
+        _write(out, whole.json() + b"\n")
+    _report(whole.losses, whole.additions, given.report)
     return 0
 
 
@@ -330,17 +345,26 @@ def _input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def _report(losses: Sequence[Loss], additions: Sequence[Addition], form: str) -> None:
-    """Write the report to standard error, as a table or as JSON."""
+def _report(losses: Sequence[Loss], additions: Sequence[Addition], form: str, **told: Any) -> None:
+    """Write the report to standard error: as one JSON document, with all that is to be told beside it, or as a table and lines."""
     if form == "json":
-        report: dict[str, Any] = {"losses": [asdict(loss) for loss in losses], "additions": [asdict(item) for item in additions]}
-        _tell(_codec.dumps(report).decode())
-    elif form == "table":
-        rows: list[tuple[str, str, str, str]] = [(loss.severity, loss.kind, loss.path or "(body)", loss.why) for loss in losses]
-        rows += [("", "added", item.path, f"{_short(item.value)}: {item.why}") for item in additions]
-        widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
-        for row in rows:
-            _tell("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
+        report = {"losses": [asdict(loss) for loss in losses], "additions": [asdict(item) for item in additions], **told}
+        _tell(json.dumps(report))  # in ASCII, which is JSON in whatever encoding standard error has
+        return
+    if form == "table":
+        _tabulate(losses, additions)
+        if "path" in told:
+            _tell(f"formatbridge: model and streaming are in the URL, {told['path']}")
+    if "error" in told:
+        _tell(f"formatbridge: {told['error']}")
+
+
+def _tabulate(losses: Sequence[Loss], additions: Sequence[Addition]) -> None:
+    rows: list[tuple[str, str, str, str]] = [(loss.severity, loss.kind, loss.path or "(body)", loss.why) for loss in losses]
+    rows += [("", "added", item.path, f"{_short(item.value)}: {item.why}") for item in additions]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    for row in rows:
+        _tell("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
 
 
 def _short(value: Any) -> str:

@@ -10,6 +10,8 @@ from pydantic_core import SchemaValidator
 
 from formatbridge import _codec, formats, ir
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
+from formatbridge.formats._call_ids import tell_apart
+from formatbridge.formats._foreign import without_foreign_tokens
 from formatbridge.formats._home import bring_home
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
@@ -31,8 +33,9 @@ KINDS: dict[str, Kind] = {name: kind for kind, name in _MODELS.items()}
 class Converted:
     """A body in the target format, and what it cost to get it there.
 
-    ``body`` is ready for JSON. The report is worked out, and equal keys in JSON text, of which only the last counts, are looked for,
-    when it is first read (or at once where ``Options(raise_on=...)`` is set): whoever does not ask does not pay.
+    ``body`` is ready for JSON; what is nested in it is shared, so change a copy. The report is worked out, and equal keys in JSON text,
+    of which only the last counts, are looked for, when it is first read (or at once where ``Options(raise_on=...)`` is set): whoever
+    does not ask does not pay.
     """
 
     __slots__ = ("_ledger", "_losses", "body", "kind", "source", "target")
@@ -150,7 +153,7 @@ def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
                 raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
             if found and found[1] not in (kind, None):
                 raise _codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
-            value = body.model_dump(mode="json", exclude_unset=True, by_alias=True)
+            value = _codec.checked(body.model_dump(exclude_unset=True, by_alias=True, warnings=False))
         else:
             value = _codec.checked(body)
     except _codec.NotJsonError as error:
@@ -239,9 +242,10 @@ def convert_request(
     losses = Ledger(raw, near.SPELLING)
     tools: dict[str, Home] = {}
     if near is far:
-        made = _same_request(raw, near, model, stream)
+        made = _same_request(without_foreign_tokens(raw, near.NAME, body, losses), near, model, stream)
     else:
         request = near.decode_request(checked, model=model or None, stream=stream)
+        del checked  # as large as the body, and of no more use
         model = request.model or ""
         request, tools = adapt_tools(request, far.TOOL_RULES, losses)
         made = far.encode_request(request, losses, options)
@@ -299,7 +303,7 @@ def encode_answer(
     if response.error and not far.HOLDS_FAILURES:
         status, made = _failed(response, far, losses)
         return ConvertedError(made, finished(losses, options, body), response.format, far.NAME, status)
-    made = far.encode_response(response, losses, options, context)
+    made = far.encode_response(tell_apart(response, far.NAME, losses), losses, options, context)
     return Converted(made, finished(losses, options, body), response.format, far.NAME, "response")
 
 

@@ -46,14 +46,20 @@ class FormatBridgeError(Exception):
         return _rebuild, (type(self), self.args, self.__dict__)
 
 
-def _cut(text: str) -> str:
-    """Shorten a text to 2 KiB of UTF-8."""
-    if len(text) * 4 <= _LONGEST_TEXT:
+def _cut(text: str, most: int = _LONGEST_TEXT) -> str:
+    """Shorten a text to so many bytes of UTF-8."""
+    if len(text) * 4 <= most:
         return text
     written = text.encode("utf-8", "replace")
-    if len(written) <= _LONGEST_TEXT:
+    if len(written) <= most:
         return text
-    return written[: _LONGEST_TEXT - 3].decode("utf-8", "ignore") + "…"
+    return written[: most - 3].decode("utf-8", "ignore") + "…"
+
+
+def tell_more(error: FormatBridgeError, more: str) -> None:
+    """Add to the text of an error, which is shortened for it."""
+    more = _cut(more, _LONGEST_TEXT // 2)
+    error.args = (_cut(str(error), _LONGEST_TEXT - len(more.encode("utf-8", "replace"))) + more,)
 
 
 def _rebuild(kind: type[FormatBridgeError], args: tuple[Any, ...], state: dict[str, Any]) -> FormatBridgeError:

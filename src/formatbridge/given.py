@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Iterable
+import sys
+from collections.abc import AsyncIterable, Iterable, Mapping
+from types import FrameType
 from typing import TypeVar
 
 from formatbridge.errors import ConfigurationError
 
 T = TypeVar("T")
+S = TypeVar("S", bound=str)
 
 _BYTES = (bytes, bytearray, memoryview)
 _LONGEST_TEXT = 40
@@ -29,6 +32,14 @@ def found(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return f"an integer of {value.bit_length()} bits"
     return repr(value) if isinstance(value, str | int | float) else a(value)
+
+
+def caller() -> tuple[FrameType, int]:
+    """Return the first frame outside this library that is being run, and how many levels above whoever asks it is, from 1."""
+    frame, levels = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("formatbridge."):
+        frame, levels = frame.f_back, levels + 1
+    return frame, levels
 
 
 def checked_model(model: str | None) -> str | None:
@@ -56,6 +67,25 @@ def checked_status(status: int) -> int:
     if isinstance(status, bool) or not isinstance(status, int) or not 200 <= status <= 599:
         raise ConfigurationError(f"status is {found(status)}, expected an HTTP status from 200 to 599")
     return int(status)
+
+
+def checked_names(name: str, given: Iterable[S]) -> tuple[S, ...]:
+    """Return several strings in their order. One alone is none of them: its members are letters."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise ConfigurationError(f"{name} is {found(given)}, expected strings in a tuple, list or set")
+    names = tuple(given)
+    for each in names:
+        if not isinstance(each, str):
+            raise ConfigurationError(f"{name} has {found(each)} in it, expected strings")
+    return names
+
+
+def checked_table(name: str, given: Mapping[str, str]) -> None:
+    """Raise ``ConfigurationError`` on what is no mapping of strings to strings."""
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"{name} is {found(given)}, expected a mapping of strings to strings")
+    checked_names(name, given)
+    checked_names(name, given.values())
 
 
 def checked_chunks(chunks: T) -> T:

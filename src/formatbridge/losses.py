@@ -38,8 +38,10 @@ REASONS: Mapping[str, str] = {
     "excluded": "the target refuses it beside another setting",
     "without_tools": "the target takes it beside tools only",
     "schema_keyword": "moved into the description",
+    "late": "told when the stream had begun without it",
     "server_history": "server tool history stays with its vendor",
     "server_tool": "the target has no such server tool",
+    "repeated_id": "another call has the same id",
     "orphan": "call and result do not match",
     "empty": "nothing is left of the turn",
     "echo": "only repeats the request",
@@ -106,19 +108,22 @@ class Own:
 class Spelling:
     """Where a source format keeps canonical fields, and how grave it is to lose the fields of its own.
 
-    ``places``: ``Class.field`` to pointers relative to the node, the first that exists counts; a field that stands under its own name
-    needs no row; one that begins with @ is relative to the node's ``aside``, each ^ leads one step out of it. ``Class.field@pointer`` is a
-    row for the node that stands there alone. ``own``: ``Class.pointer``
-    of a field in ``extra`` to what its loss means; without a row it is lossy. ``shared``: fields whose place also says something that
-    stays (the key of a text, say), so that losing them changes the place. ``snake_case``: the format also takes its keys in snake_case.
+    ``places``: ``Class.field`` to pointers relative to the node, the first that says something counts; a field that stands under its own
+    name needs no row; one that begins with @ is relative to the node's ``aside``, each ^ leads one step out of it. A step into a list is
+    an index or a text that stands there. ``Class.field@pointer`` is a row for the node that stands there alone. ``own``:
+    ``Class.pointer`` of a field in ``extra`` to what its loss means; without a row it is lossy. ``shared``: fields whose place also says
+    something that stays (the key of a text, say), so that losing them changes the place. ``snake_case``: the format also takes its keys
+    in snake_case. ``keywords``: words of a schema to those that the format has for them.
     """
 
     places: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own: Mapping[str, Own] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
     snake_case: bool = False
+    keywords: Mapping[str, str] = field(default_factory=dict)
 
 
+_PLAIN = Spelling()
 _INDEX = re.compile(r"(?<=[./])\d+(?=/|$)")
 UNSEEN = object()
 """The body of a ledger whose source came in pieces of which nobody knows the whole: its pointers are taken as they are, and no value is
@@ -168,7 +173,7 @@ class Ledger:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """The losses so far, without those below a container that is gone as a whole."""
+        """The losses so far, without those below a container that is gone as a whole, but for graver ones."""
         notes, self._notes = self._notes, []
         if notes and isinstance(self._body, Late):
             found = self._body.body()
@@ -181,8 +186,8 @@ class Ledger:
             else:
                 code = noted(getattr(node, name), after) if kind == "examined" else noted
                 self._settle_changed(node, name, after, code, severity)
-        gone = {path for path, loss in self._losses.items() if loss.kind == "dropped"}
-        return tuple(loss for path, loss in self._losses.items() if not _is_below(path, gone))
+        gone = {path: SEVERITIES.index(loss.severity) for path, loss in self._losses.items() if loss.kind == "dropped"}
+        return tuple(loss for path, loss in self._losses.items() if not _is_below(path, SEVERITIES.index(loss.severity), gone))
 
     @property
     def additions(self) -> tuple[Addition, ...]:
@@ -246,7 +251,7 @@ class Ledger:
             place = pointer if pointer[:1] == "/" else f"{node.src}/{pointer}"
             if pointer == ITSELF:
                 place = node.src
-            path, before = resolve(self._body, place, snake_case=self._spelling.snake_case)
+            path, before = resolve(self._body, place, self._spelling)
             before = value if before is _ABSENT else before
             self._keep(Loss(path, own.kind, own.severity, own.code, REASONS[own.code], before, own.after))
 
@@ -269,10 +274,9 @@ class Ledger:
             inner = _INNER.search(name)
             row = f"{type(node).__name__}.{name}"
             places = self._spelling.places.get(f"{row}@{node.src}") or self._spelling.places.get(row, () if inner else (name,))
-            for place in places:
-                path, value = self._resolve(_join(node, place))
-                if value is not _ABSENT:
-                    return path, value
+            found = self._told(node, places)
+            if found is not None:
+                return found
             if inner:
                 field, before = self._find(node, name[: inner.start()])
                 if self._body is UNSEEN:  # whether the source names what is below as we do is not known
@@ -282,10 +286,15 @@ class Ledger:
         path, value = self._resolve(node.src)
         return path, None if value is _ABSENT else value
 
+    def _told(self, node: Any, places: tuple[str, ...]) -> tuple[str, JsonValue] | None:
+        """Return the first place that says something, else the first that exists; None where none does. Null and false say nothing."""
+        found = [at for place in places if (at := self._resolve(_join(node, place)))[1] is not _ABSENT]
+        return next((at for at in found if at[1] is not None and at[1] is not False), found[0] if found else None)
+
     def _resolve(self, pointer: str) -> tuple[str, JsonValue]:
         if self._body is UNSEEN:
             return pointer, None
-        return resolve(self._body, pointer, snake_case=self._spelling.snake_case)
+        return resolve(self._body, pointer, self._spelling)
 
 
 _INNER = re.compile(r"[./]")
@@ -324,20 +333,25 @@ def unescape(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
 
 
-def resolve(body: JsonValue, pointer: str, *, snake_case: bool = False) -> tuple[str, JsonValue]:
-    """Follow a pointer through a body; return it in the body's own spelling with the value, or a marker where there is none."""
+def resolve(body: JsonValue, pointer: str, spelling: Spelling = _PLAIN) -> tuple[str, JsonValue]:
+    """Follow a pointer through a body; return it in the body's own spelling with the value, or a marker where there is none.
+
+    A step into a list is an index or a text that stands there.
+    """
     steps: list[str] = []
     value = body
     for step in pointer.split("/")[1:]:
         key = unescape(step)
         if isinstance(value, dict):
-            if snake_case and key not in value:
+            if spelling.snake_case and key not in value:
                 if key == "0":  # such a format takes one object for a list of it
                     continue
-                key = to_snake(key)
+                key = spelling.keywords.get(key) or to_snake(key)
             value = value.get(key, _ABSENT)
-        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
-            value = value[int(key)]
+        elif isinstance(value, list):
+            if not key.isdecimal() and key in value:
+                key = str(value.index(key))
+            value = value[int(key)] if key.isdecimal() and int(key) < len(value) else _ABSENT
         else:
             value = _ABSENT
         if value is _ABSENT:
@@ -351,10 +365,10 @@ def to_snake(key: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
-def _is_below(path: str, gone: set[str]) -> bool:
+def _is_below(path: str, severity: int, gone: Mapping[str, int]) -> bool:
     end = path.rfind("/")
     while end >= 0:
-        if path[:end] in gone:
+        if gone.get(path[:end], -1) >= severity:
             return True
         end = path.rfind("/", 0, end)
     return False

@@ -12,6 +12,7 @@ from pydantic_core import SchemaValidator
 from formatbridge import _codec, formats, ir
 from formatbridge.convert import Converted, check_error
 from formatbridge.errors import StreamDecodeError, TruncatedStreamError
+from formatbridge.formats._call_ids import CallsApart
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format
 from formatbridge.formats._wire import checker
@@ -37,6 +38,7 @@ class StreamSource:
         self._reader = StreamReader()
         self._decoder = near.StreamDecoder()
         self._collector = Collector(near.NAME)
+        self._calls = CallsApart()
         self._head = b""
         self._has_begun = False
         self._record = Record()
@@ -79,32 +81,41 @@ class StreamSource:
             return []
         if data == DONE:
             happened = self._decoder.done()
-            self.has_ended = self.has_ended or self._decoder.is_complete
+            self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.END_OF_STREAM)
             return self.collect(happened)
         return [*self._catch_up(), *self._decode(event)]
 
-    def end(self) -> list[events.Event]:
-        """Return what happens by the end of the bytes."""
-        return [*self._catch_up(), *self.collect(self._decoder.finish())]
+    def end(self, *, closes: bool = False) -> list[events.Event]:
+        """Return what happens by the end of the bytes: an end, if the answer came to one, and else its start, if nobody told it yet.
+
+        Behind an event that they cut in two there is no end, whatever was said before. ``closes``: what was cut ends all the same: for the
+        reason that it gave, else as an answer that ran out of tokens.
+        """
+        closes = closes and self._has_begun
+        happened = self._catch_up()
+        told = self._decoder.finish()
+        if self._is_torn and not closes:
+            told = [event for event in told if isinstance(event, events.UsageTold | events.Meta)]
+        happened += self.collect(told)
+        if self._has_begun and not self.is_over and self._decoder.start is not None:
+            happened += self.collect([self._decoder.start])
+            self._decoder.start = None
+        if closes and not self.is_over:
+            self.is_closed = True
+            happened += self.collect([*self._collector.unfinished(), events.End()])
+        self._is_torn = self._is_torn and not closes
+        return happened
 
     @property
     def is_complete(self) -> bool:
         """Whether the answer came to its end, or to an error, and the bytes broke off in no event."""
         return (self._decoder.is_complete or self.is_over) and not self._is_torn
 
-    @property
-    def can_close(self) -> bool:
-        """Whether there is anything that could be closed."""
-        return self._has_begun
-
-    def close(self) -> list[events.Event]:
-        """End an answer that was cut, as one that ran out of tokens."""
-        self.is_closed, self._is_torn = True, False
-        return self.collect([*self._collector.unfinished(), events.End()])
-
     def answer(self) -> ir.Response:
         """Return the answer so far."""
         self._late = self._catch_up()
+        if self._decoder.start is not None:
+            self._collector.feed(self._decoder.start)  # as far as it is known; it will be told once more
         return self._collector.response()
 
     def body(self) -> JsonObject | None:
@@ -136,9 +147,13 @@ class StreamSource:
         """Keep what happened and hand it on."""
         for event in happened:
             self._collector.feed(event)
-            if isinstance(event, events.Failed):
-                self.error = event.error
-            if isinstance(event, events.Failed | events.End):
+            kind = type(event)
+            if kind is events.PartStart or kind is events.PartEnd:
+                self._calls.feed(event)  # type: ignore[arg-type]  # the collected ones keep their ids, for the report
+            elif kind is events.Failed:
+                self.error = event.error  # type: ignore[union-attr]  # the test says so
+                self.is_over = self.has_ended = True
+            elif kind is events.End:
                 self.is_over = self.has_ended = True
         return happened
 

@@ -21,12 +21,14 @@ from formatbridge.errors import (
     StreamError,
     StreamFailedError,
 )
+from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._home import Homecoming
 from formatbridge.formats._protocol import Format
 from formatbridge.given import a, bytes_of, checked_chunks
 from formatbridge.ir import events
-from formatbridge.losses import UNSEEN, Addition, Late, Ledger, Loss, unescape
+from formatbridge.losses import UNSEEN, Addition, Late, Ledger, Loss, nowhere
 from formatbridge.options import Options
+from formatbridge.own_fields import put, without_own_fields
 from formatbridge.stream_source import StreamSource, typed_event
 from formatbridge.streaming.collect import replay
 from formatbridge.streaming.sse import ServerSentEvent, carries_json
@@ -91,13 +93,12 @@ class StreamConverter:
         if self._fault:
             raise self._fault
         self._is_finished = True
-        happened = self._source.end()
-        if self._near is not self._far:
+        is_crossing = self._near is not self._far
+        happened = self._source.end(closes=is_crossing and self._options.on_truncated == "close")
+        if is_crossing:
             made += self._encode(happened)
         if self._source.is_complete:
             return made
-        if self._options.on_truncated == "close" and self._near is not self._far and self._source.can_close:
-            return made + self._encode(self._source.close())
         raise self._source.truncated(self.response(), made + self._alarm())
 
     @property
@@ -112,7 +113,10 @@ class StreamConverter:
 
     def response(self) -> Converted:
         """Return the whole answer so far, in the target format."""
-        return _whole(self._source, self._far, self._request, replace(self._options, raise_on=None))
+        return self._whole(replace(self._options, raise_on=None))
+
+    def _whole(self, options: Options) -> Converted:
+        return _whole(self._source, self._far, self._request, options, has_left=True)
 
     def _write(self, chunk: bytes | None) -> bytes:
         """Write what becomes of a chunk, None for the end; a fault waits for the next call where there is something to return."""
@@ -156,64 +160,37 @@ class StreamConverter:
 
     def _encode(self, happened: list[events.Event]) -> bytes:
         if self._options.raise_on and any(isinstance(event, events.End) for event in happened):
-            _whole(self._source, self._far, self._request, self._options)
+            self._whole(self._options)
         return b"".join([self._encoder.feed(event) for event in self._home.feed(happened)])
 
 
-def _whole(source: StreamSource, far: Format, request: ConvertedRequest | None, options: Options) -> Converted:
+def _whole(
+    source: StreamSource, far: Format, request: ConvertedRequest | None, options: Options, *, has_left: bool = False
+) -> Converted:
     """Convert a collected answer as if it had come whole; the report points into the body that it would have been.
 
-    An answer that has not ended says so: nobody is to store a part for the whole.
+    An answer that has not ended says so: nobody is to store a part for the whole. ``has_left``: it has been written as it came, so what the
+    source told late of its head is in this body alone.
     """
     near, answer = source.near, source.answer()
     if near is far and not source.is_closed and (body := source.body()) is not None:  # an end of ours is in none of its events
         return Converted(body, finished(Ledger(body, near.SPELLING), options, None), near.NAME, far.NAME, "response")
     losses = Ledger(Late(source.body) if source.is_complete else UNSEEN, near.SPELLING)
+    for name in answer.late if has_left and near is not far else ():
+        losses.dropped(answer, name, "late", severity="info")
     context = request.context if request else None
     is_unfinished = not source.is_over
     if answer.error and not far.HOLDS_FAILURES:  # what came before it was handed out and stays true
         far.encode_error(answer.error, losses)
         answer, is_unfinished = replace(answer, error=None), True
-    bare, own = _without_own_fields(answer) if near is far else (answer, {})
+    bare, own = without_own_fields(answer) if near is far else (answer, {})
     made = encode_answer(bare, far, losses, options, context)
     for pointer, value in own.items():
-        _put(made.body, pointer, value)
+        put(made.body, pointer, value)
     if is_unfinished:
         made.body = far.unfinished(made.body)
         losses.withdraw(made.body)
     return made
-
-
-def _without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:
-    """Take from an answer its id and the fields that only its own format knows, by their pointers; what stands in a list stays."""
-    own: JsonObject = {}
-    if answer.id:
-        own[f"/{formats.load(answer.format).ID_FIELD}"] = answer.id
-
-    def bare(node: Any) -> Any:
-        kept: JsonObject = {}
-        for name, value in (node.extra or {}).items():
-            if any(step.isdigit() or not step for step in name.split("/")):
-                kept[name] = value
-            else:
-                own[f"{node.src}/{name}"] = value
-        return replace(node, extra=kept or None)
-
-    made = replace(bare(answer), choices=[bare(choice) for choice in answer.choices], usage=answer.usage and bare(answer.usage))
-    return made, own
-
-
-def _put(body: Any, pointer: str, value: Any) -> None:
-    """Set a value in a body; objects on the way that are not there, or null, are made."""
-    *way, last = [unescape(step) for step in pointer.split("/")[1:]]
-    for step in way:
-        if isinstance(body, list):
-            body = body[int(step)]
-            continue
-        if body.get(step) is None:
-            body[step] = {}
-        body = body[step]
-    body[last] = value
 
 
 @overload
@@ -324,9 +301,7 @@ def _collected(held: StreamSource, far: Format, options: Options) -> Converted:
     """Take the end of the bytes and return the answer."""
     with _telling_what_came(held, far):
         _take(held.read_rest(), held)
-    held.end()
-    if not held.is_complete and options.on_truncated == "close" and held.can_close:
-        held.close()
+    held.end(closes=options.on_truncated == "close")
     if held.is_complete and not held.error:
         return _whole(held, far, None, options)
     partial = _whole(held, far, None, replace(options, raise_on=None))
@@ -380,7 +355,7 @@ def replay_response(
     answer = near.decode_response(checked)
     encode_answer(answer, far, Ledger(raw, near.SPELLING), chosen, None, body)
     encoder = cast(Any, far).StreamEncoder(chosen, None)
-    return (made for event in replay(answer) if (made := encoder.feed(event)))
+    return (made for event in replay(tell_apart(answer, far.NAME, nowhere())) if (made := encoder.feed(event)))
 
 
 def _write_again(format: Format, body: JsonObject) -> Iterator[bytes]:

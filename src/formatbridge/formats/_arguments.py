@@ -39,8 +39,11 @@ def encode_arguments_object(call: ir.ToolCall, losses: Ledger, examine: Examine 
         return arguments
     if not arguments or arguments.isspace():
         return {}
-    parsed = read_object(arguments)
-    if parsed is None:
+    try:
+        parsed = loads(arguments)
+    except NotJsonError:
+        parsed = None
+    if not isinstance(parsed, dict):
         wrapped: JsonObject = losses.changed(call, "arguments", {"raw_arguments": arguments}, "invalid_arguments")
         return wrapped
     losses.examined(call, "arguments", parsed, examine)

@@ -1,6 +1,8 @@
-"""Which of several choices a format writes that has room for one: the first by number, whichever comes first."""
+"""Which of several choices a format writes, and when: those with room for one the first by number, whichever comes first."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from formatbridge.ir import events
 
@@ -31,3 +33,36 @@ class FirstChoice:
                 return []
             self.number, self._kept = event.choice, []
         return [event] if event.choice == self.number else []
+
+
+class ChoicesInOrder:
+    """Passes on the events of all choices, and those of each when every choice before it has begun.
+
+    What comes too early is kept so long. Numbers that never come leave no gap: at the end of the stream what was kept moves up.
+    """
+
+    def __init__(self) -> None:
+        self._begun = 0
+        self._kept: dict[int, list[events.PartEvent]] = {}
+
+    def feed(self, event: events.Event) -> list[events.Event]:
+        """Take an event and return those that are to be written now."""
+        if isinstance(event, events.PartEvent):
+            return self._take(event)
+        made: list[events.Event] = []
+        if isinstance(event, events.End | events.Failed):
+            for _, kept in sorted(self._kept.items()):
+                made += [replace(each, choice=self._begun) for each in kept]
+                self._begun += 1
+            self._kept = {}
+        return [*made, event]
+
+    def _take(self, event: events.PartEvent) -> list[events.Event]:
+        if event.choice < self._begun:
+            return [event]
+        self._kept.setdefault(event.choice, []).append(event)
+        made: list[events.Event] = []
+        while self._begun in self._kept:
+            made += self._kept.pop(self._begun)
+            self._begun += 1
+        return made

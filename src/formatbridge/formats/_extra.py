@@ -28,3 +28,46 @@ def joined(*extras: JsonObject | None) -> JsonObject | None:
     if not any(extras):
         return None
     return {pointer: value for extra in extras if extra for pointer, value in extra.items()}
+
+
+class Pieces:
+    """Fields that nobody knows and that come in pieces: texts and lists go on, objects go on member by member.
+
+    What only comes again as it was is said again, not more of it. Of all else the last counts; what says nothing replaces nothing.
+    """
+
+    __slots__ = ("_told",)
+
+    def __init__(self) -> None:
+        self._told: dict[str, list[tuple[Any, int]]] = {}  # each value, and how many times it came in a row
+
+    def take(self, fields: JsonObject | None) -> None:
+        """Take the next piece of some fields."""
+        for name, value in (fields or {}).items():
+            told = self._told.setdefault(name, [])
+            last, times = told[-1] if told else (None, 0)
+            if times and last == value:
+                told[-1] = (value, times + 1)
+            else:
+                told.append((value, 1))
+
+    def whole(self) -> JsonObject:
+        """Return the fields as they have come so far."""
+        return {name: _whole(told) for name, told in self._told.items()}
+
+
+def _whole(told: list[tuple[Any, int]]) -> Any:
+    said = [(value, times) for value, times in told if value] or told[-1:]
+    first = said[0][0]
+    if len(said) > 1 and all(type(value) is type(first) for value, _ in said):
+        match first:
+            case str():
+                return "".join(value * times for value, times in said)
+            case list():
+                return [item for value, times in said for item in value * times]
+            case dict():
+                inner = Pieces()
+                for value, _ in said:
+                    inner.take(value)
+                return inner.whole()
+    return said[-1][0]

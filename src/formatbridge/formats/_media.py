@@ -43,6 +43,11 @@ def guess_mime(url: str) -> str | None:
     return _BY_EXTENSION.get(name.rpartition(".")[2].lower()) if "." in name else None
 
 
+def bare_mime(mime: str) -> str:
+    """Return a media type without its parameters."""
+    return mime.partition(";")[0].rstrip()
+
+
 def media_kind(mime: str) -> str:
     """Tell ``image``, ``audio``, ``video`` or ``document`` from a media type."""
     family = mime.partition("/")[0]

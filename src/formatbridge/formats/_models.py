@@ -12,6 +12,7 @@ from formatbridge.losses import Ledger
 JsonObject = dict[str, Any]
 
 _MODEL = frozenset({"id", "object", "created", "owned_by", "shutdown_date", "name", "description", "context_length"})
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 
 def decode_data_list(body: JsonObject, format: ir.Format) -> ir.ModelList:
@@ -66,9 +67,6 @@ def note_pages(models: ir.ModelList, losses: Ledger) -> None:
             losses.dropped(models, name, severity="info")
 
 
-_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
-
-
 def time_of(text: str) -> float | None:
     """Read an RFC 3339 time as seconds since the epoch, in UTC where it names no zone; None where it is none."""
     try:
@@ -76,6 +74,14 @@ def time_of(text: str) -> float | None:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
+
+
+def encode_time(node: ir.Response | ir.Model, seconds: float, losses: Ledger) -> str:
+    """Write when a node was made; a time that no such text can tell, such as one in milliseconds, becomes the nearest."""
+    text = text_of(seconds)
+    if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
+        losses.changed(node, "created", text, "out_of_range", severity="info")
+    return text
 
 
 def text_of(seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
+from formatbridge.formats._media import bare_mime
 from formatbridge.losses import Ledger
 
 
@@ -12,7 +13,7 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
     """Put a foreign part in words where it has any, else note that it is gone."""
     if isinstance(part, ir.Opaque) and part.text is not None:
         losses.changed(part, "", part.text, "flattened")
-        return ir.Text(text=part.text, src=part.src)
+        return ir.Text(text=part.text, src=part.src) if part.text else None
     if isinstance(part, ir.Hosted):
         losses.dropped(part, code="server_history")
     else:
@@ -31,12 +32,24 @@ def drop_id(part: ir.Text | ir.Refusal | ir.Media | ir.Reasoning, losses: Ledger
         losses.dropped(part, "id", "diagnostic", severity="info")
 
 
+def encode_mime(part: ir.Media, losses: Ledger) -> str | None:
+    """Write the type of media without its parameters, of which no format but one says that it reads them."""
+    if part.mime is None or ";" not in part.mime:
+        return part.mime
+    return str(losses.changed(part, "mime", bare_mime(part.mime), severity="info"))
+
+
 def leading_instructions(messages: list[ir.Message]) -> int:
     """Count the messages of the system prompt: the run of instructions before the first turn."""
     for count, message in enumerate(messages):
         if message.role not in ("system", "developer") or message.tools or message.effort:
             return count
     return len(messages)
+
+
+def is_blank(message: ir.Message) -> bool:
+    """Say whether a turn has nothing in it but empty texts, if that."""
+    return not any(type(part) is not ir.Text or part.text for part in message.parts)
 
 
 def with_instructions_first(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:
@@ -47,7 +60,8 @@ def with_instructions_first(messages: list[ir.Message], losses: Ledger) -> list[
         if message.role not in ("system", "developer") or not message.parts:
             others.append(message)
             continue
-        losses.changed(message, "", "system", "moved")
+        if not is_blank(message):
+            losses.changed(message, "", "system", "moved")
         first.append(replace(message, tools=None, effort=None))
         if message.tools or message.effort:
             others.append(replace(message, parts=[], extra=None))

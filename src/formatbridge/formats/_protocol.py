@@ -21,6 +21,8 @@ class ToolRules:
     """What a format demands of tools: the pattern of their names and call ids, and whether it has free-form tools and namespaces.
 
     ``distinct``: no two tools may have one name. ``server_names``: the names of the server's own tools, by family, where they have any.
+    ``allows``: which choices among some tools the format has a list for: ``auto``, ``required``, and ``hosted`` where that list takes tools
+    of the server's own, too. ``validates``: its choice may hold arguments to their schemas.
     """
 
     name: re.Pattern[str]
@@ -30,6 +32,8 @@ class ToolRules:
     custom: bool = False
     namespaces: bool = False
     distinct: bool = False
+    allows: frozenset[str] = frozenset()
+    validates: bool = False
     server_names: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -57,11 +61,13 @@ class Context:
 class StreamDecoder(Protocol):
     """Reads the parsed events of one stream, which the format's own wire model has accepted.
 
-    ``END``: what ends a stream of the format, in its own words. ``is_complete``: the stream said that it is over.
+    ``END``: what ends a stream of the format, in its own words. ``is_complete``: the stream said that it is over. ``start``: how the
+    answer begins, as far as it is known; None once that has been told.
     """
 
     END: ClassVar[str]
     is_complete: bool
+    start: events.Start | None
 
     def feed(self, raw: JsonObject) -> list[events.Event]:
         """Take one event and return what happened."""

@@ -8,6 +8,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._tables import FieldTable
 from formatbridge.losses import Ledger, Own
+from formatbridge.options import Severity
 
 LOST: Mapping[str, Own] = {
     "seed": Own(),
@@ -23,7 +24,6 @@ LOST: Mapping[str, Own] = {
     "metadata": Own("info"),
     "store": Own("info", neutral=(False,)),
     "prompt_cache_key": Own("info"),
-    "prompt_cache_options": Own("info", neutral=({"mode": "implicit"},)),
     "prompt_cache_retention": Own("info"),
     "automatic_cache": Own("info", "weaker_carrier", kind="changed", after="the server's own caching"),
     "stream_options": Own("info"),
@@ -76,6 +76,14 @@ def encode_settings(
         else:
             least, most = limits
             body[wire] = losses.changed(request, name, min(max(value, least), most), "out_of_range")
+
+
+def drop_cache_options(request: ir.Request, losses: Ledger, beside: str = "") -> None:
+    """Note that the options of the cache are lost, ``beside`` one that is not. Whoever only fills it wants no answer at all."""
+    for name, value in (request.settings.get("prompt_cache_options") or {}).items():
+        if value is not None and value is not False and name != beside and (name, value) != ("mode", "implicit"):
+            severity: Severity = "impossible" if name == "prewarm" else "info"
+            losses.dropped(request, f"prompt_cache_options.{name}", severity=severity)
 
 
 def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> None:

@@ -33,6 +33,13 @@ def decode_token(token: str, home: ir.Format, kind: ir.SignatureKind, src: str) 
     return ir.Signature(home=home, kind=kind, token=token, src=src)
 
 
+def may_hold_tag(text: bytes | bytearray | str) -> bool:
+    """Say whether JSON text may have a tagged token in it; quick, for most has none."""
+    if isinstance(text, str):
+        return _TAG in text or _TAG_IN_BYTES in text
+    return _TAG.encode() in text or _TAG_IN_BYTES.encode() in text
+
+
 def encode_token(signature: ir.Signature, slot: ir.Format, *, kind: ir.SignatureKind | None = None) -> str:
     """Write a token into a slot of ``slot``: as it is where it is at home, else tagged. ``kind`` replaces its own in the tag."""
     if signature.home == slot and kind is None:

@@ -13,6 +13,7 @@ from hashlib import sha256
 
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text, wrap_text
+from formatbridge.formats._offer import adapt_offer, added_tools
 from formatbridge.formats._protocol import Home, ToolRules
 from formatbridge.losses import Ledger
 
@@ -34,12 +35,18 @@ class _Names:
     taken_ids: set[str] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)
 
-    def reserve(self, tools: list[ir.Tool]) -> None:
-        """Keep the names that need no change for the tools that have them, those of the server's own tools above all."""
+    def reserve(self, tools: list[ir.Tool], messages: list[ir.Message]) -> None:
+        """Keep the names that need no change for the tools that have them, those of the server's own tools above all; and so with ids."""
         self.server = {name for tool in tools if isinstance(tool, ir.HostedTool) and (name := _server_name(tool, self.rules))}
         self.legal = {
             tool.name for tool in tools if isinstance(tool, ir.FunctionTool | ir.CustomTool) and _is_legal(tool.name, self.rules)
         }
+        parts = [part for message in messages for part in message.parts]
+        ids = {part.id for part in parts if type(part) is ir.ToolCall} | {
+            part.call_id for part in parts if type(part) is ir.ToolResult
+        }
+        self.taken_ids = {call_id for call_id in ids if _is_legal_id(call_id, self.rules)}
+        self.call_ids = {call_id: call_id for call_id in self.taken_ids}
 
     def declare(self, namespace: str | None, name: str, kind: str) -> str:
         """Return the target's name of a definition: another one where the name was declared before and names must differ."""
@@ -67,13 +74,10 @@ class _Names:
         longest = self.rules.longest_call_id
         if call_id in self.call_ids:
             return self.call_ids[call_id]
-        given = call_id
-        if not _is_legal_id(call_id, self.rules):
-            given = _ILLEGAL.sub("_", call_id) or "call"
-            if longest and len(given) > longest:
-                given = f"{given[: longest - 9]}_{sha256(call_id.encode()).hexdigest()[:8]}"
-            given = self._unique(given, (self.taken_ids,), longest or len(given) + 9)
-        self.call_ids[call_id] = given
+        given = _ILLEGAL.sub("_", call_id) or "call"
+        if longest and len(given) > longest:
+            given = f"{given[: longest - 9]}_{sha256(call_id.encode()).hexdigest()[:8]}"
+        given = self.call_ids[call_id] = self._unique(given, (self.taken_ids,), longest or len(given) + 9)
         self.taken_ids.add(given)
         return given
 
@@ -93,12 +97,19 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
 
     Returns the request (the same object where nothing had to change) and the target's tool names to the caller's, where they differ.
     """
-    if _fits(request, rules):
+    request = adapt_offer(request, rules, losses)
+    added = added_tools(request)
+    if _fits(request, request.tools + added if added else request.tools, rules):
         return request, {}
     names = _Names(rules)
-    names.reserve(request.tools)
+    names.reserve(request.tools + added, request.messages)
     tools = [tool for given in request.tools for tool in _adapt_tool(given, names, losses)]
-    messages = [_adapt_message(message, names, losses) for message in request.messages]
+    messages = (
+        [_adapt_added(message, names, losses) if message.tools else message for message in request.messages]
+        if added
+        else request.messages
+    )
+    messages = [_adapt_message(message, names, losses) for message in messages]
     if _is_same(tools, request.tools) and _is_same(messages, request.messages):
         return request, names.home
     choice = request.tool_choice
@@ -128,43 +139,49 @@ def drop_choice(request: ir.Request, is_bare: bool, losses: Ledger) -> None:
         losses.dropped(choice, code="without_tools")
 
 
-def _fits(request: ir.Request, rules: ToolRules) -> bool:
+def _fits(request: ir.Request, tools: list[ir.Tool], rules: ToolRules) -> bool:
     """Say whether every tool, call and result is what the target allows already; the usual case, so it must be quick."""
-    seen: set[str] = set()
-    for tool in request.tools:
+    declared = _declared(tools, rules) if tools else set()
+    if declared is None:
+        return False
+    names: set[str] = set()
+    ids: set[str] = set()
+    for message in request.messages:
+        for part in message.parts:
+            if type(part) is ir.ToolCall:
+                if (part.kind == "custom" and not rules.custom) or (part.namespace and not rules.namespaces):
+                    return False
+                names.add(part.name)
+                ids.add(part.id)
+            elif type(part) is ir.ToolResult:
+                if part.kind == "custom" and not rules.custom:
+                    return False
+                ids.add(part.call_id)
+    return not ids or (all(_is_legal(name, rules) for name in names - declared) and all(_is_legal_id(each, rules) for each in ids))
+
+
+def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
+    """Return the names of the tools; None where the target does not allow one of them as it is."""
+    declared: set[str] = set()
+    for tool in tools:
         kind = type(tool)
         if kind is ir.FunctionTool or (kind is ir.CustomTool and rules.custom):
             name: str = tool.name  # type: ignore[assignment, union-attr]  # both kinds have one
-            if name in seen or not _is_legal(name, rules):
-                return False
-            seen.add(name)
+            if name in declared or not _is_legal(name, rules):
+                return None
+            declared.add(name)
         elif kind is ir.Namespace or kind is ir.CustomTool:
-            return False
+            return None
         elif kind is ir.HostedTool and (taken := _server_name(tool, rules)):  # type: ignore[arg-type]  # the test says so
-            if taken in seen:
-                return False
-            seen.add(taken)
-    for message in request.messages:
-        for part in message.parts:
-            what = type(part)
-            if (what is ir.ToolCall or what is ir.ToolResult) and not _part_fits(part, rules, seen):  # type: ignore[arg-type]
-                return False
-    return True
+            if taken in declared:
+                return None
+            declared.add(taken)
+    return declared
 
 
 def _server_name(tool: ir.HostedTool, rules: ToolRules) -> str | None:
     """Return the name that a tool of the server's own has in the target; None where it has none."""
     return rules.server_names.get(tool.family)
-
-
-def _part_fits(part: ir.ToolCall | ir.ToolResult, rules: ToolRules, declared: set[str]) -> bool:
-    if part.kind == "custom" and not rules.custom:
-        return False
-    if type(part) is ir.ToolCall:
-        if part.namespace and not rules.namespaces:
-            return False
-        return (part.name in declared or _is_legal(part.name, rules)) and _is_legal_id(part.id, rules)
-    return _is_legal_id(part.call_id, rules)  # type: ignore[union-attr]  # a result
 
 
 def _is_legal(name: str, rules: ToolRules) -> bool:
@@ -215,6 +232,12 @@ def _wrapped_tool(tool: ir.CustomTool, losses: Ledger) -> ir.FunctionTool:
     )
 
 
+def _adapt_added(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
+    """Adapt the tools that come with a turn, all before the first call: one may stand before the turn that brings its tool."""
+    tools = [tool for given in message.tools or () for tool in _adapt_tool(given, names, losses)]
+    return message if _is_same(tools, message.tools) else replace(message, tools=tools)
+
+
 def _adapt_message(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
     parts = [
         _adapt_call(part, names, losses) if type(part) is ir.ToolCall
@@ -260,8 +283,8 @@ def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.To
 
 
 def _choice_name(name: str, namespace: str | None, names: _Names) -> str:
-    if (namespace, name) in names.there:
-        return names.there[namespace, name]
+    if namespace or (None, name) in names.there:
+        return names.give(namespace, name)
     return next((given for (_, known), given in names.there.items() if known == name), name)
 
 

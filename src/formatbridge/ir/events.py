@@ -26,6 +26,15 @@ class Start:
 
 
 @dataclass(slots=True)
+class Named:
+    """The answer says of itself what its start left out; None: nothing new. A stream that is written has begun and cannot say it."""
+
+    id: str | None = None
+    model: str | None = None
+    created: float | None = None
+
+
+@dataclass(slots=True)
 class PartStart:
     """A part opens. ``part`` is the part as far as it is known: its kind, names and ids, without what deltas bring."""
 
@@ -100,7 +109,7 @@ class End:
     """The answer is complete; nothing follows."""
 
 
-Event = Start | PartStart | Delta | PartMeta | PartEnd | Finished | UsageTold | Meta | Failed | End
+Event = Start | Named | PartStart | Delta | PartMeta | PartEnd | Finished | UsageTold | Meta | Failed | End
 """Everything that can happen in a stream."""
 
 PartEvent = PartStart | Delta | PartMeta | PartEnd | Finished

@@ -109,7 +109,10 @@ class Error:
 
 @dataclass(slots=True)
 class Response:
-    """A whole answer. ``created`` in seconds since the epoch. ``error`` set: it failed on the way, ``choices`` is what came before."""
+    """A whole answer. ``created`` in seconds since the epoch. ``error`` set: it failed on the way, ``choices`` is what came before.
+
+    ``late``: the fields that a stream told when it had begun without them.
+    """
 
     format: Format
     id: str | None
@@ -121,6 +124,7 @@ class Response:
     error: Error | None = None
     settings: JsonObject = field(default_factory=dict)
     src: str = ""
+    late: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)

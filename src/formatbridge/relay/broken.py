@@ -24,7 +24,7 @@ def explained(error: Exception, module: Any, step: Send | Read, deadline: float 
         return late(kind, found)
     if isinstance(error, module.InvalidURL | module.UnsupportedProtocol):
         return APIConnectionError("the URL cannot be called", phase="connect", can_retry=False)
-    if isinstance(error, module.TransportError | module.StreamError | OSError):
+    if isinstance(error, module.HTTPError | module.StreamError | OSError):
         return _broken(error, module, phase, step)
     if isinstance(error, RuntimeError) and ("closed" in str(error) or "event loop" in str(error)):
         return APIConnectionError(f"the HTTP client cannot be used: {error}", phase="connect", can_retry=False)
@@ -37,15 +37,18 @@ def _broken(error: Exception, module: Any, phase: Phase, step: Send | Read) -> A
     is_certificate = any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes)
     is_flood = any(getattr(cause, "error_status_hint", None) == 431 for cause in causes)
     is_ours = isinstance(error, module.LocalProtocolError)
+    is_unreadable = isinstance(error, module.DecodingError)  # for a hook; this library opens bodies by itself
     if isinstance(error, module.ConnectError | module.ProxyError):
         phase = "tls" if is_tls else "connect"
     elif isinstance(error, module.WriteError | module.LocalProtocolError):
         phase = "write"
+    elif is_unreadable:
+        phase = "body"
     text = "the request breaks the protocol" if is_ours else f"{type(error).__name__}: {error}"[:500]
     if isinstance(step, Send):
         url = urlsplit(step.call.url)
         text = f"{url.scheme}://{url.netloc} cannot be called: {text}"
-    return APIConnectionError(text, phase=phase, can_retry=not (is_certificate or is_flood or is_ours))
+    return APIConnectionError(text, phase=phase, can_retry=not (is_certificate or is_flood or is_ours or is_unreadable))
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:

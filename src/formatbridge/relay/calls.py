@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -22,12 +22,18 @@ JsonObject = dict[str, Any]
 
 KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key", "authorization")
 """Headers in which a key may stand, the best known first."""
+BLANK = b"\xef\xbb\xbf \t\r\n"
+MOST_BLANK = 64 * 1024
+"""What may stand before a body, and how much of it is read to see what comes."""
 NONE_PASSED: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One HTTP request but for its secrets, which ``secrets`` holds by header name. ``format``, ``via`` and ``model`` are for the log."""
+    """One HTTP request but for its secrets, which ``secrets`` holds by header name. ``format``, ``via`` and ``model`` are for the log.
+
+    ``key_headers``: the headers in which a key may stand, of which one is sent.
+    """
 
     method: str
     url: str
@@ -38,6 +44,12 @@ class Call:
     model: str = ""
     stream: bool = False
     secrets: Mapping[str, Secret] = field(default_factory=dict)
+    key_headers: Set[str] = frozenset(KEY_HEADERS)
+
+    @property
+    def foreign_keys(self) -> Set[str]:
+        """The headers from which somebody else's key is to be taken, for this call brings its own."""
+        return self.key_headers - self.secrets.keys() if self.secrets.keys() & self.key_headers else frozenset()
 
     @property
     def mask(self) -> Mask:
@@ -63,11 +75,12 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The beginning of an answer. ``headers`` by names in lower case; ``size``: of them all, in bytes."""
+    """The beginning of an answer. ``headers`` by names in lower case; ``size``: of them all, in bytes; ``came``: when, since the epoch."""
 
     status: int
     headers: Mapping[str, str]
     size: int = 0
+    came: float = 0
 
 
 def build_call(
@@ -94,6 +107,7 @@ def build_call(
         model=made.model,
         stream=streams,
         secrets=_secrets(profile, made.target, key, {**passed, **profile.headers, **headers}),
+        key_headers=_key_headers(profile, made.target),
     )
 
 
@@ -130,6 +144,7 @@ def build_models_call(
         format=target,
         via=target,
         secrets=_secrets(profile, "models", key, {**passed, **profile.headers, **headers}),
+        key_headers=_key_headers(profile, "models"),
     )
 
 
@@ -157,10 +172,18 @@ def _public(*layers: Mapping[str, str]) -> Headers:
 def _secrets(profile: RelayProfile, endpoint: str, key: Secret | None, given: Mapping[str, str]) -> dict[str, Secret]:
     """Return the headers that nobody else may see. A key header that was written out wins over the key; there are never two keys."""
     made = {name.lower(): Secret(value) for name, value in given.items() if is_sensitive(name)}
-    name = profile.auth.get(endpoint, "authorization").lower()
-    if key is not None and not made.keys() & {name, *KEY_HEADERS}:
+    if key is not None and not made.keys() & _key_headers(profile, endpoint):
+        name = _key_header(profile, endpoint)
         made[name] = Secret(f"Bearer {key.reveal()}") if name == "authorization" else key
     return made
+
+
+def _key_header(profile: RelayProfile, endpoint: str) -> str:
+    return profile.auth.get(endpoint, "authorization").lower()
+
+
+def _key_headers(profile: RelayProfile, endpoint: str) -> Set[str]:
+    return {_key_header(profile, endpoint), *KEY_HEADERS}
 
 
 def prepared(call: Call, exchange: Exchange) -> Prepared:
@@ -197,7 +220,7 @@ def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...]) -> Js
         )
         raise faults.unexpected(found, status=head.status, body=body[: faults.KEPT], id=id, mask=call.mask) from None
     if faults.is_fault(value):
-        raise faults.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=0)
+        raise faults.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
     if not isinstance(value, dict):
         found = f"is {_codec.describe(value)}"
         raise faults.unexpected(found, status=head.status, body=body[: faults.KEPT], id=id, mask=call.mask)
@@ -206,7 +229,7 @@ def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...]) -> Js
 
 def is_markup(body: bytes) -> bool:
     """Say whether a body looks like HTML or XML."""
-    return body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
+    return body.lstrip(BLANK)[:1] == b"<"
 
 
 def read_answer(head: Head, native: JsonObject, exchange: Exchange, call: Call, names: tuple[str, ...]) -> Converted:
@@ -219,7 +242,7 @@ def read_answer(head: Head, native: JsonObject, exchange: Exchange, call: Call, 
         raise faults.unexpected(f"is no answer: {error}", status=head.status, body=kept, id=id, mask=call.mask) from None
     if isinstance(made, ConvertedError):
         body = _codec.dumps(made.body)
-        raise faults.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=0)
+        raise faults.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
     return made
 
 

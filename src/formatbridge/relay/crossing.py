@@ -20,7 +20,7 @@ from formatbridge.errors import (
 )
 from formatbridge.options import Options
 from formatbridge.relay import calls, faults
-from formatbridge.relay.calls import Call, Head
+from formatbridge.relay.calls import BLANK, MOST_BLANK, Call, Head
 from formatbridge.relay.legs import VERSION, home_headers, passed_headers, sdk_key
 from formatbridge.relay.profile import RelayProfile
 from formatbridge.relay.secret import Headers, Mask, Secret
@@ -70,14 +70,17 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The wish to read the body of the answer: all of it, or a little more than ``most`` bytes, decoded, of one that is longer."""
+    """The wish to read on in the body of the answer: all of it, or a little more than ``most`` bytes, decoded, of one that is longer."""
 
     most: int
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """What the SDK gets: a whole body, or what turns the wire's stream into its own as it comes, and hides the key in its errors."""
+    """What the SDK gets: a whole body, or what turns the wire's stream into its own as it comes, and hides the key in its errors.
+
+    ``content``: the body, or what of the wire's stream was read already.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -135,11 +138,12 @@ class Crossing:
         passed = passed_headers(asked.headers, asked.format, self.via)
         call = calls.build_call(exchange, self.base_url, self.profile, self._key(asked), self.headers, passed)
         head = yield from self._send(call)
-        if head.status < 300 and call.stream and head.headers.get("content-type", "").startswith(_EVENTS):
+        begun, is_stream = (yield from self._begin(head)) if head.status < 300 and call.stream else (b"", False)
+        if is_stream:
             headers = home_headers(head.headers, asked.format, self.profile, _EVENTS)
-            return Home(head.status, headers, converter=exchange.stream(), format=asked.format, mask=call.mask)
+            return Home(head.status, headers, begun, exchange.stream(), asked.format, call.mask)
         try:
-            native = yield from self._read(head, call)
+            native = yield from self._read(head, call, begun)
             answer = calls.read_answer(head, native, exchange, call, self.profile.request_id_headers)
         except APIStatusError as error:
             return self._failed(error, head, asked.format)
@@ -148,6 +152,16 @@ class Crossing:
         if not streams:
             return Home(head.status, headers, answer.json())
         return Home(head.status, headers | {"content-type": _EVENTS}, b"".join(replay_response(answer.body, source=asked.format)))
+
+    def _begin(self, head: Head) -> Generator[Body, bytes, tuple[bytes, bool]]:
+        """Say whether a stream comes, by its type or else by how it begins, and return what had to be read to know."""
+        kind = head.headers.get("content-type", "").lower()
+        begun = b""
+        if kind.startswith(_EVENTS):
+            return begun, True
+        while not begun.strip(BLANK) and len(begun) < MOST_BLANK and (piece := (yield Body(0))):
+            begun += piece
+        return begun, "text/html" not in kind and begun.lstrip(BLANK)[:1] not in (b"", b"{", b"<")
 
     def _open(self, asked: Asked) -> tuple[Exchange, bool]:
         """Convert the request, and say whether the SDK wants a stream; refuse a path that has no counterpart."""
@@ -194,7 +208,7 @@ class Crossing:
             call = calls.redirected(call, head)
         raise RefusedError(502, f"the relay redirects more than {self.limits.max_redirects} times, expected an answer")
 
-    def _read(self, head: Head, call: Call) -> Generator[Body, bytes, Any]:
+    def _read(self, head: Head, call: Call, begun: bytes = b"") -> Generator[Body, bytes, Any]:
         """Read the body of a success; raise ``APIStatusError`` on any other, of which no more is read than is of use."""
         names = self.profile.request_id_headers
         id = faults.request_id(head.headers, names)
@@ -202,7 +216,7 @@ class Crossing:
             body = yield Body(faults.MOST_READ)
             raise faults.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=0)
         most = self.limits.max_response_bytes
-        body = yield Body(most)
+        body = begun + (yield Body(most - len(begun)))
         if len(body) > most:
             raise faults.unexpected(f"is longer than {most} bytes, the limit", status=head.status, body=b"", id=id, mask=call.mask)
         return calls.read_json(head, body, call, names)

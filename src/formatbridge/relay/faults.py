@@ -89,8 +89,8 @@ def read_fault(body: bytes) -> Fault:
 
 
 def _fault(outer: JsonObject, detail: JsonObject) -> Fault:
-    message = detail.get("message")
-    message = message if isinstance(message, str) else _codec.dumps(message if message is not None else outer).decode()
+    message = detail.get("message") or outer  # what says nothing in a place that is known is told as it is
+    message = message if isinstance(message, str) else _codec.dumps(message).decode()
     found = _REQUEST_ID.search(message)
     given = outer.get("request_id")
     details = detail.get("details")
@@ -230,15 +230,27 @@ def _rewritten(error: APIStatusError, format: str) -> tuple[int, JsonObject]:
 def rewritten(error: APIStatusError, format: str) -> ConvertedError:
     """Write a client's error in a format."""
     status = deserved_status(error.status, error.kind)  # type: ignore[arg-type]  # a kind
-    fault = read_fault(error.body)
-    body: bytes | JsonObject = error.body
     value = _value(error.body)
     if error.status < 400 and not is_fault(value):
-        status, body = 502, {"message": str(error)}
-    elif value is None:  # text, or JSON of which not all was kept
-        message = str(error) if error.body[:1] in (b"{", b"[") else fault.message
-        body = {"error": {"message": message, "type": error.type, "code": error.code, "param": error.param}}
-    return convert_error(body, source=fault.shape, target=format, status=status)
+        status, message = 502, str(error)
+    elif value is None and error.body[:1] in (b"{", b"["):  # JSON of which not all was kept
+        message = str(error)
+    else:
+        fault = read_fault(error.body)
+        if _is_of_a_format(value):
+            return convert_error(error.body, source=fault.shape, target=format, status=status)
+        message = fault.message + (f" (request id: {fault.request_id})" if fault.request_id else "")
+    word = error.type or WORDINGS[error.kind].type  # type: ignore[index]  # a kind
+    body = {"error": {"message": message, "type": word, "code": error.code, "param": error.param}}
+    return convert_error(body, source="chat_completions", target=format, status=status)
+
+
+def _is_of_a_format(value: object) -> bool:
+    """Say whether an error has its words where all formats have them; relays and what stands before them have more places."""
+    outer = value[0] if isinstance(value, list) and len(value) == 1 else value
+    detail = outer.get("error") if isinstance(outer, dict) else None
+    message = detail.get("message") if isinstance(detail, dict) else None
+    return isinstance(message, str) and bool(message)
 
 
 def _value(body: bytes) -> object:

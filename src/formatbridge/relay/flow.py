@@ -19,6 +19,7 @@ from formatbridge.errors import (
     StreamError,
     TruncatedStreamError,
     UnexpectedResponseError,
+    tell_more,
 )
 from formatbridge.relay import faults
 from formatbridge.relay.calls import Call, Head, redirected
@@ -87,7 +88,7 @@ def _send(call: Call, rules: Rules, patience: Patience) -> Flow[Head]:
             message = f"the headers have {head.size} bytes, expected at most {rules.limits.max_header_bytes}"
             raise APIConnectionError(message, phase="headers", can_retry=False)
         if not 300 <= head.status < 400:
-            return replace(head, headers=call.mask.whole(head.headers))
+            return replace(head, headers=call.mask.whole(head.headers), came=rules.clock.time())
         call = redirected(call, head)
         if hops >= rules.limits.max_redirects:
             message = f"the relay redirects more than {rules.limits.max_redirects} times, expected an answer"
@@ -111,11 +112,10 @@ def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[A
     except (APIConnectionError, BodyTooLargeError):
         pass
     id = faults.request_id(head.headers, rules.request_id_headers)
-    now = rules.clock.time()
     kept = rules.limits.max_error_body
-    error = faults.status_error(head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=now, most=kept)
+    error = faults.status_error(head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=head.came, most=kept)
     if head.status == 404 and "/v1/v1" in call.url:
-        error.args = (f"{error}; the URL has /v1 twice, expected a base_url without it",)
+        tell_more(error, "; the URL has /v1 twice, expected a base_url without it")
     return error
 
 

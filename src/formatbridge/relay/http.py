@@ -37,6 +37,17 @@ def checked_client(client: object, *, is_async: bool) -> None:
         raise ConfigurationError(f"http_client is {kinds[found]} client, expected {kinds[is_async]} one")
 
 
+def made_here(make: Callable[[], T], library: Any) -> T:
+    """Make what calls go by; raise ``ConfigurationError`` where the environment's words for proxies and certificates are none."""
+    try:
+        return make()
+    except (ImportError, OSError) as error:
+        reason = f"{type(error).__name__}: {error}"
+    except (ValueError, library.InvalidURL):  # whose texts may have the password
+        reason = "a proxy's URL is none that can be used"
+    raise ConfigurationError(f"the environment's proxies (ALL_PROXY) or certificates (SSL_CERT_FILE) are of no use, {reason}")
+
+
 class Shard:
     """One client of an HTTP library, and how many calls are using it."""
 
@@ -66,7 +77,7 @@ class Shards:
         with self._lock:
             shard = next((shard for shard in self.all if shard.calls < _CALLS_PER_SHARD), None)
             if shard is None:
-                shard = Shard(self._make(), self._module)
+                shard = Shard(made_here(self._make, self._module), self._module)
                 self.all.append(shard)
             shard.calls += 1
             return shard
@@ -128,7 +139,7 @@ class Pool:
         import httpx
 
         kind = httpx.AsyncClient if self._is_async else httpx.Client
-        self._trust = self._trust if self._trust is not None else httpx.create_ssl_context()
+        self._trust = self._trust if self._trust is not None else made_here(httpx.create_ssl_context, httpx)
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=_CALLS_PER_SHARD)
         return Shards(lambda: kind(verify=self._trust, timeout=None, limits=limits), httpx)
 

@@ -16,10 +16,11 @@ from formatbridge.errors import (
     StreamError,
     StreamFailedError,
     TruncatedStreamError,
+    tell_more,
 )
 from formatbridge.losses import Loss
 from formatbridge.relay import faults
-from formatbridge.relay.calls import Call, Head, is_markup, read_json
+from formatbridge.relay.calls import BLANK, MOST_BLANK, Call, Head, is_markup, read_json
 from formatbridge.relay.events import text_of
 from formatbridge.relay.flow import Flow, drain, read_body
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
@@ -29,9 +30,6 @@ from formatbridge.stream_source import EventReader
 from formatbridge.streams import replay_response
 
 Failure = APIError | StreamError
-
-_MOST_BLANK = 64 * 1024
-_BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
 class Incoming:
@@ -61,6 +59,7 @@ class Incoming:
     def take(self) -> BaseModel | None:
         """Return the next event that waits; None where none does. Raise what ended the stream, once none waits."""
         if self._waiting:
+            self._patience.rest()
             return self._waiting.pop()
         if self._failure is not None:
             raise self._failure
@@ -88,7 +87,7 @@ class Incoming:
             raise self._unexpected(head, error.reason, b"") from None
         if "text/html" in head.headers.get("content-type", "") or is_markup(begun):
             raise self._unexpected(head, "is HTML or XML", begun)
-        if begun.lstrip(_BLANK)[:1] == b"{":
+        if begun.lstrip(BLANK)[:1] == b"{":
             yield from self._open_plain(head, call, begun)
         elif begun:
             self._feed(begun)
@@ -100,7 +99,7 @@ class Incoming:
     def _begin(self) -> Flow[bytes]:
         """Read until something is there that shows what comes."""
         begun = b""
-        while not begun.strip(_BLANK) and len(begun) < _MOST_BLANK and not self._is_over:
+        while not begun.strip(BLANK) and len(begun) < MOST_BLANK and not self._is_over:
             try:
                 chunk = yield self._patience.read()
             except APITimeoutError:
@@ -140,6 +139,7 @@ class Incoming:
 
     def step(self) -> Flow[None]:
         """Read some bytes and turn them into events."""
+        self._patience.resume()
         try:
             chunk = yield self._patience.read()
         except APITimeoutError as error:
@@ -214,7 +214,7 @@ class Incoming:
         except StreamDecodeError as error:  # it came before the break, which is not its cause
             self._fail(error)
         except StreamError as error:
-            error.args = (f"{error} ({cause})",)
+            tell_more(error, f" ({cause})")
             self._fail(error)
         else:
             expected = f"{self._wire} ({cause})"

@@ -19,11 +19,13 @@ from formatbridge.relay.watch import Watch
 
 def _arguments(client: Any, step: Send, extensions: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Build the library's request, and say how to send it. The secrets are set last, by the way of authentication, so that no frame
-    holds them in plain, and so that an injected client's own authentication does not replace them."""
+    holds them in plain, and so that an injected client's own authentication does not replace them; nor is its key sent beside ours."""
     call = step.call
     request = client.build_request(
         call.method, call.url, headers=list(call.headers.items()), content=call.body, timeout=step.phases, extensions=extensions
     )
+    for name in call.foreign_keys:
+        request.headers.pop(name, None)
     options: dict[str, Any] = {"stream": True, "follow_redirects": False}
     return request, options | ({"auth": _stamp(call)} if call.secrets else {})
 
@@ -45,6 +47,27 @@ def _head(response: Any) -> Head:
     return Head(response.status_code, headers, sum(len(name) + len(value) for name, value in raw))
 
 
+def _answer(shard: Shard, request: Any, options: dict[str, Any]) -> Any:
+    """Return the answer to a request, also one that a hook of an injected client raised for its status: what that means is said here."""
+    try:
+        return shard.client.send(request, **options)
+    except shard.module.HTTPStatusError as error:
+        return _own_answer(error, request)
+
+
+async def _answer_async(shard: Shard, request: Any, options: dict[str, Any]) -> Any:
+    try:
+        return await shard.client.send(request, **options)
+    except shard.module.HTTPStatusError as error:
+        return _own_answer(error, request)
+
+
+def _own_answer(error: Any, request: Any) -> Any:
+    if error.response.request is not request:  # of a call that the hook made by itself, for a token say
+        raise error
+    return error.response
+
+
 class _Held:
     """What a line holds of a pool while a call is under way."""
 
@@ -60,8 +83,9 @@ class _Held:
         return self._response is not None
 
     def _take(self) -> Shard:
-        self._shards = self._pool.shards()
-        self._shard = shard = self._shards.take()
+        shards = self._pool.shards()
+        self._shard = shard = shards.take()
+        self._shards = shards  # to be given back to once something was taken
         return shard
 
     def _give(self) -> Any:
@@ -87,7 +111,7 @@ class Line(_Held):
         deadline = DUE.at = deadline_in(step.seconds)
         try:
             request, options = _arguments(shard.client, step, {"trace": timed})
-            self._response = response = shard.client.send(request, **options)
+            self._response = response = _answer(shard, request, options)
             hold(response.extensions.get("network_stream"))
             head = _head(response)
             self._chunks = iter((response.content,)) if response.is_stream_consumed else response.iter_raw()
@@ -141,7 +165,7 @@ class AsyncLine(_Held):
         deadline = deadline_in(step.seconds)
         try:
             request, options = _arguments(shard.client, step, {})
-            self._response = response = await self._watch.within(step.seconds, shard.client.send(request, **options))
+            self._response = response = await self._watch.within(step.seconds, _answer_async(shard, request, options))
             head = _head(response)
             self._chunks = _once(response.content) if response.is_stream_consumed else response.aiter_raw()
             return head

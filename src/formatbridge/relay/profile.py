@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from formatbridge import formats, ir
 from formatbridge.errors import ConfigurationError
+from formatbridge.given import checked_names, checked_table
 from formatbridge.relay.secret import checked_headers
 
 Endpoint = str
@@ -51,23 +52,20 @@ class RelayProfile:
     request_id_headers: tuple[str, ...] = ("x-oneapi-request-id", "x-request-id", "request-id", "x-goog-request-id")
 
     def __post_init__(self) -> None:
-        known = {*formats.FORMATS, "models"}
-        for name in ("auth", "paths", "stream_paths"):
-            strange = sorted(set(getattr(self, name)) - known)
+        for name in ("auth", "paths", "stream_paths", "headers"):
+            checked_table(f"profile {name}", getattr(self, name))
+        for name in ("auth", "paths", "stream_paths", "plain_only"):
+            known = sorted(formats.FORMATS if name == "plain_only" else {*formats.FORMATS, "models"})
+            strange = sorted({*checked_names(f"profile {name}", getattr(self, name))}.difference(known))
             if strange:
-                raise ConfigurationError(
-                    f"profile {name} has the endpoint {strange[0]!r}, expected one of {', '.join(sorted(known))}"
-                )
+                raise ConfigurationError(f"profile {name} has the endpoint {strange[0]!r}, expected one of {', '.join(known)}")
+        object.__setattr__(self, "plain_only", frozenset(self.plain_only))
         for endpoint, path in (*self.paths.items(), *self.stream_paths.items()):
             _check_path(endpoint, path)
-        strange = sorted(set(self.plain_only) - set(formats.FORMATS))
-        if isinstance(self.plain_only, str) or strange:
-            raise ConfigurationError(f"profile plain_only is {self.plain_only!r}, expected a set of {', '.join(formats.FORMATS)}")
         for name in ("version_headers", "request_id_headers"):
-            given = getattr(self, name)
-            if isinstance(given, str):
-                raise ConfigurationError(f"profile {name} is {given!r}, expected a tuple of names")
-            object.__setattr__(self, name, tuple(checked_headers(dict.fromkeys(given, ""))))
+            names = checked_names(f"profile {name}", getattr(self, name))
+            object.__setattr__(self, name, tuple(checked_headers(dict.fromkeys(names, ""))))
+        checked_names("profile name or messages_version", (self.name, self.messages_version))
         checked_headers(self.headers)
         checked_headers(dict.fromkeys(self.version_headers, self.messages_version))
         checked_headers(dict.fromkeys(self.auth.values(), ""))

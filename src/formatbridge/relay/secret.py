@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from formatbridge import ir
 from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError, FormatBridgeError
-from formatbridge.given import a
+from formatbridge.given import a, caller
 from formatbridge.losses import Addition, Ledger, Loss
 
 E = TypeVar("E", bound=FormatBridgeError)
@@ -62,7 +62,7 @@ def checked_key(key: object) -> Secret | None:
     if _VISIBLE.fullmatch(bare) is None:
         raise ConfigurationError("api_key has a character that is no visible ASCII, expected U+0021 to U+007E only")
     if bare != key:
-        warnings.warn("api_key has white space around it, which was removed", UserWarning, stacklevel=5)
+        warnings.warn("api_key has white space around it, which was removed", UserWarning, stacklevel=caller()[1])
     return Secret(bare)
 
 

@@ -24,8 +24,9 @@ class Timeout:
     """How long to wait, in seconds; None: for ever.
 
     ``connect``: for a connection. ``write``: for the other side to take a piece of the request. ``read``: for any byte. ``pool``: for a
-    free connection. ``idle``: for the next event of a stream, the first counted from sending; pings do not count. ``total``: for the
-    whole call with its retries; a client that is given no timeout at all has none for streams, whatever is given here holds for them too.
+    free connection. ``idle``: for the next event of a stream, the first counted from sending; pings do not count, nor does the time
+    that the reader takes. ``total``: for the whole call with its retries; a client that is given no timeout at all has none for streams,
+    whatever is given here holds for them too.
     """
 
     connect: float | None = 5

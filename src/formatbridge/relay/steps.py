@@ -89,11 +89,23 @@ class Patience:
         self._timeout, self._clock = rules.timeout, rules.clock
         self._idle = rules.timeout.idle if is_stream else None
         self._ends = None if rules.timeout.total is None else self._clock.now() + rules.timeout.total
+        self._rests_since: float | None = None
         self.renew()
 
     def renew(self) -> None:
         """Begin to wait for the next event."""
         self._idle_ends = None if self._idle is None else self._clock.now() + self._idle
+
+    def rest(self) -> None:
+        """Let the idle time stand still: an event is being used, and nobody waits for another."""
+        if self._rests_since is None and self._idle is not None:
+            self._rests_since = self._clock.now()
+
+    def resume(self) -> None:
+        """Wait on where the waiting stopped."""
+        if self._rests_since is not None and self._idle_ends is not None:
+            self._idle_ends += self._clock.now() - self._rests_since
+        self._rests_since = None
 
     def left(self) -> tuple[float | None, str]:
         """Return the seconds left, None for no limit, and the name of the limit that is nearest."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import Any
 
@@ -10,6 +9,7 @@ from pydantic import BaseModel
 
 from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError, StreamError
+from formatbridge.given import caller
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
 from formatbridge.relay.caller import Plan
@@ -33,7 +33,8 @@ class Opening:
         self._received: Incoming | None = None
         self._known: tuple[str | None, int, int] | None = None  # request id, status, attempts
         self._is_read = False
-        self._made_at = _caller_of_ours()
+        frame, _ = caller()
+        self._made_at = frame.f_code.co_filename, frame.f_lineno
 
     @property
     def request_id(self) -> str | None:
@@ -133,11 +134,3 @@ class Opening:
             message = f"a stream made at {place} was dropped open, expected it within with"
             warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
             self._line.drop()
-
-
-def _caller_of_ours() -> tuple[str, int]:
-    """Return the file and line outside this library that is being run."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("formatbridge."):
-        frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno

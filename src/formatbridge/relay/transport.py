@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from formatbridge import formats
@@ -15,7 +16,7 @@ from formatbridge.relay._library import ancestor_of, answer_of, async_stream_of,
 from formatbridge.relay.calls import Call, Head
 from formatbridge.relay.crossing import Asked, Body, Crossing, Home
 from formatbridge.relay.homecoming import Homecoming
-from formatbridge.relay.http import Places
+from formatbridge.relay.http import Places, made_here
 from formatbridge.relay.profile import RelayProfile, profile_of
 from formatbridge.relay.secret import Headers, checked_headers
 from formatbridge.relay.settings import base_url_of, checked_callable, key_of, options_for
@@ -121,20 +122,21 @@ class RelayTransport:
         inner = self._inner(library, is_async=False)
         flow = self._crossing.flow(_asked(request, request.read()))
         response: Any = None
+        chunks: Any = None
         given: Any = None
         try:
             while True:
                 try:
                     step = flow.send(given)
                 except StopIteration as end:
-                    return self._home(library, end.value, response)
+                    return self._home(library, end.value, response, chunks)
                 if isinstance(step, Body):
-                    given = _read(response, step.most)
+                    given = _read(chunks, step.most)
                     continue
                 if response is not None:
                     response.close()
                 response = inner.handle_request(_request(library, step, request))
-                given = _head(response)
+                given, chunks = _head(response), response.iter_bytes()
         except BaseException:
             if response is not None:
                 response.close()
@@ -146,26 +148,27 @@ class RelayTransport:
         inner = self._inner(library, is_async=True)
         flow = self._crossing.flow(_asked(request, await request.aread()))
         response: Any = None
+        chunks: Any = None
         given: Any = None
         try:
             while True:
                 try:
                     step = flow.send(given)
                 except StopIteration as end:
-                    return await self._home_async(library, end.value, response)
+                    return await self._home_async(library, end.value, response, chunks)
                 if isinstance(step, Body):
-                    given = await _read_async(response, step.most)
+                    given = await _read_async(chunks, step.most)
                     continue
                 if response is not None:
                     await response.aclose()
                 response = await inner.handle_async_request(_request(library, step, request))
-                given = _head(response)
+                given, chunks = _head(response), response.aiter_bytes()
         except BaseException:
             if response is not None:
                 await response.aclose()
             raise
 
-    def _home(self, library: Any, home: Home, response: Any) -> Any:
+    def _home(self, library: Any, home: Home, response: Any, chunks: Any) -> Any:
         """Return the SDK's answer; a stream is converted as it comes."""
         if home.converter is None:
             if response is not None:
@@ -177,9 +180,10 @@ class RelayTransport:
             response.close()
             stream.tell()
 
-        return answer_of(library, home.status, home.headers, stream_of(library, stream.convert(response.iter_bytes()), close))
+        converted = stream.convert(chain((home.content,), chunks))
+        return answer_of(library, home.status, home.headers, stream_of(library, converted, close))
 
-    async def _home_async(self, library: Any, home: Home, response: Any) -> Any:
+    async def _home_async(self, library: Any, home: Home, response: Any, chunks: Any) -> Any:
         if home.converter is None:
             if response is not None:
                 await response.aclose()
@@ -190,8 +194,8 @@ class RelayTransport:
             await response.aclose()
             stream.tell()
 
-        chunks = stream.convert_async(response.aiter_bytes())
-        return answer_of(library, home.status, home.headers, async_stream_of(library, chunks, close))
+        converted = stream.convert_async(_after(home.content, chunks))
+        return answer_of(library, home.status, home.headers, async_stream_of(library, converted, close))
 
     def _inner(self, library: Any, *, is_async: bool) -> Any:
         """Return the transport to go through: the given one, or the library's own, made once for all threads or for each event loop."""
@@ -201,7 +205,7 @@ class RelayTransport:
             own = self._own[is_async].here(dict)
             name = library.__name__
             if name not in own:
-                own[name] = library.AsyncHTTPTransport() if is_async else library.HTTPTransport()
+                own[name] = made_here(library.AsyncHTTPTransport if is_async else library.HTTPTransport, library)
             return own[name]
 
     def _inners(self, *, is_async: bool) -> list[Any]:
@@ -212,9 +216,15 @@ class RelayTransport:
             return list((self._own[is_async].leave() or {}).values())
 
 
-def _read(response: Any, most: int) -> bytes:
+async def _after(begun: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield begun
+    async for chunk in chunks:
+        yield chunk
+
+
+def _read(chunks: Iterator[bytes], most: int) -> bytes:
     pieces, left = [], most
-    for piece in response.iter_bytes():
+    for piece in chunks:
         pieces.append(piece)
         left -= len(piece)
         if left < 0:
@@ -222,9 +232,9 @@ def _read(response: Any, most: int) -> bytes:
     return b"".join(pieces)
 
 
-async def _read_async(response: Any, most: int) -> bytes:
+async def _read_async(chunks: AsyncIterator[bytes], most: int) -> bytes:
     pieces, left = [], most
-    async for piece in response.aiter_bytes():
+    async for piece in chunks:
         pieces.append(piece)
         left -= len(piece)
         if left < 0:

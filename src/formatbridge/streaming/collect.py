@@ -78,6 +78,7 @@ class Collector:
     def __init__(self, format: ir.Format) -> None:
         self._format = format
         self._start = events.Start(None, None)
+        self._late: tuple[str, ...] = ()
         self._choices: dict[int, _Choice] = {}
         self._usage: ir.Usage | None = None
         self._error: ir.Error | None = None
@@ -107,11 +108,17 @@ class Collector:
             case _:
                 self._feed_answer(event)
 
-    def _feed_answer(self, event: events.Start | events.UsageTold | events.Meta | events.Failed | events.End) -> None:
+    def _feed_answer(
+        self, event: events.Start | events.Named | events.UsageTold | events.Meta | events.Failed | events.End
+    ) -> None:
         """Take what concerns the answer as a whole."""
         match event:
             case events.Start():
                 self._start, self._usage = event, event.usage
+            case events.Named():
+                told = {name: value for name in ("id", "model", "created") if (value := getattr(event, name)) is not None}
+                self._start = replace(self._start, **told)
+                self._late = (*self._late, *told)
             case events.UsageTold():
                 self._usage = event.usage
             case events.Meta():
@@ -133,6 +140,7 @@ class Collector:
             usage=self._usage,
             error=self._error,
             extra={**(start.extra or {}), **self._extra} or None,
+            late=self._late,
         )
 
     def unfinished(self) -> list[events.Event]:

@@ -95,6 +95,8 @@ CHAT_COMPLETIONS: Final = Grammar(
             over="open",
             kinds={"*": {"before": {"id, type and name": "open"}, "open": {"arguments": "open", "extra_content": "open"}}},
         ),
+        Series(name="image", within="choice", kinds={"*": {"before": {"image_url": "done"}, "done": {}}}),
+        Series(name="detail", within="choice", kinds={"*": {"before": {"type": "done"}, "done": {}}}),
     ),
     constant=("id", "object", "created", "model"),
 )

@@ -12,9 +12,11 @@ from urllib.parse import urlsplit
 
 import formatbridge as fb
 from formatbridge.errors import ConfigurationError
+from formatbridge.given import a, checked_names, found
 from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
 from formatbridge.relay.clock import Clock
 from formatbridge.relay.profile import checked_url, origin_of
+from formatbridge.relay.settings import checked
 from formatbridge.testing.endpoints import (
     Endpoint,
     RefusedError,
@@ -82,20 +84,21 @@ class FakeRelay:
         #: Every request that was sent to another origin than its own, in order.
         self.strays: list[Recorded] = []
         #: The ids that it lists.
-        self.models = tuple(models)
+        self.models = checked_names("models", models)
         #: What it does differently.
-        self.quirks = frozenset(quirks)
+        self.quirks = frozenset(checked_names("quirks", quirks))
         unknown = sorted(self.quirks - QUIRKS.keys())
         if unknown:
             raise ConfigurationError(f"unknown quirk {unknown[0]!r}, expected some of {', '.join(QUIRKS)}")
-        if longest_delta < 1:
-            raise ConfigurationError(f"longest_delta is {longest_delta!r}, expected 1 or more")
-        sizes = [chunks] if isinstance(chunks, int) else list(chunks or ())
-        if not all(isinstance(size, int) and size > 0 for size in sizes):
-            raise ConfigurationError(f"chunks is {chunks!r}, expected bytes in a read, 1 or more")
+        if not _are_counts([longest_delta]):
+            raise ConfigurationError(f"longest_delta is {found(longest_delta)}, expected 1 or more")
+        if chunks is not None and not _are_counts(chunks if isinstance(chunks, Sequence) else [chunks]):
+            raise ConfigurationError(f"chunks is {found(chunks)}, expected bytes in a read, 1 or more, or a list of that")
+        if api_key is not None and not isinstance(api_key, str):
+            raise ConfigurationError(f"api_key is {a(api_key)}, expected a string or None")
         self._longest_delta = longest_delta
         self._chunks = chunks
-        self._clock = clock
+        self._clock = checked("clock", clock, Clock)
         self._prompter = Prompter(answer)
         self._lock = threading.Lock()
 
@@ -265,6 +268,10 @@ class FakeRelay:
         pieces = body if isinstance(body, list) and all(isinstance(piece, bytes) for piece in body) else [_written(body)]
         sent = {"content-type": kind, "x-oneapi-request-id": f"fake-{number}", **(headers or {})}
         return _Reply(status, sent, tuple(cut(pieces, self._chunks)), fault)
+
+
+def _are_counts(values: Iterable[object]) -> bool:
+    return all(isinstance(value, int) and not isinstance(value, bool) and value > 0 for value in values)
 
 
 def _written(body: Any) -> bytes:

@@ -33,7 +33,12 @@ IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = False
 END_OF_STREAM = b"data: [DONE]\n\n"
 """What stands behind the last event."""
-TOOL_RULES = ToolRules(name=re.compile(r"[A-Za-z0-9_-]+"), longest_name=64, custom=True)
+TOOL_RULES = ToolRules(
+    name=re.compile(r"[A-Za-z0-9_-]+"),
+    longest_name=64,
+    custom=True,
+    allows=frozenset({"auto", "required"}),
+)
 
 SPELLING = Spelling(
     places={
@@ -102,11 +107,14 @@ SPELLING = Spelling(
     },
     own={
         "CacheMark.mode": Own("info", neutral=("explicit",)),
+        "Message.annotations": Own("info"),
+        "Message.audio": Own("impossible", "foreign_id"),
         "Message.name": Own("info"),
         "Reasoning.closed": Own("info", "diagnostic", neutral=(True,)),
         "Reasoning.format": Own("info", "diagnostic"),
         "Reasoning./messages/*/reasoning_details/*/format": Own("info", "diagnostic"),
         "Reasoning./choices/*/message/reasoning_details/*/format": Own("info", "diagnostic"),
+        "Request.function_call": Own(code="excluded"),
         "Request.max_tokens": Own(code="excluded"),
         "Request.logit_bias": Own(code="no_counterpart", neutral=()),
         "Request.prediction": Own(),

@@ -20,6 +20,7 @@ JsonObject = dict[str, Any]
 _KNOWN = MESSAGE | {"annotations", "audio", "images"}
 _HISTORY = frozenset(MESSAGE)
 _AUDIO = frozenset({"id", "data", "transcript"})
+_IMAGE = frozenset({"type", "image_url", "index"})
 NONE_BEFORE: Mapping[str, int] = {}
 
 
@@ -193,9 +194,13 @@ def _encode_citation(citation: ir.Citation, losses: Ledger) -> JsonObject:
 # Images and sound.
 
 
-def _decode_image(raw: JsonObject, src: str) -> ir.Media:
-    image = raw.get("image_url") or {}
-    url = image.get("url") or ""
+def _decode_image(raw: JsonObject, src: str) -> ir.Part:
+    """Read an image; its index only says again where it stands, and one of a kind that is not known stays as it is."""
+    image = raw.get("image_url")
+    if isinstance(image, str):  # some servers leave out the object around it
+        image = {"url": image}
+    if not isinstance(image, dict) or not isinstance(url := image.get("url"), str):
+        return ir.Opaque(format="chat_completions", raw=raw, what=str(raw.get("type")), src=src)
     mime, data = read_data_url(url) or (None, None)
     return ir.Media(
         kind="image",
@@ -203,7 +208,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Media:
         data=data,
         url=None if data is not None else url,
         src=src,
-        extra=joined(rest(raw, frozenset({"type", "image_url"})), rest(image, frozenset({"url"}), "image_url/")),
+        extra=joined(rest(raw, _IMAGE), rest(image, frozenset({"url"}), "image_url/")),
     )
 
 

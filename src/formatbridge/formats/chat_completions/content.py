@@ -24,7 +24,7 @@ JsonObject = dict[str, Any]
 MESSAGE = frozenset({
     "role", "content", "refusal", "tool_calls", "tool_call_id", "function_call", "reasoning_content", "reasoning", "reasoning_details",
 })  # fmt: skip
-_WITHOUT_REASONING = frozenset({"role", "content", "tool_calls"})
+_PLAIN = frozenset({"role", "content", "tool_calls"})
 _FUNCTION = frozenset({"name", "arguments"})
 _CALL = frozenset({"id", "type", "function", "custom", "extra_content", "index"})
 
@@ -34,10 +34,14 @@ def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Messa
     role, content = raw["role"], raw.get("content")
     if len(raw) == 2 and type(content) is str:  # text and nothing else
         return ir.Message(role, [ir.Text(content, f"{src}/content")], src)
-    extra = rest(raw, MESSAGE)
     if role == "assistant":
         parts, leftover = decode_answer(raw, src, calls)
+        extra = None if _PLAIN.issuperset(raw) else rest(raw, MESSAGE)
         return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
+    if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # a text and whose answer it is
+        result = ir.ToolResult(raw["tool_call_id"], [ir.Text(content, f"{src}/content")], src)
+        return ir.Message("tool", [result], src)
+    extra = rest(raw, MESSAGE)
     if role in ("tool", "function"):
         if role == "function" and extra:
             extra.pop("name", None)
@@ -59,6 +63,9 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str]) -> l
     if role == "assistant":
         made = encode_answer(parts, losses, made_ids)
         return [made] if made else []
+    if role in ("system", "developer"):
+        words = encode_words(parts, losses)
+        return [{"role": role, "content": words}] if words else []
     results = [part for part in parts if type(part) is ir.ToolResult]
     if not results:
         return [{"role": "user" if role == "tool" else role, "content": encode_content(parts, losses)}]
@@ -69,6 +76,17 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str]) -> l
     if others:
         messages.append({"role": "user" if role == "tool" else role, "content": encode_content(others, losses)})
     return messages
+
+
+def encode_words(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
+    """Write an instruction, which is text and nothing else."""
+    words = []
+    for part in parts:
+        if type(part) is ir.Media:
+            losses.dropped(part, code="unsupported_media", severity="impossible")
+        else:
+            words.append(part)
+    return encode_content(words, losses)
 
 
 # An answer, in a request's history or in a response.
@@ -83,7 +101,7 @@ def decode_answer(
     """
     parts: list[ir.Part] = []
     leftover: JsonObject | None = None
-    if not _WITHOUT_REASONING.issuperset(raw):
+    if not _PLAIN.issuperset(raw):
         parts, leftover = decode_reasoning(raw, src)
     content = raw.get("content")
     if content:
@@ -193,12 +211,13 @@ def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
             return _decode_custom_call(raw, src, answer_id)
         return ir.Opaque(format="chat_completions", raw=raw, what=str(kind), severity="impossible", src=src)
     call_id = raw.get("id")
-    call = ir.ToolCall(call_id or _made_id(src, answer_id), function.get("name") or "", function.get("arguments") or "", src)
+    name, arguments = function.get("name"), function.get("arguments")
+    call = ir.ToolCall(call_id or _made_id(src, answer_id), name or "", arguments or "", src)
     if not call_id:
         call.id_made = True
     if len(raw) > 3 or not (call_id and kind):
         call.signature, call.extra = _decode_call_extra(raw, src)
-    if not _FUNCTION.issuperset(function):
+    if not (name and arguments and len(function) == 2):  # more than these two
         call.extra = joined(call.extra, rest(function, _FUNCTION, "function/"))
     return call
 

@@ -60,7 +60,7 @@ def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
 
 
 def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, at: str, losses: Ledger) -> str:
-    """Write why a choice ended; ``at`` is its pointer in the target. A message with calls never says ``stop``."""
+    """Write why a choice ended; ``at`` is its pointer in the target. ``tool_calls`` and calls come together or not at all."""
     if finish is None:
         made = "tool_calls" if has_calls else "stop"
         return str(losses.added(f"{at}/finish_reason", made))
@@ -69,6 +69,8 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
         word = "stop"
     if has_calls and finish.reason in OVERRULED:
         word = "tool_calls"
+    elif finish.reason == "tool_calls" and not has_calls:  # they were of a kind that cannot be said here
+        word, is_exact = "stop", False
     note_finish(finish, word, is_exact, losses)
     return word if finish.raw is not None else str(losses.added(f"{at}/finish_reason", word))
 

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import guess_mime, media_kind, read_data_url, write_data_url
-from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_plain
+from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque, is_plain
 from formatbridge.formats._signatures import native_token
 from formatbridge.losses import Ledger
 
@@ -111,9 +111,10 @@ def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
     thoughts = raw.get("thinking") or []
     if isinstance(thoughts, str):
         return ir.Reasoning(text=thoughts, src=src, extra=rest(raw, _THINKING))
-    text = "".join(item["text"] for item in thoughts if isinstance(item.get("text"), str))
-    inner = [rest(item, frozenset({"type", "text"}), f"thinking/{index}/") for index, item in enumerate(thoughts)]
-    return ir.Reasoning(text=text, src=src, extra=joined(rest(raw, _THINKING), *inner))
+    texts = [item["text"] if isinstance(item.get("text"), str) else None for item in thoughts]
+    known = [frozenset({"type"} if text is None else {"type", "text"}) for text in texts]
+    inner = [rest(item, known[index], f"thinking/{index}/") for index, item in enumerate(thoughts)]
+    return ir.Reasoning(text="".join(text or "" for text in texts), src=src, extra=joined(rest(raw, _THINKING), *inner))
 
 
 def _decode_refusal(raw: JsonObject, src: str) -> ir.Part:
@@ -189,6 +190,12 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     drop_id(part, losses)
     if part.extra:
         losses.extras(part)
+    if part.transcript:
+        losses.dropped(part, "transcript")
+    if part.filename is not None and part.kind != "document":
+        losses.dropped(part, "filename", severity="info")
+    if part.detail not in (None, "auto") and part.kind != "image":
+        losses.dropped(part, "detail")
     native_token(part.signature, "chat_completions", losses)
     made = _ENCODE_MEDIA[part.kind](part, losses)
     return made and made | _encode_cache(part, losses)
@@ -198,9 +205,7 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.file_id is not None:
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
-    url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
-    if part.filename is not None:
-        losses.dropped(part, "filename", severity="info")
+    url = part.url if part.url is not None else write_data_url(encode_mime(part, losses) or "image/png", part.data or "")
     detail = part.detail
     if detail is not None and detail not in _DETAILS:
         detail = losses.changed(part, "detail", "auto")
@@ -208,9 +213,7 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
 
 
 def _encode_audio(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    if part.transcript:
-        losses.dropped(part, "transcript")
-    format = _AUDIO_FORMATS.get(part.mime or "")
+    format = _AUDIO_FORMATS.get(encode_mime(part, losses) or "")
     if format is None or part.data is None:
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
@@ -221,21 +224,19 @@ def _encode_video(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.file_id is not None:
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
-    url = part.url if part.url is not None else write_data_url(part.mime or "video/mp4", part.data or "")
+    url = part.url if part.url is not None else write_data_url(encode_mime(part, losses) or "video/mp4", part.data or "")
     return {"type": "video_url", "video_url": {"url": url}}
 
 
 def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
     name = {"filename": part.filename} if part.filename is not None else {}
-    if part.detail not in (None, "auto"):
-        losses.dropped(part, "detail")
     if part.file_id is not None and part.home == "responses":
         return {"type": "file", "file": {"file_id": part.file_id} | name}
     if part.data is None:
         losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")
         return None
-    data = write_data_url(part.mime, part.data) if part.mime else part.data
-    return {"type": "file", "file": {"file_data": data} | name}
+    mime = encode_mime(part, losses)
+    return {"type": "file", "file": {"file_data": write_data_url(mime, part.data) if mime else part.data} | name}
 
 
 _ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._offer import added_tools
 from formatbridge.formats._parts import with_instructions_first
 from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._settings import decode_settings, drop_setting, encode_settings
@@ -73,7 +73,6 @@ _SHAPED = frozenset({
     "response_format", "reasoning_effort", "web_search_options", "modalities", "audio", "service_tier",
 })  # fmt: skip
 _KNOWN = _SHAPED | SETTINGS.canonical.keys()
-_added_tools = attrgetter("tools")
 _BESIDE = frozenset({"model", "messages", "stream"})
 _RARE = frozenset({"stop", "tier", "stream_options", "prompt_cache_options"})
 _DONE = _RARE | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_calls"}
@@ -96,9 +95,12 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     request.extra = joined(rest(body, _KNOWN), leftover)
     if body.get("tools") or body.get("functions") or body.get("web_search_options") is not None:
         request.tools = _decode_tools(body)
-    choice = body.get("tool_choice") or body.get("function_call")
+    choice, older = body.get("tool_choice"), body.get("function_call")
     if choice:
-        request.tool_choice = decode_tool_choice(choice, "/tool_choice" if body.get("tool_choice") else "/function_call")
+        request.tool_choice = decode_tool_choice(choice, "/tool_choice")
+        request.extra = joined(request.extra, {"function_call": older} if older and older != choice else None)
+    elif older:
+        request.tool_choice = decode_tool_choice(older, "/function_call")
     effort, format, audio = body.get("reasoning_effort"), body.get("response_format"), body.get("audio")
     if effort in EFFORTS:
         request.reasoning = ir.ReasoningConfig(effort=effort)
@@ -152,7 +154,8 @@ def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObj
                 losses.extras(message)
             continue
         encoded = encode_message(message, losses, made_ids)
-        if message.role == "tool" and made and (made[-1]["role"] not in ("tool", "assistant") or id(made[-1]) in apart):
+        answers = bool(encoded) and encoded[0]["role"] == "tool"
+        if answers and made and (made[-1]["role"] not in ("tool", "assistant") or id(made[-1]) in apart):
             apart.update(id(result) for result in encoded if result["role"] == "tool")
         made += encoded
     if apart:
@@ -193,9 +196,9 @@ def _note_made_ids(messages: list[JsonObject], made_ids: set[str], losses: Ledge
 
 def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
     """Return the tools of the request and those that were added on the way, which are there from the start here."""
-    if not any(map(_added_tools, request.messages)):
+    added = added_tools(request)
+    if not added:
         return request.tools
-    added = [tool for message in request.messages for tool in message.tools or ()]
     for message in request.messages:
         if message.tools:
             losses.changed(message, "tools", None, "moved")
@@ -286,7 +289,7 @@ def _encode_media_settings(request: ir.Request, losses: Ledger) -> JsonObject:
         body["modalities"] = kept if "text" in kept else ["text", *kept]
     if request.image:
         losses.dropped(request.image, severity="lossy")
-    audio = request.audio
+    audio = request.audio or (ir.AudioOutput() if "audio" in kept else None)
     if audio:
         if audio.extra:
             losses.extras(audio)

@@ -11,6 +11,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._head import name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats._signatures import decode_token
 from formatbridge.formats.chat_completions.answer import decode_message
@@ -41,15 +42,17 @@ _WORDS = frozenset({"role", "content"})
 class StreamDecoder:
     """Reads the chunks of one stream. ``is_complete``: the stream said that it is over."""
 
-    END = "finish_reason or [DONE]"
+    END = "finish_reason, or [DONE] behind a whole answer"
 
     def __init__(self) -> None:
         self.is_complete = False
+        self.start: events.Start | None = events.Start(None, None)
+        self._told = events.Start(None, None)
         self._choices: dict[int, Choice] = {}
-        self._answer_id: str | None = None
+        self._answer_id = ""
         self._extra: JsonObject = {}
         self._is_over = False
-        self._thinking: Thoughts | None = None
+        self._growing: Thoughts | Held | None = None
         self._tail: list[events.Event] = []
 
     def feed(self, raw: JsonObject) -> list[events.Event]:
@@ -57,10 +60,12 @@ class StreamDecoder:
         if self._is_over:
             return []
         made: list[events.Event] = []
-        self._thinking = None
+        self._growing = None
         error = raw.get("error") or (raw.get("choices") is None and "usage" not in raw and ("message" in raw or "detail" in raw))
-        if self._answer_id is None:
+        if self.start is not None:
             self._begin(raw, made, is_last=bool(error))
+        else:
+            self._told = name_late(self._told, raw.get("id"), raw.get("model"), raw.get("created"), made)
         for choice in raw.get("choices") or ():
             self._feed_choice(choice, made)
         if raw.get("usage"):
@@ -74,24 +79,36 @@ class StreamDecoder:
         return made
 
     def grow(self, text: str) -> None:
-        """Take another piece of the last event's text; of a thought all of it is kept, for it may be told again."""
-        if self._thinking is not None:
-            self._thinking.add(text)
+        """Take another piece of the last event's text; kept are thoughts, which may be told again, and arguments, which may break off."""
+        if self._growing is not None:
+            self._growing.add(text)
 
     def _begin(self, raw: JsonObject, made: list[events.Event], *, is_last: bool) -> None:
-        """Tell who answers. Some servers send something ahead that has no choices yet and names nobody."""
+        """Tell who answers. Some servers send something ahead that has no choices yet and may name nobody."""
+        assert self.start is not None
+        self._answer_id = raw.get("id") or ""
+        known = self.start
+        self.start = events.Start(
+            self._answer_id or None, known.model or raw.get("model") or None, known.created or raw.get("created")
+        )
         if raw.get("choices") or raw.get("id") or is_last:
-            self._answer_id = raw.get("id") or ""
-            made.append(events.Start(self._answer_id or None, raw.get("model") or None, raw.get("created")))
+            made.append(self.start)
+            self._told, self.start = self.start, None
 
     def recount(self, raw: JsonObject) -> list[events.Event]:  # noqa: ARG002
         """Take nothing: no event with text counts here."""
         return []
 
     def done(self) -> list[events.Event]:
-        """Take ``[DONE]``: whatever is open is over, and nothing behind it counts."""
-        self.is_complete = True
-        return self.finish()
+        """Take ``[DONE]``, behind which nothing counts. It ends what is open, if that says something, and nothing by half."""
+        self.is_complete = self.is_complete or self._is_whole()
+        happened = self.finish()
+        self._is_over = True
+        return happened
+
+    def _is_whole(self) -> bool:
+        """Say whether an answer without a reason to end can be all. One whose server ran out of time ends in ``[DONE]``, too."""
+        return bool(self._choices) and all(choice.finish or choice.is_whole for choice in self._choices.values())
 
     def finish(self) -> list[events.Event]:
         """Take the end of the bytes; complete where a choice gave its reason or ``[DONE]`` came."""
@@ -103,12 +120,12 @@ class StreamDecoder:
             return []
         self.is_complete = self._is_over = True
         made: list[events.Event] = []
-        if self._answer_id is None:
+        if self.start is not None:
             self._begin({}, made, is_last=True)
         for choice in self._choices.values():
             self._close(choice, made)
             finish = decode_finish(choice.finish or {}, choice.kinds, f"/choices/{choice.index}")
-            made.append(events.Finished(choice.index, finish, choice.extra))
+            made.append(events.Finished(choice.index, finish, joined(choice.extra, choice.unknown.whole())))
         if self._extra:
             made.append(events.Meta(self._extra))
         return [*made, *self._tail, events.End()]
@@ -126,7 +143,7 @@ class StreamDecoder:
         if raw.get("logprobs"):
             self._feed_logprobs(choice, raw["logprobs"], made)
         if not _CHOICE.issuperset(raw):
-            choice.extra = _kept(choice.extra, rest(raw, _CHOICE))
+            choice.unknown.take(rest(raw, _CHOICE))
         if raw.get("finish_reason"):
             choice.finish = {key: raw.get(key) for key in ("finish_reason", "stop_reason")}
             self._close(choice, made)
@@ -151,8 +168,7 @@ class StreamDecoder:
         if delta.keys() & {"annotations", "audio", "images"}:
             self._feed_rest(choice, delta, made)
         if not _DELTA.issuperset(delta):
-            extra = rest(delta, _DELTA, "message/")
-            choice.extra = joined(choice.extra, extra)
+            choice.unknown.take(rest(delta, _DELTA, "message/"))
 
     def _feed_thoughts(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
         first = next(
@@ -200,7 +216,7 @@ class StreamDecoder:
         number = choice.enter("reasoning", part, made)
         text = "" if is_again else thoughts.grow(part)
         if text:
-            self._thinking = thoughts
+            self._growing = thoughts
             made.append(events.Delta(choice.index, number, text))
         if part.signature is not None:
             made.append(events.PartMeta(choice.index, number, signature=part.signature))
@@ -233,6 +249,8 @@ class StreamDecoder:
             return
         calls.note_name(raw, slot, choice.kinds[number])
         if text := text_of(raw):
+            self._growing = calls.begun[slot]
+            self._growing.add(text)
             made.append(events.Delta(choice.index, number, text))
         token = ((raw.get("extra_content") or {}).get("google") or {}).get("thought_signature")
         if token:
@@ -243,15 +261,16 @@ class StreamDecoder:
     def _open_call(self, choice: Choice, calls: Calls, slot: int, made: list[events.Event]) -> None:
         held = calls.waiting.pop(slot)
         choice.leave(made)
-        made_id = f"{call_stem(self._answer_id or '', choice.index)}_{slot}"
+        made_id = f"{call_stem(self._answer_id, choice.index)}_{slot}"
         message = {"role": "assistant", "tool_calls": [held.call(made_id)]}
-        parts, _ = decode_message(message, f"/choices/{choice.index}/message", self._answer_id or "", choice.index)
+        parts, _ = decode_message(message, f"/choices/{choice.index}/message", self._answer_id, choice.index)
         call = parts[0]
         assert isinstance(call, ir.ToolCall)
         call.arguments, call.src = "", f"/choices/{choice.index}/message/tool_calls/{calls.count}"
         calls.count += 1
         call.id_made = not held.id
         number = calls.open[slot] = choice.start(call, made)
+        calls.begun[slot] = held
         if text := "".join(held.pieces):
             made.append(events.Delta(choice.index, number, text))
 

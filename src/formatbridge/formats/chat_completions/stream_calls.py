@@ -7,6 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge.formats._arguments import read_object
 from formatbridge.formats._extra import rest
 
 JsonObject = dict[str, Any]
@@ -17,7 +18,7 @@ _FUNCTION = frozenset({"name", "arguments", "input"})
 
 @dataclass(slots=True)
 class Held:
-    """A call that waits for its id or its name, with the pieces of its arguments so far."""
+    """A call as far as it has come, with the pieces of its arguments."""
 
     kind: str = "function"
     id: str | None = None
@@ -32,7 +33,16 @@ class Held:
         self.id = raw.get("id") or self.id
         self.name = body.get("name") or self.name
         self.extra = raw.get("extra_content") or self.extra
-        self.pieces.append(text_of(raw))
+        self.add(text_of(raw))
+
+    def add(self, text: str) -> None:
+        """Take another piece of its arguments."""
+        self.pieces.append(text)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it can be made as it stands: it has a name, and its arguments are an object. Of free text nobody can say."""
+        return bool(self.name) and (self.kind == "custom" or read_object("".join(self.pieces)) is not None)
 
     def call(self, made_id: str) -> JsonObject:
         """Return the call in the shape that a whole answer has, without its arguments."""
@@ -45,11 +55,12 @@ class Held:
 class Calls:
     """The calls of one choice, by slot.
 
-    ``open``: the numbers of their parts; ``waiting``: those that have no part yet; ``unread``: what nobody knows of them. ``count``: how
-    many parts there were. ``ids``: their ids; ``latest``: the slot that an index named last.
+    ``open``: the numbers of their parts; ``begun``: those that have one; ``waiting``: those that have none yet; ``unread``: what nobody
+    knows of them. ``count``: how many parts there were. ``ids``: their ids; ``latest``: the slot that an index named last.
     """
 
     open: dict[int, int] = field(default_factory=dict)
+    begun: dict[int, Held] = field(default_factory=dict)
     waiting: dict[int, Held] = field(default_factory=dict)
     unread: dict[int, JsonObject] = field(default_factory=dict)
     count: int = 0
@@ -71,6 +82,11 @@ class Calls:
         if call_id:
             self.ids[slot] = call_id
         return int(slot)
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether every call can be made as it stands."""
+        return all(call.is_whole for call in (*self.begun.values(), *self.waiting.values()))
 
     def _named(self, call_id: str, otherwise: int) -> int:
         return next((slot for slot, known in self.ids.items() if known == call_id), otherwise)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._extra import Pieces
 from formatbridge.formats.chat_completions.stream_calls import Calls
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.ir import events
@@ -19,7 +20,8 @@ class Choice:
     """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
 
     ``kinds``: the parts, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many log probabilities
-    came, by their kind; ``notes``: citations that wait for a text; ``sound``: the number of the sound.
+    came, by their kind; ``notes``: citations that wait for a text; ``sound``: the number of the sound; ``unknown``: the fields that nobody
+    knows.
     """
 
     index: int
@@ -34,6 +36,7 @@ class Choice:
     notes: list[ir.Citation] | None = None
     sound: int | None = None
     extra: JsonObject | None = None
+    unknown: Pieces = field(default_factory=Pieces)
     _thoughts: Thoughts | None = None
 
     @property
@@ -41,6 +44,11 @@ class Choice:
         """What was thought; most answers have no thoughts."""
         self._thoughts = self._thoughts or Thoughts()
         return self._thoughts
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it says something, and no call by half."""
+        return bool(self.parts or self.calls) and (self.calls is None or self.calls.are_whole)
 
     def grow(self, kind: str, part: ir.Part, text: str, made: list[events.Event]) -> None:
         """Add text to the open part of a kind."""

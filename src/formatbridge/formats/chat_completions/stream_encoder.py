@@ -12,6 +12,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge.formats._choices import ChoicesInOrder
 from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.chat_completions.answer import encode_message
@@ -33,7 +34,7 @@ class _Choice:
     """What a choice needs to know until it ends.
 
     ``media``: the pieces of data and of transcript of each open medium; ``thoughts``: the text of each open thought; ``untold``: one that
-    no detail has told; ``details``: how many were told.
+    no detail has told; ``details``, ``images``: how many were told.
     """
 
     def __init__(self) -> None:
@@ -48,6 +49,7 @@ class _Choice:
         self.tokens: dict[int, ir.Signature] = {}
         self.untold: ir.Reasoning | None = None
         self.details = 0
+        self.images = 0
         self.has_audio = False
         self.has_refusal = False
 
@@ -59,12 +61,18 @@ class StreamEncoder:
         self._options = options
         self._tells_usage = context is None or bool((context.body.get("stream_options") or {}).get("include_usage"))
         self._head: JsonObject = {}
+        self._order = ChoicesInOrder()
         self._choices: dict[int, _Choice] = {}
         self._finishes: list[bytes] = []
         self._usage: ir.Usage | None = None
 
     def feed(self, event: events.Event) -> bytes:
         """Take one event and return the chunks that it becomes."""
+        if type(event) is events.Delta and event.choice in self._choices:
+            return self._delta(event)  # nearly always
+        return b"".join([self._feed(each) for each in self._order.feed(event)])
+
+    def _feed(self, event: events.Event) -> bytes:
         match event:
             case events.Delta():
                 return self._delta(event)
@@ -90,7 +98,7 @@ class StreamEncoder:
 
     # The answer as a whole.
 
-    def _note(self, event: events.Start | events.UsageTold | events.Meta) -> bytes:
+    def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta) -> bytes:
         if isinstance(event, events.Start):
             answer = ir.Response("chat_completions", event.id, event.model, [], event.created)
             self._head = encode_head(answer, nowhere(), self._options) | {"object": "chat.completion.chunk"}
@@ -115,11 +123,11 @@ class StreamEncoder:
         return encode_event(dumps(self._head | {"choices": [choice]}))
 
     def _choice(self, index: int) -> tuple[_Choice, bytes]:
-        """Return a choice and, at its first sight, the chunk that gives its role; earlier choices show themselves first."""
+        """Return a choice and, at its first sight, the chunk that gives its role."""
         made = b""
-        while len(self._choices) <= index:
-            made += self._chunk(len(self._choices), {"role": "assistant", "content": ""})
-            self._choices[len(self._choices)] = _Choice()
+        if index not in self._choices:
+            made = self._chunk(index, {"role": "assistant", "content": ""})
+            self._choices[index] = _Choice()
         return self._choices[index], made
 
     # Parts.
@@ -250,6 +258,9 @@ class StreamEncoder:
         message = encode_message([part], "", str(self._head.get("id")), nowhere(), self._options)
         details = message.pop("reasoning_details", None)
         made = self._tell_details(choice, index, details) if details else b""
+        for number, image in enumerate(message.get("images", ()), choice.images):
+            image["index"] = number  # the official client takes no second list without one
+            choice.images += 1
         for key in ("content", "images", "audio"):
             if message.get(key) and not (key == "audio" and choice.has_audio):
                 made += self._chunk(index, {key: message[key]})

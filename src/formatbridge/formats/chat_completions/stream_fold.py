@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from formatbridge.formats._extra import Pieces
+
 JsonObject = dict[str, Any]
 
 _GROWING = frozenset({"content", "refusal", "reasoning_content", "reasoning"})
 _LISTS = frozenset({"annotations", "images"})
 """Fields of a message whose items come one after the other."""
+_KNOWN = _GROWING | _LISTS | {"role", "audio", "tool_calls", "function_call"}
+"""Fields of a message that have rules of their own; of others nobody knows how they grow."""
+_TEXTS = frozenset({"text", "summary"})
+"""Fields of a detail of reasoning that grow."""
 _ARGUMENTS = {"function": "arguments", "custom": "input"}
 _WHOLE, _CHUNK = "chat.completion", "chat.completion.chunk"
 _PADDING = frozenset({"choices", "obfuscation", "object"})
@@ -41,6 +47,8 @@ class _Choice:
         self._pieces: dict[str, list[str]] = {}
         self._calls: list[tuple[JsonObject, list[str]]] = []
         self._logprobs: JsonObject = {}
+        self._details: list[_Detail] = []
+        self._fields, self._lists = Pieces(), Pieces()
 
     def grow(self, piece: JsonObject) -> bool:
         """Add a piece; false where it bends the rules."""
@@ -54,6 +62,7 @@ class _Choice:
                 return False
             self._logprobs[key] = self._logprobs.get(key) if tokens is None else [*(self._logprobs.get(key) or ()), *tokens]
         told = {key: value for key, value in piece.items() if key != "delta" and (key != "logprobs" or value is None)}
+        self._lists.take({key: value for key, value in told.items() if isinstance(value, list)})
         self._outer |= _news(told, self._outer)
         return True
 
@@ -66,9 +75,25 @@ class _Choice:
         if key in _LISTS and isinstance(value, list):
             self._message[key] = [*(self._message.get(key) or ()), *value]
             return True
+        if key == "reasoning_details" and isinstance(value, list):
+            for detail in value:
+                self._detail(detail)
+            return True
+        if key not in _KNOWN:
+            self._message.setdefault(key)
+            self._fields.take({key: value})
+            return True
         is_new = self._message.get(key) in (None, value) and key not in self._pieces
         self._message[key] = value
         return is_new
+
+    def _detail(self, raw: JsonObject) -> None:
+        """Add to the detail that an index names; one without goes on with the last, and one that is something else is new."""
+        at, kind = raw.get("index"), raw.get("type")
+        known = self._details if at is not None else self._details[-1:]
+        detail = next((each for each in reversed(known) if each.is_of(at, kind)), None)
+        if detail is None or not detail.grow(raw):
+            self._details.append(_Detail(raw))
 
     def _call(self, raw: JsonObject) -> bool:
         """Add to a call; false where it is not the one that its index names, or says again what it is."""
@@ -89,10 +114,38 @@ class _Choice:
 
     def body(self) -> JsonObject:
         """Return the choice as a whole answer has it."""
-        message = self._message | {key: "".join(pieces) for key, pieces in self._pieces.items()}
-        calls = [_joined(call, pieces) for call, pieces in self._calls]
-        made: JsonObject = {"message": message | ({"tool_calls": calls} if calls else {})}
-        return made | self._outer | ({"logprobs": self._logprobs} if self._logprobs else {})
+        message = self._message | {key: "".join(pieces) for key, pieces in self._pieces.items()} | self._fields.whole()
+        lists = {"tool_calls": [_joined(call, pieces) for call, pieces in self._calls]}
+        lists["reasoning_details"] = [detail.body() for detail in self._details]
+        made: JsonObject = {"message": message | {key: items for key, items in lists.items() if items}}
+        return made | self._outer | self._lists.whole() | ({"logprobs": self._logprobs} if self._logprobs else {})
+
+
+class _Detail:
+    """One detail of reasoning: its texts grow, and all else is told once. A token ends it, for it signs what came before."""
+
+    def __init__(self, raw: JsonObject) -> None:
+        self._told = dict(raw)
+        self._pieces = {key: [value] for key, value in raw.items() if key in _TEXTS and isinstance(value, str)}
+
+    def is_of(self, at: Any, kind: Any) -> bool:
+        """Say whether a detail goes by this index and type."""
+        return bool(self._told.get("index") == at and self._told.get("type") == kind)
+
+    def grow(self, raw: JsonObject) -> bool:
+        """Add a piece; false where it is one of another detail."""
+        told = {key: value for key, value in raw.items() if key not in _TEXTS and value is not None}
+        is_over = self._told.get("signature") or self._told.get("data")
+        if is_over or any(self._told.get(key) not in (None, "", value) for key, value in told.items()):
+            return False
+        self._told |= _news(raw, self._told)
+        for key in _TEXTS & raw.keys():
+            self._pieces.setdefault(key, []).append(raw[key] or "")
+        return True
+
+    def body(self) -> JsonObject:
+        """Return the detail as a whole answer has it."""
+        return self._told | {key: "".join(pieces) for key, pieces in self._pieces.items()}
 
 
 def _news(told: JsonObject, known: JsonObject) -> JsonObject:

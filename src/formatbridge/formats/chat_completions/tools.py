@@ -12,7 +12,6 @@ JsonObject = dict[str, Any]
 
 _FUNCTION = frozenset({"name", "description", "parameters", "strict"})
 _CUSTOM = frozenset({"name", "description", "format"})
-_CHOSEN = frozenset({"type", "function", "custom", "name"})
 _NAME = frozenset({"name"})
 _SEARCH = frozenset({"search_context_size", "user_location"})
 
@@ -155,27 +154,43 @@ def decode_tool_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice | None:
         if mode in ("none", "auto", "required"):
             return ir.ToolChoice(mode=mode, src=src)  # type: ignore[arg-type]  # one of the three words
         return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
-    allowed = raw.get("allowed_tools")
-    if allowed is not None:
-        names = [_choice_name(tool) for tool in allowed.get("tools") or ()]
-        known = frozenset({"mode", "tools"} if allowed.get("mode") in ("auto", "required") else {"tools"})
-        tools = [_unread_choice(tool, f"allowed_tools/tools/{at}/") for at, tool in enumerate(allowed.get("tools") or ())]
-        extra = joined(rest(raw, frozenset({"type", "allowed_tools"})), rest(allowed, known, "allowed_tools/"), *tools)
-        inner: Literal["auto", "required"] = "required" if allowed.get("mode") == "required" else "auto"
-        return ir.ToolChoice(mode="allowed", names=names, inner=inner, src=src, extra=extra)
-    name = _choice_name(raw)
-    extra = _unread_choice(raw, "")
+    if raw.get("type") == "allowed_tools":
+        return _decode_allowed(raw, src)
+    name, extra = _decode_chosen(raw, "")
     return ir.ToolChoice(mode="named" if name else "hosted", names=[name or str(raw.get("type"))], src=src, extra=extra)
 
 
-def _choice_name(raw: JsonObject) -> str:
-    return str((raw.get("function") or raw.get("custom") or raw).get("name") or "")
+def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
+    """Read a set of allowed tools; nothing holds its members to a shape."""
+    allowed = raw["allowed_tools"]
+    names, hosted, leftover = [], [], []
+    for at, tool in enumerate(allowed["tools"]):
+        kind, place = tool.get("type"), f"allowed_tools/tools/{at}"
+        name, extra = _decode_chosen(tool, f"{place}/")
+        if name:
+            names.append(name)
+        elif isinstance(kind, str) and kind not in ("function", "custom"):
+            hosted.append(kind)
+        else:
+            extra = {place: tool}
+        leftover.append(extra)
+    known = frozenset({"mode", "tools"} if allowed["mode"] in ("auto", "required") else {"tools"})
+    extra = joined(rest(raw, frozenset({"type", "allowed_tools"})), rest(allowed, known, "allowed_tools/"), *leftover)
+    inner: Literal["auto", "required"] = "required" if allowed["mode"] == "required" else "auto"
+    return ir.ToolChoice(mode="allowed", names=names, hosted=hosted, inner=inner, src=src, extra=extra)
 
 
-def _unread_choice(raw: JsonObject, at: str) -> JsonObject | None:
-    """Return what one chosen tool says besides its kind and name."""
-    inner = [rest(raw[key], _NAME, f"{at}{key}/") for key in ("function", "custom") if isinstance(raw.get(key), dict)]
-    return joined(rest(raw, _CHOSEN, at), *inner)
+def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | None]:
+    """Read one chosen tool: its name, None where it is none of the caller's, and what it says besides its kind and name.
+
+    The name may stand beside the kind, as in the deprecated ``function_call``.
+    """
+    kind = next((kind for kind in ("function", "custom") if isinstance(raw.get(kind), dict)), None)
+    inner = raw if kind is None else raw[kind]
+    name = inner.get("name") if raw.get("type") in ("function", "custom", None) else None
+    if not isinstance(name, str) or not name:
+        return None, rest(raw, frozenset({"type"}), at)
+    return name, joined(rest(raw, {"type", kind or "name"}, at), rest(inner, _NAME, f"{at}{kind}/") if kind else None)
 
 
 def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:
@@ -190,8 +205,8 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
         case "allowed":
             named = [_encode_named(name, tools) for name in choice.names]
             return {"type": "allowed_tools", "allowed_tools": {"mode": choice.inner, "tools": named}}
-        case "validated":
-            return str(losses.changed(choice, "mode", "auto"))
+        case "validated":  # told as a free choice before it comes here
+            return "auto"
         case "hosted":
             losses.dropped(choice, code="server_tool", severity="impossible")
             return None

@@ -29,7 +29,13 @@ IN_URL = frozenset({"model", "stream"})
 HOLDS_FAILURES = False
 END_OF_STREAM = b""
 """What stands behind the last event."""
-TOOL_RULES = ToolRules(name=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*"), longest_name=128, distinct=True)
+TOOL_RULES = ToolRules(
+    name=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*"),
+    longest_name=128,
+    distinct=True,
+    allows=frozenset({"required"}),
+    validates=True,
+)
 
 
 def request_path(model: str, *, stream: bool) -> str:

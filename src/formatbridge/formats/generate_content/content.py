@@ -11,7 +11,7 @@ from typing import Any, assert_never
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_plain
+from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_blank, is_plain
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
 from formatbridge.formats.generate_content.parts import (
     DECODE_PART,
@@ -58,20 +58,25 @@ def decode_message(raw: JsonObject, index: int, calls: Calls) -> ir.Message:
 
 
 def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, losses: Ledger) -> None:
-    """Add one turn to the contents; results that follow results join them."""
+    """Add one turn to the contents; results that follow results join them, and so does what the model says twice in a row.
+
+    The server takes a call only directly behind a turn of the user's.
+    """
     if message.extra:
         losses.extras(message)
     role, given = "model" if message.role == "assistant" else "user", message.parts
     first = given[0] if given else None
-    if type(first) is ir.Text and len(given) == 1 and first.text and is_plain(first):  # one text and nothing else
+    joins = bool(contents) and role == "model" == contents[-1]["role"]
+    if type(first) is ir.Text and len(given) == 1 and first.text and is_plain(first) and not joins:  # one text and nothing else
         contents.append({"role": role, "parts": [{"text": first.text}]})
         return
-    joins = type(first) is ir.ToolResult and bool(contents) and _holds_results(contents[-1]["parts"]) and _is_results(given)
+    if type(first) is ir.ToolResult and contents:
+        joins = _holds_results(contents[-1]["parts"]) and _is_results(given)
     parts: list[JsonObject] = contents[-1]["parts"] if joins else []
     before = len(parts)
     encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", turn, losses)
     if len(parts) == before:
-        if not any(type(part) is not ir.Text or part.text for part in given):
+        if is_blank(message):
             losses.changed(message, "", None, "empty", severity="info")
     elif not joins:
         contents.append({"role": role, "parts": parts})

@@ -88,11 +88,27 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
         losses.dropped(server.cache, severity="info")
     if server.approval not in (None, "never"):
         losses.dropped(server, "approval", severity="impossible")
-    if server.allowed is not None:
+    if server.allowed:
         losses.dropped(server, "allowed")
+        losses.dropped(server, "allowed.default")
     for name in ("description", "defer_loading"):
         if getattr(server, name):
             losses.dropped(server, name)
-    headers = dict(server.headers or {}) | ({"Authorization": f"Bearer {server.token}"} if server.token is not None else {})
+    headers = _encode_headers(server, losses)
+    if server.allowed == []:  # none of its tools may be used
+        losses.changed(server, "", None, "excluded", severity="info")
+        return None
     transport: JsonObject = {"url": server.url} | ({"headers": headers} if headers else {})
     return {"name": server.label, "streamableHttpTransport": transport}
+
+
+def _encode_headers(server: ir.McpServer, losses: Ledger) -> dict[str, str]:
+    """Write the headers with the token among them; another of its kind has no place beside it."""
+    headers = {}
+    for name, value in (server.headers or {}).items():
+        if server.token is None or name.lower() != "authorization":
+            headers[name] = value
+        else:
+            is_same = value[:7].lower() == "bearer " and value[7:] == server.token
+            losses.dropped(server, f"headers/{escape(name)}", "too_many", severity="info" if is_same else "lossy")
+    return headers if server.token is None else headers | {"Authorization": f"Bearer {server.token}"}

@@ -115,6 +115,7 @@ def _decode_source(
     extra: JsonObject | None,
 ) -> ir.Media:
     uri, mime = raw.get("fileUri"), raw.get("mimeType")
+    mime = mime.lower() if mime else mime
     is_own = uri is not None and _is_uploaded(uri)
     if uri is not None and mime is not None and mime != guess_mime(uri):
         extra = joined(extra, {"fileData/mimeType": mime})

@@ -7,7 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import is_plain
-from formatbridge.formats._settings import Ranges, decode_settings, drop_setting, encode_settings
+from formatbridge.formats._settings import Ranges, decode_settings, drop_cache_options, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.generate_content._words import word_of
@@ -31,13 +31,12 @@ from formatbridge.formats.generate_content.output import (
 )
 from formatbridge.formats.generate_content.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.generate_content.tools import (
-    allowed_tools,
     decode_tool_choice,
     decode_tools,
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.generate_content.turns import Calls, Turn
+from formatbridge.formats.generate_content.turns import Calls, Turn, with_results_in_place
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -79,7 +78,7 @@ _CONFIG = SETTINGS.canonical.keys() | {
     "responseMimeType", "responseSchema", "responseJsonSchema", "responseFormat", "responseModalities", "speechConfig", "imageConfig",
     "thinkingConfig",
 }  # fmt: skip
-_DONE = frozenset({"stop", "max_tokens", "modalities", "metadata", "tier"})
+_DONE = frozenset({"stop", "max_tokens", "modalities", "metadata", "tier", "prompt_cache_options"})
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
@@ -170,8 +169,9 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     contents: list[JsonObject] = []
     instructions: list[JsonObject] = []
     leading = True
-    turn = Turn(request.messages)
-    for message in request.messages:
+    messages = with_results_in_place(request.messages)
+    turn = Turn(messages)
+    for message in messages:
         if message.effort or message.tools:
             leading = False  # the system prompt ends before a change of configuration
             if message.effort:
@@ -181,8 +181,9 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
                     losses.extras(message)
                 continue
         if message.role in ("system", "developer"):
+            before = len(instructions)
             _encode_instruction(message, instructions, turn, losses)
-            if not leading:
+            if not leading and len(instructions) > before:
                 losses.changed(message, "", None, "moved")
         else:
             leading = False
@@ -230,7 +231,7 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
 def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     """Write the tools and the choice among them, which the server takes beside functions only."""
     choice = request.tool_choice
-    made = encode_tools(allowed_tools(tools, choice, losses), losses)
+    made = encode_tools(tools, losses)
     body: JsonObject = {"tools": made} if made else {}
     if not made or "functionDeclarations" not in made[0]:  # where all functions stand
         drop_choice(request, not made, losses)
@@ -278,6 +279,7 @@ def _encode_settings(request: ir.Request, losses: Ledger) -> JsonObject:
     """Write the settings that ``generationConfig`` has."""
     config: JsonObject = {}
     encode_settings(request, SETTINGS, config, losses, _DONE, _RANGES)
+    drop_cache_options(request, losses)
     limit, stop = request.settings.get("max_tokens"), request.settings.get("stop")
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")

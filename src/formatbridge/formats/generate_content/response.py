@@ -7,7 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
-from formatbridge.formats._models import text_of, time_of
+from formatbridge.formats._models import encode_time, time_of
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
 from formatbridge.formats.generate_content.content import CONTENT, decode_parts, encode_parts
@@ -75,7 +75,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         body["responseId"] = given
     created = response.created if response.created is not None else options.created
     if created is not None:
-        body["createTime"] = text_of(created)
+        body["createTime"] = encode_time(response, created, losses)
     return body
 
 

@@ -201,4 +201,7 @@ OWN: dict[str, Own] = {
 SHARED = frozenset({"ToolResult.is_error"})
 """That a result is an error is said by the key of its text, which stays."""
 
-SPELLING = Spelling(places=PLACES, own=OWN, shared=SHARED, snake_case=True)
+KEYWORDS = {"$defs": "defs", "$ref": "ref", "examples": "example"}
+"""Words of JSON Schema to those of the vendor's dialect."""
+
+SPELLING = Spelling(places=PLACES, own=OWN, shared=SHARED, snake_case=True, keywords=KEYWORDS)

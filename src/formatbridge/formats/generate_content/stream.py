@@ -11,6 +11,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._head import name_late
 from formatbridge.formats._models import time_of
 from formatbridge.formats.generate_content.calls import decode_call
 from formatbridge.formats.generate_content.citations import decode_citations
@@ -66,6 +67,8 @@ class StreamDecoder:
 
     def __init__(self) -> None:
         self.is_complete = False
+        self.start: events.Start | None = events.Start(None, None)
+        self._told = events.Start(None, None)
         self._choices: dict[int, _Choice] = {}
         self._running: set[int] = set()  # the candidates that have not said why they ended
         self._id: str | None = None
@@ -73,7 +76,6 @@ class StreamDecoder:
         self._feedback: JsonObject = {}
         self._extra: JsonObject = {}
         self._growing: list[str] | None = None  # the pieces of the visible text that grew last
-        self._has_begun = False
         self._is_over = False
 
     def feed(self, raw: JsonObject) -> list[events.Event]:
@@ -82,8 +84,10 @@ class StreamDecoder:
             return []
         made: list[events.Event] = []
         is_error = raw.get("error") or (_EVENT.isdisjoint(raw) and ("message" in raw or "detail" in raw))
-        if not self._has_begun:
+        if self.start is not None:
             self._begin({} if is_error else raw, made)
+        elif not (self._told.id and self._told.model and (self._told.created or "createTime" not in raw)):
+            self._told = name_late(self._told, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), made)
         if is_error:
             self._is_over = self.is_complete = True
             made.append(events.Failed(decode_error(raw, status=None)))
@@ -135,13 +139,21 @@ class StreamDecoder:
         return [*made, events.End()]
 
     def _begin(self, event: JsonObject, made: list[events.Event]) -> None:
-        self._has_begun = True
-        self._id, self._usage, time = event.get("responseId") or None, event.get("usageMetadata") or None, event.get("createTime")
-        created = time_of(time) if time else None
-        if time and created is None:
-            self._extra["createTime"] = time
+        self.start = None
+        self._id, self._usage = event.get("responseId") or None, event.get("usageMetadata") or None
         usage = decode_usage(self._usage, "/usageMetadata") if self._usage else None
-        made.append(events.Start(self._id, event.get("modelVersion"), created, usage))
+        self._told = events.Start(self._id, event.get("modelVersion"), self._time(event), usage)
+        made.append(self._told)
+
+    def _time(self, event: JsonObject) -> float | None:
+        """Read when the answer was made, unless that is known; what is no time stays as it is."""
+        time = event.get("createTime")
+        if not time or self._told.created is not None:
+            return None
+        created = time_of(time)
+        if created is None:
+            self._extra["createTime"] = time
+        return created
 
     # One candidate of one event.
 

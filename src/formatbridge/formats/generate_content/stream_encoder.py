@@ -100,8 +100,8 @@ class StreamEncoder:
         """Write an error in the stream; nothing follows."""
         return encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
 
-    def _note(self, event: events.Start | events.UsageTold | events.Meta) -> None:
-        if not isinstance(event, events.Meta):
+    def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta) -> None:
+        if isinstance(event, events.Start | events.UsageTold):
             self._usage = event.usage
         if not isinstance(event, events.Start):
             return

@@ -7,7 +7,7 @@ from typing import Any
 
 JsonObject = dict[str, Any]
 
-_LISTS = ("groundingMetadata", "citationMetadata", "logprobsResult", "urlContextMetadata")
+_LISTS = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 """Fields of a candidate whose lists may go on from event to event; how, the vendor does not say."""
 _PIECEMEAL = frozenset({"willContinue", "partialArgs"})
 
@@ -36,11 +36,14 @@ class _Candidate:
         self._content: JsonObject | None = None
         self._parts: list[JsonObject] = []
         self._texts: list[list[str]] = []
+        self._tokens: JsonObject = {}
 
     def grow(self, piece: JsonObject) -> bool:
         """Add a piece; false where a list or a call would have to be put together."""
         outer = self._outer
         if any(outer.get(name) and piece.get(name) and outer[name] != piece[name] for name in _LISTS):
+            return False
+        if not self._weigh(piece.get("logprobsResult") or {}):
             return False
         outer |= {key: value for key, value in piece.items() if value is not None and key != "content"}
         if "content" not in piece:
@@ -51,6 +54,18 @@ class _Candidate:
             if _PIECEMEAL & (part.get("functionCall") or {}).keys():
                 return False
             self._add(part, is_first=at == 0)
+        return True
+
+    def _weigh(self, told: JsonObject) -> bool:
+        """Add the tokens of an event, which go on from event to event; false where their lists would not match any more."""
+        known = self._tokens
+        if told and known and {key: type(value) for key, value in told.items()} != {key: type(known[key]) for key in known}:
+            return False
+        for key, value in told.items():
+            if isinstance(value, list):
+                known.setdefault(key, []).extend(value)
+            else:
+                known[key] = value
         return True
 
     def _add(self, part: JsonObject, *, is_first: bool) -> None:
@@ -68,6 +83,7 @@ class _Candidate:
 
     def body(self) -> JsonObject:
         """Return the candidate as a whole answer has it."""
+        self._outer |= {"logprobsResult": self._tokens} if self._tokens else {}
         if self._content is None:
             return self._outer
         parts = [part | ({"text": "".join(texts)} if texts else {}) for part, texts in zip(self._parts, self._texts, strict=True)]

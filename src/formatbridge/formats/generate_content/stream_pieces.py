@@ -10,6 +10,7 @@ from typing import Any
 
 from formatbridge._codec import MAX_DEPTH, dumps
 from formatbridge.errors import StreamDecodeError
+from formatbridge.formats._extra import rest
 
 JsonObject = dict[str, Any]
 
@@ -17,6 +18,7 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"
 _EXACT = 2**53
 _LISTS = ("groundingChunks", "groundingSupports", "citations", "citationSources")
 _VALUES = ("stringValue", "numberValue", "boolValue")
+_PIECE = frozenset({"jsonPath", "willContinue", "nullValue", *_VALUES})
 
 
 class PartialCall:
@@ -40,6 +42,7 @@ class PartialCall:
         }
         for piece in call.get("partialArgs") or ():
             path = piece.get("jsonPath") or ""
+            self._call |= rest(piece, _PIECE) or {}
             name = next((name for name in _VALUES if piece.get(name) is not None), None)
             known = self._values.get(path)
             if name == "stringValue" and isinstance(known, list):

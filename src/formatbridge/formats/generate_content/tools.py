@@ -135,11 +135,11 @@ def decode_tool_choice(raw: JsonObject, src: str) -> ir.ToolChoice | None:
 
 def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | None:
     """Write which tools may or must be called; None where the target cannot say it."""
+    if choice.extra:
+        losses.extras(choice)
     if choice.mode == "hosted":
         losses.dropped(choice, code="server_tool", severity="impossible")
         return None
-    if choice.extra:
-        losses.extras(choice)
     match choice.mode:
         case "auto":
             return {"mode": "AUTO"}
@@ -157,16 +157,3 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | No
             return {"mode": "VALIDATED"} | ({"allowedFunctionNames": choice.names} if choice.names else {})
         case _:
             assert_never(choice.mode)
-
-
-def allowed_tools(tools: list[ir.Tool], choice: ir.ToolChoice | None, losses: Ledger) -> list[ir.Tool]:
-    """Return the tools that a free choice among some leaves: AUTO here knows no list of names."""
-    if choice is None or choice.mode != "allowed" or choice.inner == "required":
-        return tools
-    kept: list[ir.Tool] = []
-    for tool in tools:
-        if isinstance(tool, ir.FunctionTool) and tool.name not in choice.names:
-            losses.dropped(tool, code="excluded", severity="info")
-        else:
-            kept.append(tool)
-    return kept

@@ -50,7 +50,8 @@ SPELLING = Spelling(
         "FunctionTool.callers": ("allowed_callers",),
         "McpServer.label": ("name",),
         "McpServer.token": ("authorization_token",),
-        "McpServer.allowed": ("tool_configuration/allowed_tools", "@"),
+        "McpServer.allowed": ("tool_configuration/allowed_tools", "@/configs", "@/default_config/enabled"),
+        "McpServer.allowed.default": ("@/default_config/enabled",),
         "McpServer.defer_loading": ("@/default_config/defer_loading",),
         "Media.data": ("source/data",),
         "Media.mime": ("source/media_type",),
@@ -88,6 +89,8 @@ SPELLING = Spelling(
         "Model.retires": ("retires_at",),
         "ModelList.more": ("has_more",),
     },
+    # Which tools of a server are on also says whether it is there at all.
+    shared=frozenset({"McpServer.allowed", "McpServer.allowed.default"}),
     own={
         "Request.anthropic_beta": Own("info"),
         "Request.anthropic_version": Own("info"),

@@ -25,6 +25,7 @@ from formatbridge.formats.messages.parts import (
     DECODE_PART,
     decode_cache,
     decode_content,
+    decode_inner_media,
     decode_opaque,
     decode_part,
     encode_cache,
@@ -75,6 +76,8 @@ def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
         if type(part) is ir.Reasoning and carries_call_token(part):
             carries = True
         parts.append(part)
+        if kind == "document":
+            parts += decode_inner_media(raw, f"{src}/{index}")
     return bind_call_tokens(parts) if carries else parts
 
 

@@ -59,14 +59,14 @@ def decode_finish(body: JsonObject) -> ir.Finish | None:
 
 
 def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, losses: Ledger) -> JsonObject:
-    """Write why an answer ended. A message with calls never says that it ended by itself."""
+    """Write why an answer ended. The word for calls and calls come together or not at all."""
     word = _word_for(finish.reason if finish else "stop", has_calls, has_refusal)
     body: JsonObject = {"stop_reason": word, "stop_sequence": None}
     if finish is None or finish.raw is None:
         losses.added("/stop_reason", word)
     if finish is None:
         return body
-    is_exact = WORDS[finish.reason][1]
+    is_exact = WORDS[finish.reason][1] and (has_calls or finish.reason != "tool_calls")
     if finish.finer and finish.reason == "pause":  # a pause here is to be sent back, and no other is
         is_exact = False
     if finish.finer or not is_exact:
@@ -86,6 +86,8 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
 def _word_for(reason: ir.FinishReason, has_calls: bool, has_refusal: bool) -> str:
     if has_calls and reason in OVERRULED:
         reason = "tool_calls"
+    elif reason == "tool_calls" and not has_calls:  # they were of a kind that cannot be said here
+        reason = "stop"
     elif has_refusal and reason == "stop":
         reason = "refusal"
     return WORDS[reason][0]

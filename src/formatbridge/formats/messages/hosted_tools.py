@@ -126,8 +126,9 @@ def decode_mcp_servers(body: JsonObject, tools: list[ir.Tool]) -> tuple[list[ir.
 def _decode_mcp_server(raw: JsonObject, index: int, toolset: JsonObject, place: int | None, left: JsonObject) -> ir.McpServer:
     src, aside = f"/mcp_servers/{index}", "" if place is None else f"/tools/{place}"
     older = raw.get("tool_configuration") or {}
+    is_off = older.get("enabled") is False
     defaults, configs = toolset.get("default_config") or {}, toolset.get("configs") or {}
-    allowed = older.get("allowed_tools")
+    allowed = [] if is_off else older.get("allowed_tools")
     if aside:
         left |= rest(toolset, _TOOLSET, f"{aside[1:]}/") or {}
         left |= rest(defaults, frozenset({"enabled", "defer_loading"}), f"{aside[1:]}/default_config/") or {}
@@ -141,7 +142,9 @@ def _decode_mcp_server(raw: JsonObject, index: int, toolset: JsonObject, place: 
         cache=decode_cache(toolset, aside),
         src=src,
         aside=aside,
-        extra=joined(rest(raw, _SERVER), rest(older, frozenset({"allowed_tools"}), "tool_configuration/")),
+        extra=joined(
+            rest(raw, _SERVER), rest(older, {"enabled"} if is_off else {"enabled", "allowed_tools"}, "tool_configuration/")
+        ),
     )
 
 
@@ -174,8 +177,7 @@ def encode_mcp_server(tool: ir.McpServer, losses: Ledger) -> tuple[JsonObject, J
     if tool.description is not None:
         losses.dropped(tool, "description")
     entry: JsonObject = {"type": "url", "name": tool.label, "url": tool.url}
-    bearer = _encode_headers(tool, losses)
-    token = tool.token if tool.token is not None else bearer
+    token = _encode_headers(tool, losses)
     if token is not None:
         entry["authorization_token"] = token
     toolset: JsonObject = {"type": "mcp_toolset", "mcp_server_name": tool.label}
@@ -190,12 +192,15 @@ def encode_mcp_server(tool: ir.McpServer, losses: Ledger) -> tuple[JsonObject, J
 
 
 def _encode_headers(tool: ir.McpServer, losses: Ledger) -> str | None:
-    """Take the bearer token out of the headers, for which there is no other place."""
-    token = None
+    """Return the token, which may stand among the headers, for which there is no other place."""
+    token = tool.token
     for name, value in (tool.headers or {}).items():
         scheme, _, given = value.partition(" ")
-        if name.lower() == "authorization" and scheme.lower() == "bearer":
+        is_bearer = name.lower() == "authorization" and scheme.lower() == "bearer"
+        if not is_bearer:
+            losses.dropped(tool, f"headers/{escape(name)}")
+        elif token is None:
             token = given
         else:
-            losses.dropped(tool, f"headers/{escape(name)}")
+            losses.dropped(tool, f"headers/{escape(name)}", "too_many", severity="info" if given == token else "lossy")
     return token

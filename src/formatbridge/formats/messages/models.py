@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import rest
-from formatbridge.formats._models import text_of, time_of
+from formatbridge.formats._models import encode_time, text_of, time_of
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -70,7 +70,9 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
         "type": "model",
         "id": model.id,
         "display_name": model.display_name or losses.added(f"{at}/display_name", model.id),
-        "created_at": text_of(model.created) if model.created is not None else losses.added(f"{at}/created_at", text_of(0)),
+        "created_at": losses.added(f"{at}/created_at", text_of(0))
+        if model.created is None
+        else encode_time(model, model.created, losses),
         "lifecycle": model.lifecycle or losses.added(f"{at}/lifecycle", "active"),
     }
     optional = {"retires_at": model.retires, "max_input_tokens": model.input_limit, "max_tokens": model.output_limit}

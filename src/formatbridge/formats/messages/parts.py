@@ -9,8 +9,8 @@ from typing import Any, Literal, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import guess_mime
-from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque
+from formatbridge.formats._media import bare_mime, guess_mime
+from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.messages.citations import decode_citations
 from formatbridge.losses import Ledger
@@ -39,7 +39,13 @@ def decode_content(content: str | list[JsonObject] | None, src: str) -> list[ir.
     """Read content that is text, blocks, or nothing."""
     if isinstance(content, str):
         return [ir.Text(content, src)]
-    return [decode_part(raw, f"{src}/{index}") for index, raw in enumerate(content or ())]
+    parts: list[ir.Part] = []
+    for index, raw in enumerate(content or ()):
+        place = f"{src}/{index}"
+        parts.append(decode_part(raw, place))
+        if raw.get("type") == "document":
+            parts += decode_inner_media(raw, place)
+    return parts
 
 
 def decode_part(raw: JsonObject, src: str) -> ir.Part:
@@ -103,6 +109,17 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _DOCUMENT), rest(source, _SOURCE, "source/")),
     )
+
+
+def decode_inner_media(raw: JsonObject, src: str) -> list[ir.Part]:
+    """Read what stands beside the words of a document made of blocks: images, which words cannot tell. They follow it."""
+    source = raw["source"]
+    blocks = source["content"] if source.get("type") == "content" else ""
+    if isinstance(blocks, str):
+        return []
+    return [
+        decode_part(block, f"{src}/source/content/{index}") for index, block in enumerate(blocks) if block.get("type") != "text"
+    ]
 
 
 def _decode_search_result(raw: JsonObject, src: str) -> ir.Part:
@@ -225,7 +242,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
 
 def _kind_of(part: ir.Media) -> str:
     """Tell what media are here, by their type where it is known: the server fetches images and PDF, and nothing else."""
-    mime = part.mime or (guess_mime(part.url) if part.url is not None else None)
+    mime = bare_mime(part.mime) if part.mime else guess_mime(part.url) if part.url is not None else None
     if mime == _PDF:
         return "document"
     if part.url is None or mime is None:
@@ -236,7 +253,7 @@ def _kind_of(part: ir.Media) -> str:
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.filename is not None:
         losses.dropped(part, "filename", severity="info")
-    mime = _IMAGES.get(part.mime or "")
+    mime = _IMAGES.get(encode_mime(part, losses) or "")
     source = _encode_reference(part) or (mime and {"type": "base64", "media_type": mime, "data": part.data})
     return {"type": "image", "source": source} if source else None
 
@@ -261,8 +278,9 @@ def _encode_reference(part: ir.Media) -> JsonObject | None:
 def _encode_document_data(part: ir.Media, losses: Ledger) -> JsonObject | None:
     """Write PDF as bytes and text as text; None for anything else."""
     data = part.data or ""
-    mime = part.mime or (_PDF if data.startswith(_PDF_BEGINS) else "")
+    mime = bare_mime(part.mime or "") or (_PDF if data.startswith(_PDF_BEGINS) else "")
     if mime == _PDF:
+        encode_mime(part, losses)
         return {"type": "base64", "media_type": _PDF, "data": data}
     if not mime.startswith("text/"):
         return None
@@ -270,6 +288,6 @@ def _encode_document_data(part: ir.Media, losses: Ledger) -> JsonObject | None:
         text = base64.b64decode(data, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         return None
-    if mime != "text/plain":
+    if part.mime != "text/plain":
         losses.changed(part, "mime", "text/plain", severity="info")
     return {"type": "text", "media_type": "text/plain", "data": text}

@@ -23,7 +23,6 @@ from formatbridge.formats.messages.settings import (
     encode_shaped_settings,
 )
 from formatbridge.formats.messages.tools import (
-    allowed_tools,
     decode_tool,
     decode_tool_choice,
     encode_tool_choice,
@@ -90,19 +89,21 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     conversation = _encode_conversation(request.messages, losses, options)
     settings, reasoning = request.settings, request.reasoning
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
-    tools = _encode_tools(request, losses) if has_tools else {}
-    barred = tools.get("tool_choice", {}).get("type") in ("any", "tool")
+    tools = _encode_tools(request, losses) if has_tools else None
+    barred = tools is not None and tools.get("tool_choice", {}).get("type") in ("any", "tool")
     budget = reasoning.budget if reasoning and not barred else None
     if budget is not None and lacks_thinking(conversation["messages"]):
         barred, budget = True, None
     limit = encode_limit(request, budget or 0, losses, options)
-    body: JsonObject = {"model": model, "max_tokens": limit} | conversation | tools
+    body: JsonObject = {"model": model, "max_tokens": limit, **conversation}
+    if tools:
+        body |= tools
     if reasoning or request.output_format:
         body |= _encode_output(request, limit, barred, losses)
     if settings:
         encode_settings(request, SETTINGS, body, losses, DONE)
-        thinks = body.get("thinking", _OFF) != _OFF
-        body |= encode_shaped_settings(request, thinks, losses, options)
+        thinks = reasoning is not None and body.get("thinking", _OFF) != _OFF
+        encode_shaped_settings(request, body, thinks, losses, options)
     if request.audio:
         losses.dropped(request.audio)
     if request.image:
@@ -128,7 +129,7 @@ def _encode_conversation(messages: list[ir.Message], losses: Ledger, options: Op
 
 def _encode_tools(request: ir.Request, losses: Ledger) -> JsonObject:
     """Write the tools and the choice among them, which the server takes beside tools only; those that come later count."""
-    body = encode_tools(allowed_tools(request.tools, request.tool_choice, losses), losses)
+    body = encode_tools(request.tools, losses)
     if "tools" not in body and not any(message.tools for message in request.messages):
         drop_choice(request, True, losses)
         return body
@@ -149,10 +150,12 @@ def _encode_choice(request: ir.Request, losses: Ledger) -> JsonObject | None:
 
 
 def _with_few_marks(request: ir.Request, losses: Ledger) -> ir.Request:
-    """Leave out the cache marks of turns beyond the fourth, which the server refuses."""
+    """Leave out the cache marks of turns and of results beyond the fourth, which the server refuses."""
     marked: list[ir.Part] = []
     for message in request.messages:
         for part in message.parts:
+            if type(part) is ir.ToolResult:
+                marked += [inner for inner in part.content if getattr(inner, "cache", None) is not None]
             if getattr(part, "cache", None) is not None:
                 marked.append(part)
     if not marked:
@@ -169,7 +172,10 @@ def _with_few_marks(request: ir.Request, losses: Ledger) -> ir.Request:
 
 
 def _without_mark(part: ir.Part, gone: set[int]) -> ir.Part:
-    if id(part) in gone and isinstance(part, ir.Text | ir.Media | ir.ToolCall | ir.ToolResult):
+    is_gone = id(part) in gone
+    if isinstance(part, ir.ToolResult):
+        part = replace(part, content=[_without_mark(inner, gone) for inner in part.content])
+    if is_gone and isinstance(part, ir.Text | ir.Media | ir.ToolCall | ir.ToolResult):
         return replace(part, cache=None)
     return part
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import rest
-from formatbridge.formats._settings import drop_setting
+from formatbridge.formats._settings import drop_cache_options, drop_setting
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -88,7 +88,7 @@ def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Opti
     limit, cache = request.settings.get("max_tokens"), request.settings.get("prompt_cache_options")
     if cache and cache.get("prewarm"):
         if limit is not None:
-            losses.dropped(request, "max_tokens", "excluded")
+            losses.dropped(request, "max_tokens", "excluded", severity="info")
         return 0
     if limit is not None:
         return limit
@@ -96,14 +96,13 @@ def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Opti
     return made
 
 
-def encode_shaped_settings(request: ir.Request, thinks: bool, losses: Ledger, options: Options) -> JsonObject:
-    """Write the settings that change more than their name. ``thinks``: the model is to think first."""
+def encode_shaped_settings(request: ir.Request, body: JsonObject, thinks: bool, losses: Ledger, options: Options) -> None:
+    """Write into a body the settings that change more than their name. ``thinks``: the model is to think first."""
     settings = request.settings
-    body: JsonObject = {}
     if not _SAMPLED.isdisjoint(settings):
         _encode_sampling(request, thinks, body, losses, options)
     if _RARE.isdisjoint(settings):
-        return body
+        return
     if settings.get("stop"):
         body |= _encode_stop(request, settings["stop"], losses)
     if settings.get("tier") is not None:
@@ -113,10 +112,7 @@ def encode_shaped_settings(request: ir.Request, thinks: bool, losses: Ledger, op
         threshold = settings["compact_at"]
         trigger = {} if threshold is None else {"trigger": {"type": "input_tokens", "value": threshold}}
         body["context_management"] = {"edits": [{"type": "compact_20260112"} | trigger]}
-    for name, value in (settings.get("prompt_cache_options") or {}).items():
-        if name != "prewarm" and (name, value) != ("mode", "implicit") and value is not None:
-            losses.dropped(request, f"prompt_cache_options.{name}", severity="info")
-    return body
+    drop_cache_options(request, losses, beside="prewarm")
 
 
 def _encode_sampling(request: ir.Request, thinks: bool, body: JsonObject, losses: Ledger, options: Options) -> None:

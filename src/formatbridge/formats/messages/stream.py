@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import rest
+from formatbridge.formats._extra import Pieces, rest
+from formatbridge.formats._head import name_late
 from formatbridge.formats.messages.errors import decode_error
 from formatbridge.formats.messages.finish import decode_finish
 from formatbridge.formats.messages.response import RESPONSE_FIELDS
@@ -20,7 +21,11 @@ from formatbridge.ir import events
 JsonObject = dict[str, Any]
 
 _STOP = frozenset({"stop_reason", "stop_sequence", "stop_details"})
-_EVENT = frozenset({"type", "delta", "usage", "index"})
+_EVENT = frozenset({"type", "delta", "usage", "index", "content_block", "message"})
+EVENTS = frozenset({
+    "content_block_start", "content_block_delta", "content_block_stop", "message_start", "message_delta", "message_stop", "ping",
+})  # fmt: skip
+"""The kinds of event; one of another kind counts as a field of the answer."""
 
 
 class StreamDecoder:
@@ -30,14 +35,15 @@ class StreamDecoder:
 
     def __init__(self) -> None:
         self.is_complete = False
+        self.start: events.Start | None = events.Start(None, None)
+        self._told = events.Start(None, None)
         self._has_begun = False
         self._has_stopped = False
-        self._start: events.Start | None = None
         self._named: str | None = None
         self._blocks = Blocks()
         self._usage: JsonObject | None = None
         self._stop: JsonObject = {}
-        self._extra: JsonObject = {}
+        self._extra = Pieces()
 
     def feed(self, raw: JsonObject) -> list[events.Event]:
         """Take one event and return what happened."""
@@ -45,8 +51,10 @@ class StreamDecoder:
             return []
         made: list[events.Event] = []
         kind = raw.get("type")
+        if not _EVENT.issuperset(raw) and kind in EVENTS:
+            self._extra.take(rest(raw, _EVENT))
         if kind == "content_block_delta":
-            if self._start is not None or not self._has_begun:
+            if self.start is not None:
                 self._flush_start(made)
             self._blocks.grow(raw, made)
         else:
@@ -87,25 +95,26 @@ class StreamDecoder:
             case "message_delta":
                 self._note(raw)
             case "message_stop":
-                self._extra |= rest(raw, _EVENT) or {}
                 self._end(made)
             case "ping":
                 pass
             case _ if kind == "error" or "error" in raw or (kind is None and ("message" in raw or "detail" in raw)):
                 self._fail(raw, made)
             case str():  # nobody knows it; it counts as a field of the answer
-                self._extra[kind] = raw
+                self._extra.take({kind: raw})
 
     def _begin(self, message: JsonObject, made: list[events.Event]) -> None:
         """Take the start. It is passed on with what follows, for the first block may tell that another model took over."""
         if message.get("usage") is not None:
             self._usage = {**(self._usage or {}), **told(message["usage"])}
         if self._has_begun:
+            self._told = name_late(self._told, message.get("id"), message.get("model"), None, made)
+            self._extra.take(rest(message, RESPONSE_FIELDS))
             return
         self._has_begun = True
         usage = decode_usage(self._usage, "/usage") if self._usage is not None else None
         self._named = message.get("model")
-        self._start = events.Start(message.get("id") or None, self._named, None, usage, rest(message, RESPONSE_FIELDS))
+        self.start = events.Start(message.get("id") or None, self._named, None, usage, rest(message, RESPONSE_FIELDS))
         self._stop = {key: value for key, value in message.items() if key in _STOP and value is not None}
         for block in message.get("content") or ():
             self._begin_block({"content_block": block}, made)
@@ -114,9 +123,9 @@ class StreamDecoder:
     def _flush_start(self, made: list[events.Event]) -> None:
         if not self._has_begun:
             self._begin({}, made)
-        if self._start is not None:
-            made.append(self._start)
-            self._start = None
+        if self.start is not None:
+            made.append(self.start)
+            self._told, self.start = self.start, None
 
     def _note(self, raw: JsonObject) -> None:
         """Take how the answer ended and what it cost; each count that is told replaces the one before."""
@@ -125,7 +134,6 @@ class StreamDecoder:
         self._stop |= stop
         if raw.get("usage") is not None:
             self._usage = {**(self._usage or {}), **told(raw["usage"])}
-        self._extra |= rest(raw, _EVENT) or {}
 
     def _end(self, made: list[events.Event]) -> None:
         self.is_complete = True
@@ -134,7 +142,7 @@ class StreamDecoder:
         made.append(events.Finished(0, decode_finish(self._stop) or ir.Finish("stop")))
         if self._usage is not None:
             made.append(events.UsageTold(decode_usage(self._usage, "/usage")))
-        extra = {**self._extra, **(rest(self._stop, _STOP) or {})}
+        extra = {**self._extra.whole(), **(rest(self._stop, _STOP) or {})}
         if extra:
             made.append(events.Meta(extra))
         made.append(events.End())
@@ -156,8 +164,8 @@ class StreamDecoder:
 
     def _hand_over(self, place: str, content: JsonObject) -> None:
         """Note that another model took over, which is no content; whose answer it is can be told until it begins."""
-        self._extra[place[1:]] = content
+        self._extra.take({place[1:]: content})
         model = (content.get("to") or {}).get("model")
-        if self._start is not None and model is not None:
-            self._start = replace(self._start, model=model)
-            self._extra |= {"model": self._named} if self._named not in (None, model) else {}
+        if self.start is not None and model is not None:
+            self.start = replace(self.start, model=model)
+            self._extra.take({"model": self._named} if self._named not in (None, model) else None)

@@ -13,6 +13,7 @@ from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._arguments import parse_object
+from formatbridge.formats._extra import Pieces, rest
 from formatbridge.formats._signatures import decode_token
 from formatbridge.formats.messages.citations import decode_citation
 from formatbridge.formats.messages.content import decode_block
@@ -50,7 +51,7 @@ class Block:
     pieces: list[str] = field(default_factory=list)
     citations: list[ir.Citation] = field(default_factory=list)
     token: ir.Signature | None = None
-    extra: JsonObject = field(default_factory=dict)
+    unknown: Pieces = field(default_factory=Pieces)
 
 
 class Blocks:
@@ -150,7 +151,7 @@ class Blocks:
             self._delta_rarely(block, delta, made)
             return
         if len(delta) > 2:
-            block.extra |= {key: value for key, value in delta.items() if key not in ("type", member)}
+            block.unknown.take(rest(delta, {"type", member}))
         text = delta.get(member)
         if text:
             self._grow(block, text, made)
@@ -176,19 +177,22 @@ class Blocks:
     def _delta_rarely(self, block: Block, delta: JsonObject, made: list[events.Event]) -> None:
         match delta.get("type"):
             case "signature_delta" if block.kind == "thinking":
+                block.unknown.take(rest(delta, {"type", "signature"}))
                 if token := delta.get("signature"):
                     self._sign(block, decode_token(token, "messages", "thinking", f"{block.src}/signature"), made)
             case "citations_delta" if block.kind == "text":
+                block.unknown.take(rest(delta, {"type", "citation"}))
                 place = f"{block.src}/citations/{len(block.citations)}"
                 block.citations.append(decode_citation(delta["citation"], place))
             case "input_json_delta" if block.kind == "input":
+                block.unknown.take(rest(delta, {"type", "partial_json"}))
                 block.pieces.append(delta.get("partial_json") or "")
             case "compaction_delta":
                 block.raw |= {key: value for key, value in told(delta).items() if key != "type"}
             case None:
                 pass
             case other:
-                block.extra[str(other)] = delta
+                block.unknown.take({str(other): delta})
 
     def _sign(self, block: Block, token: ir.Signature, made: list[events.Event]) -> None:
         block.token = token
@@ -220,7 +224,7 @@ class Blocks:
                 final = _with_input(block)
             case "whole" if block.raw.get("type") == "compaction":
                 final = decode_block(block.raw, block.src)
-        made.append(events.PartEnd(0, block.number or 0, final, block.extra or None))
+        made.append(events.PartEnd(0, block.number or 0, final, block.unknown.whole() or None))
 
     def _hold_carrier(self, block: Block, made: list[events.Event]) -> bool:
         """Keep a thought that is nothing but another part's token for that part."""

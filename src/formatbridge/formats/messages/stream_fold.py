@@ -7,78 +7,100 @@ from typing import Any
 
 from formatbridge._codec import dumps
 from formatbridge.formats._arguments import parse_object
+from formatbridge.formats._extra import Pieces, rest
+from formatbridge.formats.messages.stream import EVENTS
 
 JsonObject = dict[str, Any]
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "input"}
 """Kind of delta to the field of its block that it adds to."""
-_PIECES = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+_PIECES = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "input_json_delta": "partial_json",
+    "signature_delta": "signature",
+    "citations_delta": "citation",
+}
 """Kind of delta to its own field that has the piece."""
+_MEMBERS = frozenset({"type", "index", "content_block", "delta", "message"})
+"""What the events of a start, and of a block, have; anything else counts as a field of the answer."""
 _STOP = ("stop_reason", "stop_sequence", "stop_details")
 
 
 def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
-    """Fold events as the vendor's client does; None where they bend the rules, so that nobody knows what they add up to."""
+    """Fold events as the vendor's client does; None where they bend the rules, so that nobody knows what they add up to.
+
+    An event of a kind that nobody knows counts as a field of the answer, and such a delta as one of its block.
+    """
     body: JsonObject | None = None
-    blocks: list[JsonObject] = []
-    pieces: dict[tuple[int, str], list[str]] = {}
+    blocks: list[_Block] = []
+    fields = Pieces()
     for raw in told:
         match raw.get("type"):
             case "message_start" if body is None:
                 body = dict(raw["message"])
-                blocks = [dict(block) for block in body.get("content") or ()]
+                blocks = [_Block(block) for block in body.get("content") or ()]
             case "content_block_start" if body is not None and raw.get("index") == len(blocks):
-                blocks.append(dict(raw["content_block"]))
+                blocks.append(_Block(raw["content_block"]))
             case "content_block_delta" if raw.get("index") in range(len(blocks)):
-                if not _grow(blocks[raw["index"]], raw["index"], raw["delta"], pieces):
-                    return None
-            case "message_delta" if body is not None:
+                blocks[raw["index"]].grow(raw["delta"])
+            case "message_delta" | "message_stop" if body is not None:
                 _update(body, raw)
-            case "message_stop" if body is not None:
-                body |= {key: value for key, value in raw.items() if key != "type"}
+                continue
             case "content_block_stop" | "ping":
                 pass
+            case str(kind) if kind not in EVENTS and "error" not in (kind, *raw):
+                fields.take({kind: raw})
+                continue
             case _:
                 return None
-    if body is None or not _join(blocks, pieces):
-        return None
-    return body | {"content": blocks}
+        fields.take(rest(raw, _MEMBERS))
+    content = [block.body() for block in blocks]
+    return None if body is None or None in content else body | fields.whole() | {"content": content}
 
 
-def _grow(block: JsonObject, index: int, delta: JsonObject, pieces: dict[tuple[int, str], list[str]]) -> bool:
-    """Add a delta to its block; false where the delta is not known."""
-    kind = delta.get("type")
-    if kind in _GROWING:
-        if not delta.keys() <= {"type", _PIECES[kind]}:
-            return False
-        pieces.setdefault((index, _GROWING[kind]), []).append(delta.get(_PIECES[kind]) or "")
-    elif kind == "signature_delta":
-        block["signature"] = delta.get("signature")
-    elif kind == "citations_delta":
-        block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
-    elif kind == "compaction_delta":
-        block |= {key: value for key, value in delta.items() if key != "type"}
-    else:
-        return False
-    return True
+class _Block:
+    """One block as far as it has come."""
 
+    def __init__(self, raw: JsonObject) -> None:
+        self._told = dict(raw)
+        self._pieces: dict[str, list[str]] = {}
+        self._unknown = Pieces()
 
-def _join(blocks: list[JsonObject], pieces: dict[tuple[int, str], list[str]]) -> bool:
-    """Put the pieces of texts and inputs together; false where an input is no object."""
-    for (index, field), parts in pieces.items():
-        whole = "".join(parts)
-        if field != "input":
-            blocks[index][field] = (blocks[index].get(field) or "") + whole
-        elif whole.strip():
-            given, is_repeated = parse_object(whole)
-            if given is None or is_repeated:
-                return False
-            blocks[index][field] = given
-    return True
+    def grow(self, delta: JsonObject) -> None:
+        """Add a delta; what nobody knows of it counts as a field of the block."""
+        kind, told = delta.get("type"), self._told
+        if kind in _PIECES and len(delta) > 2:
+            self._unknown.take(rest(delta, {"type", _PIECES[kind]}))
+        match kind:
+            case "text_delta" | "thinking_delta" | "input_json_delta":
+                self._pieces.setdefault(_GROWING[kind], []).append(delta.get(_PIECES[kind]) or "")
+            case "signature_delta":
+                told["signature"] = delta.get("signature")
+            case "citations_delta":
+                told["citations"] = [*(told.get("citations") or ()), delta["citation"]]
+            case "compaction_delta":
+                self._told = told | {key: value for key, value in delta.items() if key != "type"}
+            case _:
+                self._unknown.take({str(kind): delta})
+
+    def body(self) -> JsonObject | None:
+        """Return the block as a whole answer has it; None where its input is no object."""
+        made = self._told | self._unknown.whole()
+        for field, pieces in self._pieces.items():
+            whole = "".join(pieces)
+            if field != "input":
+                made[field] = (made.get(field) or "") + whole
+            elif whole.strip():
+                given, is_repeated = parse_object(whole)
+                if given is None or is_repeated:
+                    return None
+                made[field] = given
+        return made
 
 
 def _update(body: JsonObject, raw: JsonObject) -> None:
-    """Take how the answer ended, what it cost, and whatever else the end tells."""
+    """Take how the answer ended, what it cost, and whatever else the end, or the stop behind it, tells."""
     told = {key: value for key, value in raw.items() if key not in ("type", "delta", "usage")}
     body |= told | {key: value for key, value in (raw.get("delta") or {}).items() if value is not None or key not in body}
     if raw.get("usage"):

@@ -120,6 +120,8 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
         if hosted is None:
             return ir.ToolChoice(mode="named", names=[name], src=src, extra=extra)
         family = hosted.kind if hosted.family == "other" else hosted.family
+        if raw.get("disable_parallel_tool_use"):  # which stays where no such tool can be forced
+            src, extra = f"{src}/name", rest(raw, _CHOICE, f"{src}/")
         return ir.ToolChoice(mode="hosted", names=[family], src=src, extra=extra)
     if not isinstance(kind, str) or kind not in _MODES:
         return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
@@ -140,8 +142,7 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | No
             made = {"type": _CHOICES[choice.inner]}
             losses.changed(choice, "", made)
             return made
-        case "validated":
-            losses.changed(choice, "mode", "auto")
+        case "validated":  # told as a free choice before it comes here
             return {"type": "auto"}
         case "hosted":
             name = hosted_name(choice.names[0]) if choice.names else None
@@ -151,16 +152,3 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | No
             return {"type": "tool", "name": name}
         case _:
             assert_never(choice.mode)
-
-
-def allowed_tools(tools: list[ir.Tool], choice: ir.ToolChoice | None, losses: Ledger) -> list[ir.Tool]:
-    """Return the tools that a choice allows: leaving out the other functions is how this format says it."""
-    if choice is None or choice.mode != "allowed":
-        return tools
-    kept = []
-    for tool in tools:
-        if isinstance(tool, ir.FunctionTool | ir.CustomTool) and tool.name not in choice.names:
-            losses.dropped(tool, code="excluded", severity="info")
-        else:
-            kept.append(tool)
-    return kept

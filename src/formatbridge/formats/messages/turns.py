@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._parts import is_blank
 from formatbridge.formats.messages.content import collapse, encode_answer, encode_result, encode_words
 from formatbridge.formats.messages.parts import encode_part, encode_text
 from formatbridge.formats.messages.reasoning import encode_word_of_effort
@@ -101,6 +102,9 @@ class TurnEncoder:
                     self._made_ids.add(part.id)
 
     def _add_user(self, message: ir.Message) -> None:
+        if len(message.parts) == 1 and type(message.parts[0]) is ir.ToolResult and not self._waiting:  # the usual one of results
+            self._add_result(message.parts[0])
+            return
         blocks: list[JsonObject] = []
         results: list[ir.ToolResult] = []
         losses = self.losses
@@ -143,7 +147,7 @@ class TurnEncoder:
         return len(turns) - 1
 
     def _note_empty(self, message: ir.Message) -> None:
-        if all(isinstance(part, ir.Text) and not part.text for part in message.parts):
+        if is_blank(message):
             self.losses.changed(message, "", "", "empty", severity="info")
 
     # Instructions.
@@ -173,20 +177,27 @@ class TurnEncoder:
                 waiting.has_moved = True
             return
         made: JsonObject = {"role": "system"}
+        effort = self._last_effort()
         for waiting in self._waiting:
             message = waiting.message
             self._add_tools(message.tools or [], waiting.blocks, len(made.get("content", ())))
             if waiting.blocks:
                 made.setdefault("content", []).extend(waiting.blocks)
-            effort = encode_word_of_effort(message, self.losses) if message.effort else None
-            if effort:
-                made["output_config"] = {"effort": effort}
-            if waiting.has_moved:
+            if waiting.has_moved and waiting.blocks:
                 self.losses.changed(message, "", collapse(waiting.blocks), "moved")
+        if effort:
+            made["output_config"] = {"effort": effort}
         self._waiting = []
         if len(made) > 1:
             self.turns.append(made)
             self._results.append(0)
+
+    def _last_effort(self) -> str | None:
+        """Write the effort that counts from here on: the last one that waits, for nobody answers before it."""
+        changes = [waiting.message for waiting in self._waiting if waiting.message.effort]
+        for message in changes[:-1]:
+            self.losses.dropped(message, "effort", "too_many", severity="info")
+        return encode_word_of_effort(changes[-1], self.losses) if changes else None
 
     def _hoist(self, waiting: _Instruction) -> None:
         """Move instructions to the front."""

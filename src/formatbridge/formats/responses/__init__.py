@@ -30,7 +30,14 @@ IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = True
 END_OF_STREAM = b""
 """What stands behind the last event."""
-TOOL_RULES = ToolRules(name=re.compile(r"[A-Za-z0-9_-]+"), longest_name=64, longest_call_id=64, custom=True, namespaces=True)
+TOOL_RULES = ToolRules(
+    name=re.compile(r"[A-Za-z0-9_-]+"),
+    longest_name=64,
+    longest_call_id=64,
+    custom=True,
+    namespaces=True,
+    allows=frozenset({"auto", "required", "hosted"}),
+)
 
 
 def request_path(model: str, *, stream: bool) -> str:  # noqa: ARG001

@@ -97,7 +97,7 @@ class OutputEncoder:
             words = []
         if token:
             self._write_token(token, "call" if part.text or self._thinks_after(index) else None)
-        if part.text or getattr(part, "citations", None):
+        if part.text or (type(part) is ir.Text and part.citations):
             words.append(part)
         elif part.extra:
             self._losses.extras(part)

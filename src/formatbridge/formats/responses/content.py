@@ -12,14 +12,14 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
-from formatbridge.formats._extra import rest
+from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.responses.hosted_items import decode_hosted, encode_image
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.parts import decode_content, encode_content
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
-from formatbridge.losses import Ledger
+from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
@@ -58,7 +58,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
     for part in message.parts:
         if type(part) is ir.ToolResult:
             ids.note_result(part, len(items))
-            items.append(encode_result(part, losses))
+            items.append(encode_result(part, losses, is_custom=part.kind == "custom" or part.call_id in ids.customs))
         else:
             others.append(part)
     content = encode_content(others, losses) if others else ""
@@ -247,7 +247,7 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
 
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
-    """Read what a tool of the caller's gave back. Without an id it answers the call that its place in the input names."""
+    """Read what a tool of the caller's gave back. Without an id it answers no call, and is marked on itself."""
     call_id, output, at = raw.get("call_id"), raw["output"], f"{src}/output"
     content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else decode_content(output, at)
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)
@@ -255,11 +255,13 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
         result.kind = "custom"
     if len(raw) > 3 or not call_id:  # type and output are always there: with an id, three members are nothing else
         result.name, result.extra, result.id_made = raw.get("name"), rest(raw, _RESULT), not call_id
+    if not call_id:
+        result.extra = joined({ITSELF: result.name or ""}, result.extra)
     return result
 
 
-def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
-    """Write a result as an item of its own."""
+def encode_result(result: ir.ToolResult, losses: Ledger, *, is_custom: bool) -> JsonObject:
+    """Write a result as an item of its own, of the kind that its call has: some formats have one kind of result only."""
     if result.extra:
         losses.extras(result)
     if result.is_error:
@@ -268,7 +270,7 @@ def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
         losses.dropped(result.cache, severity="info")
     if result.signature:
         native_token(result.signature, "responses", losses)
-    kind = "custom_tool_call_output" if result.kind == "custom" else "function_call_output"
+    kind = "custom_tool_call_output" if is_custom else "function_call_output"
     return {"type": kind, "call_id": result.call_id, "output": encode_content(result.content, losses)}
 
 

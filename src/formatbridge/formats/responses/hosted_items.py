@@ -188,7 +188,7 @@ def _encode_mcp(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Item
 
 def _decode_search(raw: JsonObject, src: str) -> ir.Hosted:
     action = raw.get("action") or {}
-    query = action.get("query") or action.get("url") or next(iter(action.get("queries") or ()), None)
+    query = _query_of(action)
     return ir.Hosted(
         family="web_search",
         role="call",
@@ -200,6 +200,13 @@ def _decode_search(raw: JsonObject, src: str) -> ir.Hosted:
         raw=raw,
         extra=joined(rest(raw, _SEARCH), _odd_status(raw, failed=True), _unread_action(action, query)),
     )
+
+
+def _query_of(action: JsonObject) -> str | None:
+    """Return what an action looks for; those of a kind that is not known may have anything in the place of it."""
+    queries = action.get("queries")
+    given = (action.get("query"), action.get("url"), *(queries[:1] if isinstance(queries, list) else ()))
+    return next((query for query in given if query and isinstance(query, str)), None)
 
 
 def _unread_action(action: JsonObject, query: str | None) -> JsonObject | None:

@@ -9,10 +9,10 @@ from formatbridge.losses import Ledger
 class ItemIds:
     """Hands out ids. In a request they are numbered as they are needed; in an answer they hold its id and the item's place.
 
-    It also notes which calls came without one.
+    It also notes which calls came without one, and whose results are free-form. ``customs``: the ids of free-form calls.
     """
 
-    __slots__ = ("_at", "_count", "_losses", "_made", "_stem")
+    __slots__ = ("_at", "_count", "_losses", "_made", "_stem", "customs")
 
     def __init__(self, at: str, stem: str, losses: Ledger) -> None:
         self._at = at
@@ -20,6 +20,7 @@ class ItemIds:
         self._losses = losses
         self._count = 0
         self._made: set[str] = set()
+        self.customs: set[str] = set()
 
     def make(self, prefix: str, index: int) -> str:
         """Return an id for the item at ``index`` of the target's list, and note that it was added."""
@@ -32,7 +33,9 @@ class ItemIds:
         return made
 
     def note_call(self, call: ir.ToolCall, index: int) -> None:
-        """Note the id of the call at ``index`` where the source has none."""
+        """Note the id of the call at ``index`` where the source has none, and what kind of result belongs to it."""
+        if call.kind == "custom":
+            self.customs.add(call.id)
         if call.id_made:
             self._made.add(call.id)
             self._losses.added(f"{self._at}/{index}/call_id", call.id)

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import guess_mime, media_kind, read_data_url, write_data_url
-from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain
+from formatbridge.formats._parts import drop_citations, encode_mime, encode_opaque, is_plain
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.responses.citations import decode_annotations
 from formatbridge.losses import Ledger
@@ -155,7 +155,7 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
             losses.dropped(part, code="foreign_id", severity="impossible")
             return None
         return image | {"file_id": part.file_id}
-    url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
+    url = part.url if part.url is not None else write_data_url(encode_mime(part, losses) or "image/png", part.data or "")
     return image | {"image_url": url}
 
 
@@ -197,8 +197,8 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
         return file | {"file_id": part.file_id}
     if part.url is not None:
         return file | {"file_url": part.url}
-    data = part.data or ""
-    return file | {"file_data": write_data_url(part.mime, data) if part.mime else data}
+    mime, data = encode_mime(part, losses), part.data or ""
+    return file | {"file_data": write_data_url(mime, data) if mime else data}
 
 
 def _decode_audio(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:

@@ -184,7 +184,7 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
         if message.effort:
             items.append({"type": "configuration_update", "reasoning": {"effort": message.effort}})
         if message.tools:
-            added = encode_tools(message.tools, losses).get("tools")
+            added = encode_tools(message.tools, losses, request.tools).get("tools")
             items += [{"type": "additional_tools", "role": "developer", "tools": added}] if added else []
         encode_message(message, items, ids, losses)
     if request.format == "messages" and messages and messages[-1].role == "assistant":

@@ -29,7 +29,7 @@ _ECHOED = (
 
 
 def decode_response(body: JsonObject) -> ir.Response:
-    """Read a whole answer. One that failed has its error beside what came before."""
+    """Read a whole answer. One that failed has its error beside what came before; one that was cancelled failed, too."""
     usage, status, error = body.get("usage"), body.get("status"), body.get("error")
     parts, logprobs, leftover = decode_output(body["output"])
     finish = decode_finish(body)
@@ -37,9 +37,9 @@ def decode_response(body: JsonObject) -> ir.Response:
     counts = decode_usage(usage, "/usage") if usage else None
     extra = rest(body, _RESPONSE)
     made = ir.Response("responses", body["id"], body.get("model"), choices, body.get("created_at"), counts, extra)
-    if error or status == "failed":
-        made.error = decode_failure(error or {})
-        made.extra = joined(made.extra, {"status": status} if error and status not in (None, "failed") else None)
+    if error or status in ("failed", "cancelled"):
+        made.error = decode_failure(error or {}) if error or status == "failed" else ir.Error(kind="cancelled", message=str(status))
+        made.extra = joined(made.extra, {"status": status} if error and status not in (None, "failed", "cancelled") else None)
     return made
 
 
@@ -60,7 +60,9 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     ended = encode_finish(finish, first.parts, losses)
     if refusal:
         first = ir.Choice(parts=[*first.parts, refusal], logprobs=first.logprobs, src=first.src)
-    if response.error:
+    if response.error and response.error.kind == "cancelled" and response.error.code is None:
+        ended = {"status": "cancelled", "error": None, "incomplete_details": None}
+    elif response.error:
         ended = {"status": "failed", "error": encode_failure(response.error, losses), "incomplete_details": None}
     elif finish is None or finish.raw is None:
         losses.added("/status", ended["status"])

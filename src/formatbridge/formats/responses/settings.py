@@ -45,7 +45,8 @@ DONE = frozenset({
 })  # fmt: skip
 """Canonical settings that do not go by the table: the tools take one with them, the other functions here write the others."""
 
-_LOGPROBS = "message.output_text.logprobs"
+LOGPROBS = "message.output_text.logprobs"
+"""The word for them among what the answer is to hold besides."""
 _SEALED = "reasoning.encrypted_content"
 _CACHE = ("mode", "ttl", "comparison_response_id")
 _FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
@@ -85,7 +86,7 @@ def encode_shaped_settings(request: ir.Request, losses: Ledger) -> JsonObject:
     if limit == 0 or settings.get("prompt_cache_options"):
         body |= _encode_cache(request, losses)
     if settings.get("logprobs"):
-        body["include"] = [_LOGPROBS]
+        body["include"] = [LOGPROBS]
     if "compact_at" in settings:
         limit = settings["compact_at"]
         body["context_management"] = [{"type": "compaction"} | ({"compact_threshold": limit} if limit else {})]
@@ -99,7 +100,7 @@ def _decode_include(raw: list[str] | None, settings: JsonObject) -> JsonObject |
     """Read what the answer is to hold besides; sealed reasoning comes in any case elsewhere."""
     leftover: JsonObject = {}
     for index, word in enumerate(raw or ()):
-        if word == _LOGPROBS:
+        if word == LOGPROBS:
             settings["logprobs"] = True
         elif word != _SEALED:
             leftover[f"include/{index}"] = word
@@ -118,26 +119,23 @@ def _decode_compaction(raw: list[JsonObject] | None, settings: JsonObject) -> Js
 
 
 def _decode_cache(raw: JsonObject | None, settings: JsonObject) -> JsonObject | None:
-    """Read the cache options. To warm the cache and generate nothing is a limit of 0 elsewhere."""
+    """Read the cache options. To warm the cache and generate nothing is a limit of 0 elsewhere, unless there is a limit as well."""
     if not raw:
         return None
     known = {key: raw[key] for key in _CACHE if raw.get(key) is not None}
+    if raw.get("prewarm") and settings.setdefault("max_tokens", 0):
+        known["prewarm"] = True
     if known:
         settings["prompt_cache_options"] = known
-    leftover = rest(raw, frozenset({*_CACHE, "prewarm"}), "prompt_cache_options/")
-    if raw.get("prewarm"):
-        limit = settings.get("max_tokens")
-        settings["max_tokens"] = 0
-        return leftover if limit is None else joined(leftover, {"max_output_tokens": limit})
-    return leftover
+    return rest(raw, frozenset({*_CACHE, "prewarm"}), "prompt_cache_options/")
 
 
 def _encode_cache(request: ir.Request, losses: Ledger) -> JsonObject:
     given = request.settings.get("prompt_cache_options") or {}
     made = {key: given[key] for key in ("mode", "ttl") if given.get(key) is not None}
-    for key in sorted(given.keys() - {"mode", "ttl"}):
+    for key in sorted(given.keys() - {"mode", "ttl", "prewarm"}):
         losses.dropped(request, f"prompt_cache_options.{key}", severity="info")
-    if request.settings.get("max_tokens") == 0:
+    if given.get("prewarm") or request.settings.get("max_tokens") == 0:
         made["prewarm"] = True
     return {"prompt_cache_options": made} if made else {}
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from formatbridge.formats.responses.settings import SETTINGS
+from formatbridge.formats.responses.settings import LOGPROBS, SETTINGS
 from formatbridge.losses import ITSELF, Own, Spelling
 
 _ECHO = Own("info", "echo")
 _DIAGNOSTIC = Own("info", "diagnostic")
 _COUNTED = Own("info", "accounting")
 _STATE = Own("impossible", "not_portable")
+_LATE = Own("impossible", "position_lost")
+"""What the last event adds to a call that has left."""
 _STATUS = Own("info", "diagnostic", neutral=("completed",))
 _CALLER = Own(neutral=({"type": "direct"},))
 _CALLERS = Own(neutral=(["direct"],))
@@ -22,7 +24,7 @@ SPELLING = Spelling(
         "Request.max_tokens": ("max_output_tokens", "prompt_cache_options/prewarm"),
         "Request.tier": ("service_tier",),
         "Request.verbosity": ("text/verbosity",),
-        "Request.logprobs": ("include",),
+        "Request.logprobs": (f"include/{LOGPROBS}",),
         "Request.compact_at": ("context_management/0/compact_threshold", "context_management/0"),
         "ReasoningConfig.show": ("summary", "generate_summary"),
         "Message.effort": ("reasoning/effort",),
@@ -96,7 +98,6 @@ SPELLING = Spelling(
         "Request.conversation": _STATE,
         "Request.image": Own(neutral=({"context_compression": "auto"},)),
         "Request.include/*": Own(),
-        "Request.max_output_tokens": Own("info", "excluded"),
         "Request.max_tool_calls": Own(),
         "Request.previous_response_id": _STATE,
         "Request.prompt": _STATE,
@@ -113,6 +114,9 @@ SPELLING = Spelling(
         "Message./input/*/phase": Own(),
         "Message./input/*/status": _STATUS,
         "Finish.status": Own("info", "finish_reason", neutral=("incomplete",)),
+        "Choice./output/*/arguments": _LATE,
+        "Choice./output/*/input": _LATE,
+        "Choice./output/*/content": Own(),
         "Choice./output/*/phase": Own(),
         "Choice./output/*/status": _STATUS,
         "Text.logprobs": Own("info"),
@@ -121,6 +125,7 @@ SPELLING = Spelling(
         "ToolCall.async": Own(neutral=(False,)),
         "ToolCall.caller": _CALLER,
         "ToolCall.status": _STATUS,
+        f"ToolResult.{ITSELF}": Own("lossy", "orphan", kind="changed", after="the result of a call that has another id"),
         "ToolResult.caller": _CALLER,
         "ToolResult.created_by": _DIAGNOSTIC,
         "ToolResult.id": _DIAGNOSTIC,

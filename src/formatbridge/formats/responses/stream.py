@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import Pieces, joined, rest
+from formatbridge.formats._head import name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.responses.answer import take_message
 from formatbridge.formats.responses.citations import decode_annotations, shift
@@ -20,6 +21,7 @@ from formatbridge.formats.responses.errors import decode_error, decode_failure
 from formatbridge.formats.responses.finish import decode_finish
 from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import decode_response
+from formatbridge.formats.responses.stream_late import as_told, late, shape
 from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare
 from formatbridge.ir import events
 
@@ -34,7 +36,8 @@ _WORDS = {"output_text": "text", "refusal": "refusal"}
 _MEMBERS = frozenset({
     "type", "sequence_number", "obfuscation", "item_id", "output_index", "content_index", "summary_index", "annotation_index", "delta",
     "logprobs", "text", "refusal", "arguments", "name", "input", "code", "item", "part", "annotation", "response", "message", "param",
-    "error", "call_id",
+    "error", "call_id", "status", "command", "command_index", "output", "partial_image_b64", "partial_image_index", "background",
+    "output_format", "quality", "size",
 })  # fmt: skip
 """What the events have beside their own kind; anything else counts as a field of the answer."""
 _SAID = frozenset({
@@ -50,8 +53,8 @@ _SAID = frozenset({
     ) for word in ("in_progress", "completed")),
 })  # fmt: skip
 """Events that say nothing that an item, a part or the last event does not repeat."""
-_HEAD = ("id", "model", "created_at")
-"""What an answer says of itself at its start; a stream that is taken up midway says it at its end, when it is too late to tell it."""
+_PINGS = frozenset({"keepalive", "ping"})
+"""Events that may come before the answer begins."""
 _STATUSES = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 
 
@@ -62,15 +65,15 @@ class StreamDecoder:
 
     def __init__(self) -> None:
         self.is_complete = False
-        self._has_started = False
-        self._start_said: frozenset[str] = frozenset()
+        self.start: events.Start | None = events.Start(None, None)
+        self._told = events.Start(None, None)
         self._items: list[Item] = []
         self._by_index: dict[int, Item] = {}
         self._by_id: dict[str, Item] = {}
         self._by_place: dict[int, Item] = {}
         self._length = 0
         self._extra: JsonObject | None = None
-        self._fields: JsonObject = {}  # of the answer, which events brought
+        self._fields = Pieces()  # of the answer, which events brought
         self._tell = Teller()
 
     def feed(self, raw: JsonObject) -> list[events.Event]:
@@ -80,15 +83,14 @@ class StreamDecoder:
         if self.is_complete:
             return made
         kind = raw.get("type")
-        if not self._has_started:
+        if self.start is not None and kind not in _PINGS:
             self._start(raw.get("response") or {})
+        elif body := raw.get("response"):  # a stream that is taken up midway says at its end whose it is
+            self._told = name_late(self._told, body.get("id"), body.get("model"), body.get("created_at"), made)
         handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_plainly
+        self._fields.take(unknown(raw))
         if handle:
             handle(self, raw)
-            if not _MEMBERS.issuperset(raw) and kind in _HANDLERS:
-                self._fields |= rest(raw, _MEMBERS) or {}
-        elif kind not in _SAID:  # nobody knows it; it counts as a field of the answer
-            self._fields[str(kind)] = raw
         return made
 
     def grow(self, text: str) -> None:
@@ -110,9 +112,9 @@ class StreamDecoder:
     # The answer as a whole.
 
     def _start(self, body: JsonObject) -> None:
-        self._has_started = True
-        self._start_said = frozenset(key for key in _HEAD if body.get(key) is not None)
-        self._tell.made.append(events.Start(body.get("id") or None, body.get("model"), body.get("created_at")))
+        self.start = None
+        self._told = events.Start(body.get("id") or None, body.get("model"), body.get("created_at"))
+        self._tell.made.append(self._told)
 
     def _end(self, raw: JsonObject) -> None:
         """Take the last event: close what is open by what it repeats, then tell why the answer ended."""
@@ -122,6 +124,8 @@ class StreamDecoder:
             item = self._item_of(item_raw, at)
             if not item.is_closed:
                 self._close(item, item_raw)
+            elif item.said is not None:
+                self._add_late(item, item_raw)
         for item in self._items:
             self._tell.close(item)
         self._tell.settle_token()
@@ -131,9 +135,9 @@ class StreamDecoder:
         error = shell.error or (decode_failure({}) if raw["type"] == "response.failed" else None)
         if error is None:
             self._tell.made.append(events.Finished(0, finish, self._extra))
-        late = {key: body[key] for key in _HEAD if key not in self._start_said and body.get(key) is not None}
-        if shell.extra or self._fields or late:
-            self._tell.made.append(events.Meta({**(shell.extra or {}), **self._fields, **late}))
+        extra = {**(shell.extra or {}), **self._fields.whole()}
+        if extra:
+            self._tell.made.append(events.Meta(extra))
         if shell.usage:
             self._tell.made.append(events.UsageTold(shell.usage))
         self._tell.made.append(events.Failed(error) if error else events.End())
@@ -191,13 +195,22 @@ class StreamDecoder:
         given = raw["item"]
         item = self._find(raw, given.get("id"), kind_of(given))
         if not item.is_closed:
+            item.said, item.start = shape(given, item.slots.values()), self._length
             self._close(item, given)
+
+    def _add_late(self, item: Item, raw: JsonObject) -> None:
+        """Tell what only the last event says of an item that was done, in parts behind all others."""
+        parts, missing = late(item, raw)
+        for at, part in parts:
+            self._tell.settle(self._tell.open(item, at, bare(part)), part)
+        self._extra = joined(self._extra, missing)
 
     def _close(self, item: Item, raw: JsonObject) -> None:
         """Read a whole item and tell what nobody told yet."""
         parts: list[ir.Part] = []
         item.kind, start = kind_of(raw), self._length
-        leftover = decode_answer(raw, item.kind, f"/output/{item.at}", parts)
+        raw, unsaid = as_told(item, raw)
+        leftover = joined(decode_answer(raw, item.kind, f"/output/{item.at}", parts), unsaid)
         if leftover:
             self._extra = joined(self._extra, leftover)
         tokens: list[ir.TokenLogprob] = []
@@ -336,10 +349,12 @@ class StreamDecoder:
             self._tell.grow(slot, next((raw[key] for key in ("arguments", "input", "code") if raw.get(key)), None))
 
 
-def repeats(raw: JsonObject) -> bool:
-    """Say whether whatever an event says is said again by an item that is done, or by the last event."""
+def unknown(raw: JsonObject) -> JsonObject | None:
+    """Return what nobody knows of an event, as fields of the answer: a kind of event, or members beside those that it may have."""
     kind = raw.get("type")
-    return kind in _SAID or (kind in _HANDLERS and _MEMBERS.issuperset(raw))
+    if not isinstance(kind, str):
+        return None
+    return rest(raw, _MEMBERS) if kind in _SAID or kind in _HANDLERS else {kind: raw}
 
 
 def _opening(item: Item, raw: JsonObject) -> ir.Part | None:

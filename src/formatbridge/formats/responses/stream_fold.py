@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from formatbridge.formats.responses.stream import repeats
+from formatbridge.formats._extra import Pieces
+from formatbridge.formats.responses.content import kind_of
+from formatbridge.formats.responses.stream import unknown
 
 JsonObject = dict[str, Any]
 
@@ -18,29 +20,42 @@ _GROWING = {
 }
 """Kind of item to the field that its deltas bring and the stem of their events."""
 _PARTS = {
-    "output_text": ("text", "response.content_part", "response.output_text"),
-    "refusal": ("refusal", "response.content_part", "response.refusal"),
-    "reasoning_text": ("text", "response.content_part", "response.reasoning_text"),
-    "summary_text": ("text", "response.reasoning_summary_part", "response.reasoning_summary_text"),
+    "output_text": ("message/content", "text", "response.content_part", "response.output_text"),
+    "refusal": ("message/content", "refusal", "response.content_part", "response.refusal"),
+    "reasoning_text": ("reasoning/content", "text", "response.content_part", "response.reasoning_text"),
+    "summary_text": ("reasoning/summary", "text", "response.reasoning_summary_part", "response.reasoning_summary_text"),
 }
-"""Kind of part to the field that its deltas bring and the stems of the events of the part and of its deltas."""
+"""Kind of part to where it stands, the field that its deltas bring and the stems of the events of the part and of its deltas."""
+_LISTS = (("summary", "summary_index"), ("content", "content_index"))
+"""Where an item has its parts, and how their events number them."""
 
 
 def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
-    """Fold events: the last one repeats the answer. Some servers leave the output out of it, which then is the items that were done."""
+    """Fold events: the last one repeats the answer, and what nobody knows of the others counts as fields of it.
+
+    Some servers leave the output out of the last one. Then it is the items that were done; None where others were begun, or where an
+    event does not say what it is.
+    """
     body: JsonObject | None = None
-    done: dict[int, JsonObject] = {}
+    done: dict[Any, JsonObject] = {}
+    begun: set[Any] = set()
+    fields = Pieces()
     for raw in told:
         kind = raw.get("type")
+        if not isinstance(kind, str):
+            return None
+        fields.take(unknown(raw))
         if kind in _ENDS:
             body = raw.get("response")
-        elif not repeats(raw):
-            return None
-        elif kind == "response.output_item.done" and isinstance(raw.get("output_index"), int):
-            done[raw["output_index"]] = raw["item"]
+        elif kind == "response.output_item.done":
+            done[raw.get("output_index")] = raw["item"]
+        if "item" in raw or "item_id" in raw:
+            begun.add(raw.get("output_index"))
     if body is None or body.get("output"):
-        return body
-    return body | {"output": [item for _, item in sorted(done.items())]}
+        return None if body is None else body | fields.whole()
+    if None in begun or begun - done.keys():
+        return None
+    return body | fields.whole() | {"output": [item for _, item in sorted(done.items())]}
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:
@@ -58,15 +73,15 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
 def _unfold_item(item: JsonObject, at: int) -> list[JsonObject]:
     """Tell one item; of what no event grows, it is told whole when it is done."""
     place = {"item_id": item.get("id") or "", "output_index": at}
-    bare, made = dict(item), list[JsonObject]()
+    bare, made, kind = dict(item), list[JsonObject](), kind_of(item)
     if "status" in item:
         bare["status"] = "in_progress"
-    for name, key in (("summary", "summary_index"), ("content", "content_index")):
-        parts = item.get(name)
-        if isinstance(parts, list) and all(isinstance(part, dict) for part in parts):
+    for name, key in _LISTS if kind in ("message", "reasoning") else ():  # who knows what other kinds have there
+        parts, home = item.get(name), f"{kind}/{name}"
+        if isinstance(parts, list) and all(_PARTS.get(part.get("type"), (home,))[0] == home for part in parts):
             bare[name] = []
             made += [event for number, part in enumerate(parts) for event in _unfold_part(part, place | {key: number})]
-    field, stem = _GROWING.get(item.get("type", ""), ("", ""))
+    field, stem = _GROWING.get(kind, ("", ""))
     if text := item.get(field):
         bare[field] = ""
         named = {"name": item["name"]} if stem == "response.function_call_arguments" and "name" in item else {}
@@ -79,13 +94,15 @@ def _unfold_item(item: JsonObject, at: int) -> list[JsonObject]:
 
 
 def _unfold_part(part: JsonObject, place: JsonObject) -> list[JsonObject]:
-    field, stem, grown = _PARTS.get(part.get("type", ""), ("", "response.content_part", ""))
-    bare = part | ({field: ""} if field else {}) | {key: [] for key in ("annotations", "logprobs") if part.get(key)}
+    """Tell one part; of a kind that is not known nothing is known to grow."""
+    _, field, stem, grown = _PARTS.get(part.get("type", ""), ("", "", "response.content_part", ""))
+    notes = (part.get("annotations") or []) if grown == "response.output_text" else []
     tokens = {"logprobs": part.get("logprobs") or []} if grown == "response.output_text" else {}
+    bare = part | ({field: ""} if field else {}) | {key: [] for key in ("annotations", "logprobs") if grown and part.get(key)}
     made: list[JsonObject] = [{"type": f"{stem}.added", **place, "part": bare}]
     if text := part.get(field):
         made.append({"type": f"{grown}.delta", **place, "delta": text, **tokens})
-    for number, annotation in enumerate(part.get("annotations") or ()):
+    for number, annotation in enumerate(notes):
         told = {"annotation_index": number, "annotation": annotation}
         made.append({"type": "response.output_text.annotation.added", **place, **told})
     if text:

@@ -38,7 +38,10 @@ class Slot:
 
 @dataclass(slots=True)
 class Item:
-    """An item of the output. ``slots``: its parts by place; once closed, it keeps only what tells why the answer ended."""
+    """An item of the output. ``slots``: its parts by place; once closed, it keeps only what tells why the answer ended.
+
+    ``said``: how much it said when it was done; ``start``: how much visible text was before it.
+    """
 
     kind: str
     at: int
@@ -47,6 +50,8 @@ class Item:
     latest: Slot | None = None
     is_closed: bool = False
     has_refusal: bool = False
+    said: JsonObject | None = None
+    start: int = 0
 
     def strays(self, count: int) -> Iterator[Slot]:
         """Yield the open parts whose place no whole item of so many parts has: some servers count on from the item before."""

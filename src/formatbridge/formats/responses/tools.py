@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, assert_never
 
 from formatbridge import ir
@@ -37,11 +38,12 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     return decode_hosted_tool(raw, src)
 
 
-def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
-    """Write the tools of a request, and the limit on their calls that one of them may bring."""
+def encode_tools(tools: list[ir.Tool], losses: Ledger, beside: Sequence[ir.Tool] = ()) -> JsonObject:
+    """Write tools, and the limit on their calls that one of them may bring. ``beside``: those that the request has already."""
     made, body = [], JsonObject()
+    has_code = any(type(tool) is ir.HostedTool and tool.family == "code" for tool in (*beside, *tools))
     for tool in tools:
-        encoded = _encode_tool(tool, losses)
+        encoded = _encode_tool(tool, has_code, losses)
         if encoded is not None:
             made.append(encoded)
         if type(tool) is ir.HostedTool and tool.max_uses is not None and encoded is not None:
@@ -50,14 +52,15 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     return ({"tools": made} if made else {}) | body
 
 
-def _encode_tool(tool: ir.Tool, losses: Ledger) -> JsonObject | None:
+def _encode_tool(tool: ir.Tool, has_code: bool, losses: Ledger) -> JsonObject | None:
+    """Write a tool; None where the target has none like it. ``has_code``: there is a server tool whose code may call it."""
     match tool:
         case ir.FunctionTool():
-            return _encode_function(tool, losses)
+            return _encode_function(tool, has_code, losses)
         case ir.CustomTool():
-            return _encode_custom(tool, losses)
+            return _encode_custom(tool, has_code, losses)
         case ir.Namespace():
-            return _encode_namespace(tool, losses)
+            return _encode_namespace(tool, has_code, losses)
         case ir.HostedTool():
             return encode_hosted_tool(tool, losses)
         case ir.McpServer():
@@ -75,12 +78,12 @@ def _decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     return tool
 
 
-def _encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
+def _encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> JsonObject:
     made: JsonObject = {"type": "function", "name": tool.name}
     if tool.description is not None:
         made["description"] = tool.description
     if tool.extra or tool.cache or tool.callers or tool.defer_loading is not None:
-        made |= _encode_common(tool, losses)
+        made |= _encode_common(tool, has_code, losses)
     # Absent counts as true here and as false everywhere else.
     made["parameters"], made["strict"] = tool.parameters, tool.strict or False
     if tool.output_schema is not None:
@@ -104,17 +107,17 @@ def _decode_custom(raw: JsonObject, src: str) -> ir.CustomTool:
     )
 
 
-def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
+def _encode_custom(tool: ir.CustomTool, has_code: bool, losses: Ledger) -> JsonObject:
     made: JsonObject = {"type": "custom", "name": tool.name}
     if tool.description is not None:
         made["description"] = tool.description
-    made |= _encode_common(tool, losses)
+    made |= _encode_common(tool, has_code, losses)
     if tool.definition is not None:
         made["format"] = {"type": "grammar", "syntax": tool.syntax or "lark", "definition": tool.definition}
     return made
 
 
-def _encode_common(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> JsonObject:
+def _encode_common(tool: ir.FunctionTool | ir.CustomTool, has_code: bool, losses: Ledger) -> JsonObject:
     """Write who may call a tool and when it is loaded."""
     if tool.extra:
         losses.extras(tool)
@@ -124,7 +127,7 @@ def _encode_common(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> Jso
     if tool.defer_loading is not None:
         made["defer_loading"] = tool.defer_loading
     if tool.callers:
-        kept = [word for word in tool.callers if word in ("direct", "programmatic")]
+        kept = [word for word in tool.callers if word == "direct" or (word == "programmatic" and has_code)]
         if not kept:
             losses.dropped(tool, "callers")
         elif kept != tool.callers:
@@ -147,10 +150,10 @@ def _decode_namespace(raw: JsonObject, src: str) -> ir.Namespace:
     return ir.Namespace(name=raw["name"], tools=tools, description=raw.get("description"), src=src, extra=joined(extra, leftover))
 
 
-def _encode_namespace(tool: ir.Namespace, losses: Ledger) -> JsonObject:
+def _encode_namespace(tool: ir.Namespace, has_code: bool, losses: Ledger) -> JsonObject:
     if tool.extra:
         losses.extras(tool)
-    tools = [_encode_tool(inner, losses) for inner in tool.tools]
+    tools = [_encode_tool(inner, has_code, losses) for inner in tool.tools]
     return {"type": "namespace", "name": tool.name, "description": tool.description or "", "tools": tools}
 
 
@@ -174,19 +177,32 @@ def decode_tool_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
 
 
 def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
-    names, spaces, leftover = [], [], JsonObject()
+    names, spaces, hosted, leftover = [], [], [], JsonObject()
     for index, tool in enumerate(raw["tools"]):
-        name, space = tool.get("name"), tool.get("namespace")
-        if tool.get("type") in ("function", "custom") and isinstance(name, str) and isinstance(space, str | None):
+        kind, name, space = tool.get("type"), tool.get("name"), tool.get("namespace")
+        if kind in ("function", "custom") and isinstance(name, str) and isinstance(space, str | None):
             names.append(name)
             spaces.append(space)
             leftover |= rest(tool, frozenset({"type", "name", "namespace"}), f"tools/{index}/") or {}
-        else:
+        elif kind in ("function", "custom") or not isinstance(kind, str):
             leftover[f"tools/{index}"] = tool
+        else:
+            label = tool.get("server_label")
+            is_server = kind == "mcp" and isinstance(label, str)
+            hosted.append(label if is_server else FAMILIES.get(kind, kind))
+            leftover |= rest(tool, {"type", "server_label"} if is_server else {"type"}, f"tools/{index}/") or {}
     known = frozenset({"type", "mode", "tools"} if raw["mode"] in ("auto", "required") else {"type", "tools"})
     extra = joined(rest(raw, known), leftover)
     inner: Literal["auto", "required"] = "required" if raw["mode"] == "required" else "auto"
-    return ir.ToolChoice(mode="allowed", names=names, namespaces=spaces if any(spaces) else None, inner=inner, src=src, extra=extra)
+    return ir.ToolChoice(
+        mode="allowed",
+        names=names,
+        namespaces=spaces if any(spaces) else None,
+        hosted=hosted,
+        inner=inner,
+        src=src,
+        extra=extra,
+    )
 
 
 def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:
@@ -199,12 +215,16 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
         case "named":
             return _encode_named(choice.names[0], tools)
         case "allowed":
-            allowed = [_encode_named(name, tools) for name in choice.names]
+            hosted = [_encode_hosted(name, tools) or {"type": name} for name in choice.hosted]
+            allowed = [_encode_named(name, tools) for name in choice.names] + hosted
             return {"type": "allowed_tools", "mode": choice.inner, "tools": allowed}
-        case "validated":
-            return str(losses.changed(choice, "mode", "auto"))
+        case "validated":  # told as a free choice before it comes here
+            return "auto"
         case "hosted":
-            return _encode_hosted_choice(choice, tools, losses)
+            made = _encode_hosted(choice.names[0], tools)
+            if made is None:
+                losses.dropped(choice, code="server_tool", severity="impossible")
+            return made
         case _:
             assert_never(choice.mode)
 
@@ -214,13 +234,11 @@ def _encode_named(name: str, tools: list[ir.Tool]) -> JsonObject:
     return {"type": "custom" if is_custom else "function", "name": name}
 
 
-def _encode_hosted_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> JsonObject | None:
-    """Write the choice of a server's tool, told by its kind, its name or its server's label."""
-    name = choice.names[0]
+def _encode_hosted(name: str, tools: list[ir.Tool]) -> JsonObject | None:
+    """Write the choice of a server's tool, told by its kind, its name or its server's label; None where there is none such."""
     for tool in tools:
         if isinstance(tool, ir.HostedTool) and name in (tool.kind, tool.name, tool.family) and tool.family in HOSTED:
             return {"type": CHOSEN.get(tool.family, HOSTED[tool.family])}
         if isinstance(tool, ir.McpServer) and name == tool.label:
             return {"type": "mcp", "server_label": tool.label}
-    losses.dropped(choice, code="server_tool", severity="impossible")
     return None

@@ -1,0 +1,128 @@
+"""Which tools a request offers under another format's rules: each told once, and only those that its choice leaves.
+
+What the target's choice cannot say is said by leaving tools out, with each one noted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from operator import attrgetter
+
+from formatbridge import ir
+from formatbridge.formats._protocol import ToolRules
+from formatbridge.losses import Ledger
+
+_Key = tuple[str | None, str]
+_tools_of = attrgetter("tools")
+
+
+def adapt_offer(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
+    """Rewrite which tools a request offers to what the target can say; return the same object where nothing had to change."""
+    if any(map(_tools_of, request.messages)):
+        request = _told_once(request)
+    choice = request.tool_choice
+    if choice is None:
+        return request
+    if choice.mode == "validated" and not rules.validates:
+        losses.changed(choice, "mode", "auto")
+        choice = replace(choice, mode="allowed" if choice.names else "auto", inner="auto")
+        request = replace(request, tool_choice=choice)
+    return _allowed(request, choice, rules, losses) if choice.mode == "allowed" and "hosted" not in rules.allows else request
+
+
+def added_tools(request: ir.Request) -> list[ir.Tool]:
+    """Return the tools that come with turns; most requests have none."""
+    if not any(map(_tools_of, request.messages)):
+        return []
+    return [tool for message in request.messages for tool in message.tools or ()]
+
+
+def _told_once(request: ir.Request) -> ir.Request:
+    """Leave out tools that come with a turn and are there already, word for word."""
+    told = [_bare(tool) for tool in request.tools]
+    messages = []
+    for message in request.messages:
+        fresh = []
+        for tool in message.tools or ():
+            bare = _bare(tool)
+            if bare not in told:
+                told.append(bare)
+                fresh.append(tool)
+        messages.append(message if not message.tools or len(fresh) == len(message.tools) else replace(message, tools=fresh))
+    return replace(request, messages=messages)
+
+
+def _bare(tool: ir.Tool) -> ir.Tool:
+    """Return a tool without where it stood."""
+    if isinstance(tool, ir.Namespace):
+        return replace(tool, src="", tools=[replace(inner, src="") for inner in tool.tools])
+    return replace(tool, src="")
+
+
+def _allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
+    """Leave out the tools that a choice among some does not allow, but functions where the target has a list of them."""
+    chosen = _chosen(choice, request.tools + added_tools(request))
+    if request.format == "chat_completions":  # there the search of the web is no tool, so no list forbids it
+        chosen.add((None, "/web_search"))
+    left = _among_functions(choice, losses) if choice.hosted and rules.allows else choice
+    lists = left is not None and bool(left.names) and left.inner in rules.allows
+    messages = [
+        replace(message, tools=_kept(message.tools, chosen, lists, losses)) if message.tools else message
+        for message in request.messages
+    ]
+    return replace(request, tools=_kept(request.tools, chosen, lists, losses), messages=messages, tool_choice=left)
+
+
+def _chosen(choice: ir.ToolChoice, tools: list[ir.Tool]) -> set[_Key]:
+    """Return the tools that a choice names, with their namespaces; those of the server's own behind a slash, which no name has."""
+    declared: list[_Key] = []
+    for tool in tools:
+        if isinstance(tool, ir.Namespace):
+            declared += [(tool.name, inner.name) for inner in tool.tools]
+        elif isinstance(tool, ir.FunctionTool | ir.CustomTool):
+            declared.append((None, tool.name))
+    chosen: set[_Key] = {(None, f"/{name}") for name in choice.hosted}
+    for key in zip(choice.namespaces or [None] * len(choice.names), choice.names, strict=True):
+        chosen.add(key if key in declared or key[0] else next((other for other in declared if other[1] == key[1]), key))
+    return chosen
+
+
+def _among_functions(choice: ir.ToolChoice, losses: Ledger) -> ir.ToolChoice | None:
+    """Return a free choice among the functions: a list that has room for them alone would force one of them."""
+    if not choice.names:
+        is_forced = choice.inner == "required"
+        losses.changed(choice, "", None, "server_tool", severity="impossible" if is_forced else "lossy")
+        return None
+    losses.changed(choice, "", "auto")
+    return replace(choice, inner="auto", hosted=[])
+
+
+def _kept(tools: list[ir.Tool], chosen: set[_Key], lists: bool, losses: Ledger) -> list[ir.Tool]:
+    """Return the tools that are allowed. ``lists``: the target has a list of functions, so all of them stay."""
+    kept: list[ir.Tool] = []
+    for tool in tools:
+        if isinstance(tool, ir.Namespace) and not lists:
+            inner = [each for each in tool.tools if (tool.name, each.name) in chosen]
+            for each in tool.tools:
+                if each not in inner:
+                    losses.dropped(each, code="excluded", severity="info")
+            if inner:
+                kept.append(replace(tool, tools=inner))
+                continue
+        elif _is_allowed(tool, chosen, lists):
+            kept.append(tool)
+            continue
+        losses.dropped(tool, code="excluded", severity="info")
+    return kept
+
+
+def _is_allowed(tool: ir.Tool, chosen: set[_Key], lists: bool) -> bool:
+    match tool:
+        case ir.McpServer():
+            return (None, f"/{tool.label}") in chosen
+        case ir.HostedTool():
+            return (None, f"/{tool.kind if tool.family == 'other' else tool.family}") in chosen
+        case ir.Namespace():
+            return lists
+        case _:
+            return lists or (None, tool.name) in chosen

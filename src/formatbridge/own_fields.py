@@ -1,0 +1,56 @@
+"""What only an answer's own format can say: taken out before the answer is written anew in that format, and put back as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from formatbridge import formats, ir
+from formatbridge.losses import unescape
+
+JsonObject = dict[str, Any]
+
+
+def without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:
+    """Take from an answer its id, the words that only its own format ends with, and the fields that only that knows, by their pointers.
+
+    What stands in a list stays.
+    """
+    own: JsonObject = {}
+    field, *others = formats.load(answer.format).SPELLING.places["Finish.reason"]
+    if answer.id:
+        own[f"/{formats.load(answer.format).ID_FIELD}"] = answer.id
+
+    def bare(node: Any) -> Any:
+        kept: JsonObject = {}
+        for name, value in (node.extra or {}).items():
+            if any(step.isdigit() or not step for step in name.split("/")):
+                kept[name] = value
+            else:
+                own[f"{node.src}/{name}"] = value
+        return replace(node, extra=kept or None)
+
+    def ended(choice: ir.Choice) -> ir.Choice:
+        finish = choice.finish
+        if others or not finish or not finish.raw or not finish.finer or finish.src not in ("", choice.src):
+            return choice
+        own[f"{choice.src}/{field}"] = finish.raw
+        return replace(choice, finish=replace(finish, reason="stop", finer=False))
+
+    made = replace(
+        bare(answer), choices=[ended(bare(choice)) for choice in answer.choices], usage=answer.usage and bare(answer.usage)
+    )
+    return made, own
+
+
+def put(body: Any, pointer: str, value: Any) -> None:
+    """Set a value in a body; objects on the way that are not there, or null, are made."""
+    *way, last = [unescape(step) for step in pointer.split("/")[1:]]
+    for step in way:
+        if isinstance(body, list):
+            body = body[int(step)]
+            continue
+        if body.get(step) is None:
+            body[step] = {}
+        body = body[step]
+    body[last] = value
