@@ -5,10 +5,12 @@ What the target's choice cannot say is said by leaving tools out, with each one 
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from operator import attrgetter
 
 from formatbridge import ir
+from formatbridge._codec import dumps, loads
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.losses import Ledger
 
@@ -39,24 +41,25 @@ def added_tools(request: ir.Request) -> list[ir.Tool]:
 
 def _told_once(request: ir.Request) -> ir.Request:
     """Leave out tools that come with a turn and are there already, word for word."""
-    told = [_bare(tool) for tool in request.tools]
+    told = {_words_of(tool) for tool in request.tools}
     messages = []
     for message in request.messages:
         fresh = []
         for tool in message.tools or ():
-            bare = _bare(tool)
-            if bare not in told:
-                told.append(bare)
+            words = _words_of(tool)
+            if words not in told:
+                told.add(words)
                 fresh.append(tool)
         messages.append(message if not message.tools or len(fresh) == len(message.tools) else replace(message, tools=fresh))
     return replace(request, messages=messages)
 
 
-def _bare(tool: ir.Tool) -> ir.Tool:
-    """Return a tool without where it stood."""
-    if isinstance(tool, ir.Namespace):
-        return replace(tool, src="", tools=[replace(inner, src="") for inner in tool.tools])
-    return replace(tool, src="")
+def _words_of(tool: ir.Tool) -> str:
+    """Spell a tool without where it stood, the same for equal ones."""
+    bare = replace(tool, src="")
+    if isinstance(bare, ir.Namespace):
+        bare = replace(bare, tools=[replace(inner, src="") for inner in bare.tools])
+    return json.dumps([type(tool).__name__, loads(dumps(bare))], sort_keys=True)
 
 
 def _allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
@@ -75,15 +78,19 @@ def _allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losse
 
 def _chosen(choice: ir.ToolChoice, tools: list[ir.Tool]) -> set[_Key]:
     """Return the tools that a choice names, with their namespaces; those of the server's own behind a slash, which no name has."""
-    declared: list[_Key] = []
+    declared: set[_Key] = set()
+    first: dict[str, _Key] = {}
     for tool in tools:
         if isinstance(tool, ir.Namespace):
-            declared += [(tool.name, inner.name) for inner in tool.tools]
-        elif isinstance(tool, ir.FunctionTool | ir.CustomTool):
-            declared.append((None, tool.name))
+            keys: list[_Key] = [(tool.name, inner.name) for inner in tool.tools]
+        else:
+            keys = [(None, tool.name)] if isinstance(tool, ir.FunctionTool | ir.CustomTool) else []
+        declared.update(keys)
+        for key in keys:
+            first.setdefault(key[1], key)
     chosen: set[_Key] = {(None, f"/{name}") for name in choice.hosted}
     for key in zip(choice.namespaces or [None] * len(choice.names), choice.names, strict=True):
-        chosen.add(key if key in declared or key[0] else next((other for other in declared if other[1] == key[1]), key))
+        chosen.add(key if key in declared or key[0] else first.get(key[1], key))
     return chosen
 
 
@@ -102,9 +109,11 @@ def _kept(tools: list[ir.Tool], chosen: set[_Key], lists: bool, losses: Ledger) 
     kept: list[ir.Tool] = []
     for tool in tools:
         if isinstance(tool, ir.Namespace) and not lists:
-            inner = [each for each in tool.tools if (tool.name, each.name) in chosen]
+            inner = []
             for each in tool.tools:
-                if each not in inner:
+                if (tool.name, each.name) in chosen:
+                    inner.append(each)
+                else:
                     losses.dropped(each, code="excluded", severity="info")
             if inner:
                 kept.append(replace(tool, tools=inner))

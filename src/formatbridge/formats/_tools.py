@@ -69,6 +69,16 @@ class _Names:
         self.home[given] = Home(name=name, namespace=namespace, kind="custom" if kind == "custom" else "function")
         return given
 
+    def chosen(self, names: list[str], namespaces: Sequence[str | None]) -> list[str]:
+        """Return the target's names of tools that a choice names; one without a namespace may stand in any."""
+        first: dict[str, str] = {}
+        for (_, known), given in self.there.items():
+            first.setdefault(known, given)
+        return [
+            self.give(space, name) if space or (None, name) in self.there else first.get(name, name)
+            for name, space in zip(names, namespaces, strict=True)
+        ]
+
     def give_call_id(self, call_id: str) -> str:
         """Return the target's id of a call, the same for the same call and never one that is taken."""
         longest = self.rules.longest_call_id
@@ -115,7 +125,7 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
     choice = request.tool_choice
     if choice and choice.names and choice.mode != "hosted":
         spaces = choice.namespaces or [None] * len(choice.names)
-        there = [_choice_name(name, space, names) for name, space in zip(choice.names, spaces, strict=True)]
+        there = names.chosen(choice.names, spaces)
         choice = replace(choice, names=there, namespaces=choice.namespaces if rules.namespaces else None)
     return replace(request, tools=tools, messages=messages, tool_choice=choice), names.home
 
@@ -280,12 +290,6 @@ def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.To
     if given != result.call_id:
         losses.changed(result, "call_id", given, "renamed", severity="info")
     return replace(result, call_id=given, name=name, kind=kind)
-
-
-def _choice_name(name: str, namespace: str | None, names: _Names) -> str:
-    if namespace or (None, name) in names.there:
-        return names.give(namespace, name)
-    return next((given for (_, known), given in names.there.items() if known == name), name)
 
 
 def _legal(name: str, rules: ToolRules) -> str:

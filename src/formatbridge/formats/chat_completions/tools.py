@@ -201,9 +201,9 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
         case "auto" | "none" | "required":
             return choice.mode
         case "named":
-            return _encode_named(choice.names[0], tools)
+            return _encode_named(choice.names, tools)[0]
         case "allowed":
-            named = [_encode_named(name, tools) for name in choice.names]
+            named = _encode_named(choice.names, tools)
             return {"type": "allowed_tools", "allowed_tools": {"mode": choice.inner, "tools": named}}
         case "validated":  # told as a free choice before it comes here
             return "auto"
@@ -214,7 +214,7 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
             assert_never(choice.mode)
 
 
-def _encode_named(name: str, tools: list[ir.Tool]) -> JsonObject:
-    is_custom = any(isinstance(tool, ir.CustomTool) and tool.name == name for tool in tools)
-    kind = "custom" if is_custom else "function"
-    return {"type": kind, kind: {"name": name}}
+def _encode_named(names: list[str], tools: list[ir.Tool]) -> list[JsonObject]:
+    custom = {tool.name for tool in tools if isinstance(tool, ir.CustomTool)}
+    kinds = ["custom" if name in custom else "function" for name in names]
+    return [{"type": kind, kind: {"name": name}} for kind, name in zip(kinds, names, strict=True)]

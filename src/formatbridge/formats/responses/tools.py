@@ -213,15 +213,15 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
         case "auto" | "none" | "required":
             return choice.mode
         case "named":
-            return _encode_named(choice.names[0], tools)
+            return _encode_named(choice.names, tools)[0]
         case "allowed":
-            hosted = [_encode_hosted(name, tools) or {"type": name} for name in choice.hosted]
-            allowed = [_encode_named(name, tools) for name in choice.names] + hosted
-            return {"type": "allowed_tools", "mode": choice.inner, "tools": allowed}
+            servers = _encode_hosted(tools)
+            hosted = [servers.get(name) or {"type": name} for name in choice.hosted]
+            return {"type": "allowed_tools", "mode": choice.inner, "tools": _encode_named(choice.names, tools) + hosted}
         case "validated":  # told as a free choice before it comes here
             return "auto"
         case "hosted":
-            made = _encode_hosted(choice.names[0], tools)
+            made = _encode_hosted(tools).get(choice.names[0])
             if made is None:
                 losses.dropped(choice, code="server_tool", severity="impossible")
             return made
@@ -229,16 +229,19 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
             assert_never(choice.mode)
 
 
-def _encode_named(name: str, tools: list[ir.Tool]) -> JsonObject:
-    is_custom = any(isinstance(tool, ir.CustomTool) and tool.name == name for tool in tools)
-    return {"type": "custom" if is_custom else "function", "name": name}
+def _encode_named(names: list[str], tools: list[ir.Tool]) -> list[JsonObject]:
+    custom = {tool.name for tool in tools if isinstance(tool, ir.CustomTool)}
+    return [{"type": "custom" if name in custom else "function", "name": name} for name in names]
 
 
-def _encode_hosted(name: str, tools: list[ir.Tool]) -> JsonObject | None:
-    """Write the choice of a server's tool, told by its kind, its name or its server's label; None where there is none such."""
+def _encode_hosted(tools: list[ir.Tool]) -> dict[str, JsonObject]:
+    """Write the choice of each of the servers' tools, under its kind, its name, its family or its server's label; the first counts."""
+    made: dict[str, JsonObject] = {}
     for tool in tools:
-        if isinstance(tool, ir.HostedTool) and name in (tool.kind, tool.name, tool.family) and tool.family in HOSTED:
-            return {"type": CHOSEN.get(tool.family, HOSTED[tool.family])}
-        if isinstance(tool, ir.McpServer) and name == tool.label:
-            return {"type": "mcp", "server_label": tool.label}
-    return None
+        if isinstance(tool, ir.HostedTool) and tool.family in HOSTED:
+            for name in (tool.kind, tool.name, tool.family):
+                if name is not None:
+                    made.setdefault(name, {"type": CHOSEN.get(tool.family, HOSTED[tool.family])})
+        elif isinstance(tool, ir.McpServer):
+            made.setdefault(tool.label, {"type": "mcp", "server_label": tool.label})
+    return made

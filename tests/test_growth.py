@@ -1,0 +1,158 @@
+"""A request with eight times as many of one thing takes eight times the work, whatever the thing is.
+
+Work is counted in calls of functions, so that the machine and its load say nothing; the time of real bodies is the benchmarks'.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+FEW, FACTOR = 30, 8
+MOST = FACTOR * 1.2
+
+Body = dict[str, Any]
+
+
+def _named(count: int, **more: Any) -> list[Body]:
+    return [{"type": "function", "name": f"f{i}", **more} for i in range(count)]
+
+
+def _responses(tools: list[Body], *input: Body, **more: Any) -> Body:
+    return {"model": "m", "input": [{"role": "user", "content": "x"}, *input], "tools": tools, **more}
+
+
+def _among(names: list[Body]) -> Body:
+    return {"type": "allowed_tools", "mode": "auto", "tools": names}
+
+
+def _added(tools: list[Body]) -> Body:
+    return {"type": "additional_tools", "role": "developer", "tools": tools}
+
+
+def _servers(count: int) -> list[Body]:
+    return [{"type": "mcp", "server_label": f"s{i}", "server_url": "https://mcp.test"} for i in range(count)]
+
+
+def _calls(ids: list[str]) -> list[Body]:
+    calls = [{"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}} for id in ids]
+    results = [{"role": "tool", "tool_call_id": id, "content": "r"} for id in ids]
+    return [{"role": "user", "content": "x"}, {"role": "assistant", "content": None, "tool_calls": calls}, *results]
+
+
+def _blocks(blocks: list[Body], **more: Any) -> Body:
+    return {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": blocks}], **more}
+
+
+def _contents(declarations: list[Body], **more: Any) -> Body:
+    return {"contents": [{"role": "user", "parts": [{"text": "x"}]}], "tools": [{"functionDeclarations": declarations}], **more}
+
+
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+PARAMETERS = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+MANY: dict[str, tuple[str, Callable[[int], Body]]] = {
+    "allowed tools": ("responses", lambda n: _responses(_named(n), tool_choice=_among(_named(n)))),
+    "allowed servers": ("responses", lambda n: _responses(_servers(n), tool_choice=_among(_servers(n)))),
+    "tools in one turn": ("responses", lambda n: _responses([], _added(_named(n, parameters=PARAMETERS)))),
+    "turns with a tool": ("responses", lambda n: _responses([], *[_added([tool]) for tool in _named(n, parameters=PARAMETERS)])),
+    "tools in a namespace": (
+        "responses",
+        lambda n: _responses(
+            [{"type": "namespace", "name": "s", "description": "d", "tools": _named(n)}], tool_choice=_among(_named(n))
+        ),
+    ),
+    "names too long": ("responses", lambda n: _responses([{"type": "function", "name": "x" * 70 + str(i)} for i in range(n)])),
+    "unknown items": ("responses", lambda n: _responses([], *[{"type": "novel", "id": f"i{i}", "z": {"k": i}} for i in range(n)])),
+    "calls": ("chat_completions", lambda n: {"model": "m", "messages": _calls([f"c{i}" for i in range(n)])}),
+    "calls of one id": ("chat_completions", lambda n: {"model": "m", "messages": _calls(["c"] * n)}),
+    "ids that collide": ("chat_completions", lambda n: {"model": "m", "messages": _calls(["a" + chr(0x4E00 + i) for i in range(n)])}),
+    "results without calls": (
+        "chat_completions",
+        lambda n: {"model": "m", "messages": [{"role": "user", "content": "x"}, *_calls([f"c{i}" for i in range(n)])[2:]]},
+    ),
+    "unknown fields": ("chat_completions", lambda n: {"model": "m", "messages": [], **{f"k{i}": i for i in range(n)}}),
+    "definitions": (
+        "chat_completions",
+        lambda n: {
+            "model": "m",
+            "messages": [{"role": "user", "content": "x"}],
+            "tools": [
+                {
+                    "type": "function",
+                    "function": {
+                        "name": "f",
+                        "parameters": {
+                            "type": "object",
+                            "$defs": {f"d{i}": {"type": "string"} for i in range(n)},
+                            "properties": {f"p{i}": {"$ref": f"#/$defs/d{i}"} for i in range(n)},
+                        },
+                    },
+                }
+            ],
+        },
+    ),
+    "cache marks": ("messages", lambda n: _blocks([{"type": "text", "text": "t", "cache_control": {"type": "ephemeral"}}] * n)),
+    "documents": ("messages", lambda n: _blocks([{"type": "document", "source": {"type": "content", "content": [IMAGE]}}] * n)),
+    "unknown blocks": ("messages", lambda n: _blocks([{"type": "novel", "x": {"y": 1}}] * n)),
+    "tools of one name": ("messages", lambda n: _blocks([IMAGE], tools=[{"name": "f", "input_schema": PARAMETERS}] * n)),
+    "instructions between turns": (
+        "messages",
+        lambda n: {"model": "m", "max_tokens": 9, "messages": [{"role": role, "content": "x"} for role in ("user", "system")] * n},
+    ),
+    "allowed functions": (
+        "generate_content",
+        lambda n: _contents(
+            [{"name": f"f{i}"} for i in range(n)],
+            toolConfig={"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": [f"f{i}" for i in range(n)]}},
+        ),
+    ),
+    "calls without ids": (
+        "generate_content",
+        lambda n: {
+            "contents": [
+                {"role": "user", "parts": [{"text": "x"}]},
+                {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}] * n},
+                {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"result": 1}}}] * n},
+            ]
+        },
+    ),
+}
+
+
+def _work(body: Body, source: str, target: str) -> int:
+    """Count the calls of functions, and the steps of generators, of one conversion and the reading of its report."""
+    text = json.dumps(body)
+    count = 0
+
+    def heard(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(heard)
+    try:
+        made = fb.convert_request(text, source=source, target=target, model="m")
+        assert made.losses is not None
+        assert made.additions is not None
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize("what", MANY)
+def test_work_grows_in_proportion(what: str, target: str) -> None:
+    """A long list that is searched for each of its members takes minutes where it should take a second."""
+    source, make = MANY[what]
+    _work(make(1), source, target)  # what is made once is made
+
+    few, many = (_work(make(count), source, target) for count in (FEW, FEW * FACTOR))
+
+    assert many <= few * MOST
