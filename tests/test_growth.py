@@ -72,7 +72,10 @@ MANY: dict[str, tuple[str, Callable[[int], Body]]] = {
     "unknown items": ("responses", lambda n: _responses([], *[{"type": "novel", "id": f"i{i}", "z": {"k": i}} for i in range(n)])),
     "calls": ("chat_completions", lambda n: {"model": "m", "messages": _calls([f"c{i}" for i in range(n)])}),
     "calls of one id": ("chat_completions", lambda n: {"model": "m", "messages": _calls(["c"] * n)}),
-    "ids that collide": ("chat_completions", lambda n: {"model": "m", "messages": _calls(["a" + chr(0x4E00 + i) for i in range(n)])}),
+    "ids that collide": (
+        "chat_completions",
+        lambda n: {"model": "m", "messages": _calls(["a" + chr(0x4E00 + i) for i in range(n)])},
+    ),
     "results without calls": (
         "chat_completions",
         lambda n: {"model": "m", "messages": [{"role": "user", "content": "x"}, *_calls([f"c{i}" for i in range(n)])[2:]]},
@@ -132,6 +135,7 @@ def _work(body: Body, source: str, target: str) -> int:
     count = 0
 
     def heard(frame: object, event: str, argument: object) -> None:
+        del frame, argument  # what is called does not matter
         nonlocal count
         count += event in ("call", "c_call")
 

@@ -60,10 +60,8 @@ def _run(given: argparse.Namespace) -> int:
     try:
         if sys.stdout is None:
             raise fb.ConfigurationError("standard output is closed, expected somewhere to write")
-        if isinstance(
-            sys.stdout, TextIOWrapper
-        ):  # what is written is UTF-8 everywhere, as JSON is, whatever the terminal's encoding
-            sys.stdout.reconfigure(encoding="utf-8")
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # as JSON is, whatever the terminal's encoding
         status = command(given)
         sys.stdout.flush()
         return status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from formatbridge.errors import EventTooLargeError
@@ -22,7 +23,7 @@ class ServerSentEvent:
     offset: int
 
 
-class Reader:
+class Reader(ABC):
     """What every reader promises: ``feed`` returns what a chunk completes, ``finish`` what the end of the bytes completes.
 
     An event longer than ``limit`` bytes raises ``EventTooLargeError`` while it still arrives, and so does each call from then on. Events
@@ -60,17 +61,17 @@ class Reader:
                 raise
         return events
 
+    @abstractmethod
     def _read(self, chunk: bytes, events: list[ServerSentEvent]) -> None:
         """Append the events that a chunk completes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _end(self, events: list[ServerSentEvent]) -> None:
         """Append the event that lacks only its end."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _forget(self) -> None:
         """Let go of what has not become an event."""
-        raise NotImplementedError
 
 
 _VALUE = re.compile(rb"[^ \t\r\n,\[\]\xef\xbb\xbf]")

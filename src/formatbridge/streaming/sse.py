@@ -164,7 +164,8 @@ class SseReader(Reader):
                 self._event = line[start:size].decode("utf-8", "replace") if start else self._event
         self._position += len(line)
 
-    def _turns_to_json(self, line: bytes | bytearray) -> bool:  # noqa: ARG002  # events are all that this class reads
+    def _turns_to_json(self, line: bytes | bytearray) -> bool:
+        del line  # events are all that this class reads
         return False
 
     def _hand_over(self, line: bytes | bytearray, events: list[ServerSentEvent]) -> None:

@@ -44,8 +44,9 @@ def request_path(model: str, *, stream: bool) -> str:
     return f"/v1beta/models/{quote(model.removeprefix('models/'), safe='')}:{method}"
 
 
-def frame_event(data: bytes, name: str | None) -> bytes:  # noqa: ARG001
-    """Write one event; here none has a name."""
+def frame_event(data: bytes, name: str | None) -> bytes:
+    """Write one event."""
+    del name  # no event has one here
     return encode_crlf_event(data)
 
 

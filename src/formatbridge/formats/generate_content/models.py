@@ -70,10 +70,9 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
     methods = model.methods
     if methods is None:
         methods = losses.added(f"{at}/supportedGenerationMethods", _METHODS)
+    is_full = model.id.startswith(("models/", "tunedModels/", "publishers/"))
     made = {
-        "name": model.id
-        if "/" in model.id and model.id.startswith(("models/", "tunedModels/", "publishers/"))
-        else f"models/{model.id}",
+        "name": model.id if is_full else f"models/{model.id}",
         "version": model.version,
         "displayName": model.display_name,
         "description": model.description,

@@ -40,8 +40,9 @@ TOOL_RULES = ToolRules(
 )
 
 
-def request_path(model: str, *, stream: bool) -> str:  # noqa: ARG001
+def request_path(model: str, *, stream: bool) -> str:
     """Return the path of the endpoint, the same for every model."""
+    del model, stream  # both stand in the body
     return "/v1/responses"
 
 

@@ -134,7 +134,8 @@ class StreamEncoder:
             run.close(None, "failed")
         self._write_end(event.error)
 
-    def _end(self, event: events.End) -> None:  # noqa: ARG002  # it says nothing but that it is here
+    def _end(self, event: events.End) -> None:
+        del event  # it says nothing but that it is here
         self._write_end(None)
 
     def _tell_usage(self, event: events.UsageTold) -> None:
