@@ -107,6 +107,8 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
 
     Returns the request (the same object where nothing had to change) and the target's tool names to the caller's, where they differ.
     """
+    if not request.tools and request.tool_choice is None and not _uses_tools(request.messages):
+        return request, {}
     request = adapt_offer(request, rules, losses)
     added = added_tools(request)
     if _fits(request, request.tools + added if added else request.tools, rules):
@@ -147,6 +149,18 @@ def drop_choice(request: ir.Request, is_bare: bool, losses: Ledger) -> None:
         losses.dropped(choice, code="server_tool", severity="impossible")
     elif choice.mode in ("required", "named", "allowed") or choice.names or (choice.mode == "none" and not is_bare):
         losses.dropped(choice, code="without_tools")
+
+
+def _uses_tools(messages: list[ir.Message]) -> bool:
+    """Say whether a turn brings tools, calls one or has a result."""
+    for message in messages:
+        if message.tools:
+            return True
+        for part in message.parts:
+            kind = type(part)
+            if kind is not ir.Text and (kind is ir.ToolCall or kind is ir.ToolResult):
+                return True
+    return False
 
 
 def _fits(request: ir.Request, tools: list[ir.Tool], rules: ToolRules) -> bool:

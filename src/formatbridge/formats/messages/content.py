@@ -12,7 +12,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_object
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import encode_opaque
+from formatbridge.formats._parts import encode_opaque, is_plain
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.messages.hosted_content import (
     decode_code_result,
@@ -141,12 +141,25 @@ def encode_words(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
     return made
 
 
-def collapse(blocks: list[JsonObject]) -> str | list[JsonObject]:
+def sole_text(parts: list[ir.Part]) -> str | None:
+    """Return the text of parts that are one text, not blank, and nothing else; None where they are not."""
+    if len(parts) != 1 or type(parts[0]) is not ir.Text or not is_plain(parts[0]):
+        return None
+    text = parts[0].text
+    return text if text and not text.isspace() else None
+
+
+def as_blocks(content: str | list[JsonObject]) -> list[JsonObject]:
+    """Write content as blocks."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def collapse(content: str | list[JsonObject]) -> str | list[JsonObject]:
     """Write one plain text as a string."""
-    if len(blocks) == 1 and len(blocks[0]) == 2 and "text" in blocks[0]:  # each block has a type
-        text: str = blocks[0]["text"]
+    if type(content) is list and len(content) == 1 and len(content[0]) == 2 and "text" in content[0]:  # each block has a type
+        text: str = content[0]["text"]
         return text
-    return blocks
+    return content
 
 
 # Calls and their results.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, get_args
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions
 from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats._tools import drop_choice
-from formatbridge.formats.messages.content import collapse, decode_message, encode_words
+from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
 from formatbridge.formats.messages.parts import decode_content
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config
@@ -37,6 +37,7 @@ JsonObject = dict[str, Any]
 __all__ = ["SETTINGS", "decode_request", "encode_request"]
 
 _MOST_MARKS = 4
+_MARKED = frozenset(kind for kind in get_args(ir.Part) if any(field.name == "cache" for field in fields(kind)))
 
 _BESIDE = frozenset({"model", "messages", "stream", "system"})
 _KNOWN = SETTINGS.canonical.keys() | {
@@ -116,15 +117,25 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 def _encode_conversation(messages: list[ir.Message], losses: Ledger, options: Options) -> JsonObject:
     """Write the system prompt and the turns behind it."""
     leading = leading_instructions(messages)
-    blocks: list[JsonObject] = []
-    for message in messages[:leading]:
-        if message.extra:
-            losses.extras(message)
-        blocks += encode_words(message.parts, losses)
+    system = _encode_leading(messages[:leading], losses) if leading else []
     turns = TurnEncoder(losses, options.mid_system == "native")
     made = turns.encode(messages[leading:] if leading else messages)
-    blocks += turns.hoisted
-    return {"system": collapse(blocks), "messages": made} if blocks else {"messages": made}
+    if turns.hoisted:
+        system = [*as_blocks(system), *turns.hoisted]
+    return {"system": collapse(system), "messages": made} if system else {"messages": made}
+
+
+def _encode_leading(messages: list[ir.Message], losses: Ledger) -> str | list[JsonObject]:
+    """Write the instructions that stand before all turns."""
+    blocks: list[JsonObject] = []
+    for message in messages:
+        if message.extra:
+            losses.extras(message)
+        text = sole_text(message.parts)
+        if text is not None and len(messages) == 1:
+            return text
+        blocks += encode_words(message.parts, losses)
+    return blocks
 
 
 def _encode_tools(request: ir.Request, losses: Ledger) -> JsonObject:
@@ -155,8 +166,8 @@ def _with_few_marks(request: ir.Request, losses: Ledger) -> ir.Request:
     for message in request.messages:
         for part in message.parts:
             if type(part) is ir.ToolResult:
-                marked += [inner for inner in part.content if getattr(inner, "cache", None) is not None]
-            if getattr(part, "cache", None) is not None:
+                marked += [inner for inner in part.content if type(inner) in _MARKED and inner.cache is not None]  # type: ignore[union-attr]
+            if type(part) in _MARKED and part.cache is not None:  # type: ignore[union-attr]  # the kinds that have one
                 marked.append(part)
     if not marked:
         return request

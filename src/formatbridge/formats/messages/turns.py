@@ -7,7 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._parts import is_blank
-from formatbridge.formats.messages.content import collapse, encode_answer, encode_result, encode_words
+from formatbridge.formats.messages.content import as_blocks, collapse, encode_answer, encode_result, encode_words, sole_text
 from formatbridge.formats.messages.parts import encode_part, encode_text
 from formatbridge.formats.messages.reasoning import encode_word_of_effort
 from formatbridge.formats.messages.tools import encode_function
@@ -66,7 +66,7 @@ class TurnEncoder:
                 self._hoist(waiting)
                 self._drop_changes(waiting.message)
         if self._answer is not None and self.turns[-1]["role"] == "assistant":
-            block = self.turns[-1]["content"][-1]
+            block = self._blocks(-1)[-1]
             if block["type"] == "text":
                 block["text"] = block["text"].rstrip()
                 self.losses.changed(self._answer, "", block["text"], "prefill")
@@ -74,27 +74,28 @@ class TurnEncoder:
             self._note_made_ids()
         for turn in self.turns:
             content = turn.get("content")
-            if content and len(content) == 1:  # no more than one block can collapse
+            if type(content) is list and len(content) == 1:  # no more than one block can collapse
                 turn["content"] = collapse(content)
         return self.turns
 
     def _note_made_ids(self) -> None:
         """Note the ids that the source does not have, at calls and at results."""
         for index, turn in enumerate(self.turns):
-            for place, block in enumerate(turn.get("content") or ()):
+            content = turn.get("content")
+            for place, block in enumerate(content if isinstance(content, list) else ()):
                 key = _IDS.get(block["type"])
                 if key and block[key] in self._made_ids:
                     self.losses.added(f"/messages/{index}/content/{place}/{key}", block[key])
 
     def _add_answer(self, message: ir.Message) -> None:
-        blocks = encode_answer(message.parts, self.losses)
-        if not blocks:
+        content = sole_text(message.parts) or encode_answer(message.parts, self.losses)
+        if not content:
             self._note_empty(message)
             return
         if self._waiting:
             self._place_waiting()
         self._answer = message
-        turn = self._turn("assistant", blocks)
+        turn = self._turn("assistant", content)
         for part in message.parts:
             if type(part) is ir.ToolCall:
                 self._calls[part.id] = turn
@@ -102,8 +103,7 @@ class TurnEncoder:
                     self._made_ids.add(part.id)
 
     def _add_user(self, message: ir.Message) -> None:
-        if len(message.parts) == 1 and type(message.parts[0]) is ir.ToolResult and not self._waiting:  # the usual one of results
-            self._add_result(message.parts[0])
+        if not self._waiting and len(message.parts) == 1 and self._add_sole(message.parts):
             return
         blocks: list[JsonObject] = []
         results: list[ir.ToolResult] = []
@@ -125,6 +125,17 @@ class TurnEncoder:
         if blocks:
             self._turn("user", blocks)
 
+    def _add_sole(self, parts: list[ir.Part]) -> bool:
+        """Add a turn of one result or one text, the usual ones; say whether it was one."""
+        only = parts[0]
+        if type(only) is ir.ToolResult:
+            self._add_result(only)
+            return True
+        text = sole_text(parts)
+        if text is not None:
+            self._turn("user", text)
+        return text is not None
+
     def _add_result(self, result: ir.ToolResult) -> None:
         """Put a result behind the others in the turn after its call."""
         turns, block = self.turns, encode_result(result, self.losses)
@@ -133,18 +144,23 @@ class TurnEncoder:
             turn = self._turn("user", [])
         if result.id_made:
             self._made_ids.add(result.call_id)
-        turns[turn]["content"].insert(self._results[turn], block)
+        self._blocks(turn).insert(self._results[turn], block)
         self._results[turn] += 1
 
-    def _turn(self, role: str, blocks: list[JsonObject]) -> int:
-        """Put blocks at the end of the last turn, a new one where the last is not of this role; return its index."""
+    def _turn(self, role: str, content: str | list[JsonObject]) -> int:
+        """Put text or blocks at the end of the last turn, a new one where the last is not of this role; return its index."""
         turns = self.turns
         if turns and turns[-1]["role"] == role:
-            turns[-1]["content"] += blocks
+            self._blocks(-1).extend(as_blocks(content))
         else:
-            turns.append({"role": role, "content": blocks})
+            turns.append({"role": role, "content": content})
             self._results.append(0)
         return len(turns) - 1
+
+    def _blocks(self, turn: int) -> list[JsonObject]:
+        """Return the blocks of a turn, to change them."""
+        blocks = self.turns[turn]["content"] = as_blocks(self.turns[turn]["content"])
+        return blocks
 
     def _note_empty(self, message: ir.Message) -> None:
         if is_blank(message):
