@@ -12,12 +12,14 @@ JsonObject = dict[str, Any]
 
 
 def without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:
-    """Take from an answer its id, the words that only its own format ends with, and the fields that only that knows, by their pointers.
+    """Take from an answer its id, the words and texts that only its own format ends with, and the fields that only that knows, by pointer.
 
     What stands in a list stays.
     """
     own: JsonObject = {}
-    field, *others = formats.load(answer.format).SPELLING.places["Finish.reason"]
+    places = formats.load(answer.format).SPELLING.places
+    field, *others = places["Finish.reason"]
+    stop, *_ = places.get("Finish.stop_sequence", ("stop_sequence",))
     if answer.id:
         own[f"/{formats.load(answer.format).ID_FIELD}"] = answer.id
 
@@ -32,10 +34,14 @@ def without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:
 
     def ended(choice: ir.Choice) -> ir.Choice:
         finish = choice.finish
-        if others or not finish or not finish.raw or not finish.finer or finish.src not in ("", choice.src):
+        if others or not finish or not finish.raw or finish.src not in ("", choice.src):
+            return choice
+        if not finish.finer and finish.stop_sequence is None:
             return choice
         own[f"{choice.src}/{field}"] = finish.raw
-        return replace(choice, finish=replace(finish, reason="stop", finer=False))
+        if finish.stop_sequence is not None:
+            own[f"{choice.src}/{stop}"] = finish.stop_sequence
+        return replace(choice, finish=replace(finish, reason="stop", finer=False, stop_sequence=None))
 
     made = replace(
         bare(answer), choices=[ended(bare(choice)) for choice in answer.choices], usage=answer.usage and bare(answer.usage)

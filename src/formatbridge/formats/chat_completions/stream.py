@@ -125,8 +125,9 @@ class StreamDecoder:
             self._begin({}, made, is_last=True)
         for choice in self._choices.values():
             self._close(choice, made)
-            finish = decode_finish(choice.finish or {}, choice.kinds, f"/choices/{choice.index}")
-            made.append(events.Finished(choice.index, finish, joined(choice.extra, choice.unknown.whole())))
+            finish = decode_finish(choice.ending, choice.kinds, f"/choices/{choice.index}")
+            unread = None if choice.stop is None or finish.stop_sequence is not None else {"stop_reason": choice.stop}
+            made.append(events.Finished(choice.index, finish, joined(choice.extra, choice.unknown.whole(), unread)))
         if self._extra:
             made.append(events.Meta(self._extra))
         return [*made, *self._tail, events.End()]
@@ -145,8 +146,10 @@ class StreamDecoder:
             self._feed_logprobs(choice, raw["logprobs"], made)
         if not _CHOICE.issuperset(raw):
             choice.unknown.take(rest(raw, _CHOICE))
+        if raw.get("stop_reason") is not None:
+            choice.stop = raw["stop_reason"]
         if raw.get("finish_reason"):
-            choice.finish = {key: raw.get(key) for key in ("finish_reason", "stop_reason")}
+            choice.finish = raw["finish_reason"]
             self._close(choice, made)
 
     def _feed_delta(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:

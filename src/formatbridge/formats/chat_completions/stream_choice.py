@@ -20,8 +20,8 @@ class Choice:
     """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
 
     ``kinds``: the parts, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many log probabilities
-    came, by their kind; ``notes``: citations that wait for a text; ``sound``: the number of the sound; ``unknown``: the fields that nobody
-    knows.
+    came, by their kind; ``finish`` and ``stop``: why it ended, and the text or token that ended it; ``notes``: citations that wait for a
+    text; ``sound``: the number of the sound; ``unknown``: the fields that nobody knows.
     """
 
     index: int
@@ -30,7 +30,8 @@ class Choice:
     calls: Calls | None = None
     kinds: list[ir.Part] = field(default_factory=list)
     items: dict[str, int] = field(default_factory=dict)
-    finish: JsonObject | None = None
+    finish: str | None = None
+    stop: str | int | None = None
     is_closed: bool = False
     tokens: dict[str, int] = field(default_factory=dict)
     notes: list[ir.Citation] | None = None
@@ -38,6 +39,11 @@ class Choice:
     extra: JsonObject | None = None
     unknown: Pieces = field(default_factory=Pieces)
     _thoughts: Thoughts | None = None
+
+    @property
+    def ending(self) -> JsonObject:
+        """Why it ended, as a whole choice has it."""
+        return {"finish_reason": self.finish, "stop_reason": self.stop}
 
     @property
     def thoughts(self) -> Thoughts:
