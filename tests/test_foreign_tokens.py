@@ -91,3 +91,96 @@ def test_words_of_the_caller_are_no_tokens() -> None:
     sent = fb.convert_request(body, source="messages", target="messages")
 
     assert (sent.body, sent.losses) == (body, ())
+
+
+ABROAD = "fb1|responses|encrypted|c2ln"
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": ABROAD}
+
+
+def _sent(body: dict[str, Any], format: str) -> fb.ConvertedRequest:
+    return fb.convert_request(body, source=format, target=format, model="m")
+
+
+def test_a_turn_of_which_nothing_is_left_goes_too() -> None:
+    """An answer that was cut while it thought is nothing but a token; servers refuse turns without content."""
+    said = {"role": "user", "content": "x"}
+    thoughts: dict[str, list[dict[str, Any]]] = {
+        "messages": [{"role": "assistant", "content": [THOUGHT, {"type": "redacted_thinking", "data": ABROAD}]}],
+        "chat_completions": [
+            {"role": "assistant", "content": None, "reasoning_details": [{"type": "reasoning.encrypted", "data": ABROAD}]}
+        ],
+    }
+    for format, turns in thoughts.items():
+        made = _sent({"model": "m", "max_tokens": 9, "messages": [said, *turns, said]}, format)
+
+        assert made.body["messages"] == [said, said]
+        assert {loss.code for loss in made.losses} == {"foreign_signature", "empty"}
+    carried = base64.b64encode(ABROAD.encode()).decode()
+    turns = [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": [{"text": "", "thoughtSignature": carried}]}]
+
+    assert _sent({"contents": turns}, "generate_content").body["contents"] == turns[:1]
+
+
+def test_a_thought_takes_nothing_with_it_that_is_not_its_own() -> None:
+    """Any other member may hold any text, and the next thought is somebody else's."""
+    native = {"type": "thinking", "thinking": "ha", "signature": "c2ln"}
+    body = _history({"content": [THOUGHT | {"data": ABROAD}, native, {"type": "text", "text": "one"}]}, "messages")
+
+    made = _sent(body, "messages")
+
+    assert made.body["messages"][1]["content"] == [native, {"type": "text", "text": "one"}]
+    assert [loss.path for loss in made.losses] == ["/messages/1/content/0"]
+
+
+@pytest.mark.parametrize(
+    ("format", "body"),
+    [
+        (
+            "messages",
+            _history(
+                {"content": [{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": ABROAD}}]},
+                "messages",
+            ),
+        ),
+        ("responses", {"model": "m", "input": "x", "prompt": {"id": "p", "variables": {"data": ABROAD}}}),
+        (
+            "generate_content",
+            {
+                "contents": [
+                    {
+                        "role": "user",
+                        "parts": [{"inlineData": {"mimeType": "text/plain", "data": "ZmIxfG1lc3NhZ2VzfHRoaW5raW5nfGE="}}],
+                    }
+                ],
+                "labels": {"data": ABROAD},
+            },
+        ),
+    ],
+)
+def test_a_text_that_looks_like_a_token_is_one_in_a_tokens_place_only(format: str, body: dict[str, Any]) -> None:
+    """A log of this library's, pasted into a document, is a document."""
+    made = _sent(body, format)
+
+    assert (made.body, made.losses) == (body, ())
+
+
+def test_a_server_that_misses_a_thought_is_not_asked_to_think() -> None:
+    """It looks for the thought before the call that it is to go on from."""
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    body = _history({"content": [THOUGHT, call]}, "messages") | {"thinking": {"type": "enabled", "budget_tokens": 2000}}
+    body["messages"][2] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "r"}]}
+
+    made = _sent(body, "messages")
+
+    assert "thinking" not in made.body
+    assert ("/thinking", "excluded") in {(loss.path, loss.code) for loss in made.losses}
+
+
+def test_a_carried_token_that_has_come_home_is_written_as_it_was_minted() -> None:
+    """A conversation that was stored in another format's words may come home by way of a copy."""
+    body = _history({"content": [THOUGHT | {"signature": TAGGED}, {"type": "text", "text": "one"}]}, "messages")
+
+    made = _sent(body, "messages")
+
+    assert made.body["messages"][1]["content"][0]["signature"] == "c2ln"
+    assert made.losses == ()

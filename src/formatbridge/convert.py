@@ -242,7 +242,7 @@ def convert_request(
     losses = Ledger(raw, near.SPELLING)
     tools: dict[str, Home] = {}
     if near is far:
-        made = _same_request(without_foreign_tokens(raw, near.NAME, body, losses), near, model, stream)
+        made = _same_request(without_foreign_tokens(raw, checked, near, body, losses), near, model, stream)
     else:
         request = near.decode_request(checked, model=model or None, stream=stream)
         del checked  # as large as the body, and of no more use

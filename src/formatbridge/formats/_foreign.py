@@ -2,76 +2,115 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import checked
-from formatbridge.formats._signatures import decode_token, may_hold_tag
-from formatbridge.losses import Ledger, escape
+from formatbridge.formats._protocol import Format
+from formatbridge.formats._signatures import may_hold_tag
+from formatbridge.losses import Ledger, resolve, unescape
 
 JsonObject = dict[str, Any]
 
-_SLOTS = frozenset({"signature", "data", "encrypted_content", "thoughtSignature", "thought_signature"})
-"""Where the formats keep tokens."""
-_FREE = frozenset({"input", "args", "arguments", "response", "parameters", "input_schema", "schema", "metadata"})
-"""Objects that are the caller's own words, in which nothing is a token."""
-_LABELS = frozenset({"type", "id", "index", "format", "thought", "status"})
+_LABELS = frozenset({"type", "role", "id", "index", "format", "thought", "status"})
 """Members that say nothing by themselves."""
+_GONE = object()
+"""Stands in a list for what is taken out of it, until all is."""
 
 
-def without_foreign_tokens(raw: JsonObject, format: ir.Format, text: object, losses: Ledger) -> JsonObject:
+def without_foreign_tokens(raw: JsonObject, body: JsonObject, format: Format, text: object, losses: Ledger) -> JsonObject:
     """Return a request without the tokens that other vendors minted, and note each; the same object where it has none.
 
-    What is nothing without its token goes with it, and so does a thought of messages, whose server takes signed ones only.
-    ``text``: the request as the caller gave it, where that is text.
+    What is nothing without its token goes with it, and so does a thought of messages, whose server takes signed ones only. A carried token
+    that has come home is written as it was minted. ``body``: the request as validated; ``text``: as the caller gave it, where that is text.
     """
     if isinstance(text, bytes | bytearray | str) and not may_hold_tag(text):
         return raw
-    found = _tokens(raw, format)
+    found = _carried(raw, body, format)
     if not found:
         return raw
     made: JsonObject = checked(raw)
-    for signature in reversed(found):  # from the last to the first, so that what goes moves nothing that is still to go
-        gone = _remove(made, signature.src)
+    emptied: list[list[Any]] = []
+    has_lost = False
+    for pointer, signature in found.items():
+        if signature.home == format.NAME:
+            owner, last = _way(made, pointer)[-1]
+            owner[last] = signature.token
+            continue
+        has_lost = True
+        gone, turn = _take_out(made, pointer, emptied)
         losses.dropped(ir.Signature(home=signature.home, kind=signature.kind, token="", src=gone), code="foreign_signature")
-    return made
+        if turn is not None:
+            losses.dropped(ir.Opaque(format=format.NAME, raw={}, src=turn), code="empty", severity="info")
+    for items in emptied:
+        items[:] = [item for item in items if item is not _GONE]
+    return format.settle_history(made, losses) if has_lost else made
 
 
-def _tokens(raw: JsonObject, format: ir.Format) -> list[ir.Signature]:
-    """Return the tokens that are at home elsewhere, in the order of the body."""
-    found: list[ir.Signature] = []
-    pending: list[tuple[str, Any]] = [("", raw)]
-    while pending:
-        pointer, node = pending.pop()
-        members = list(node.items() if isinstance(node, dict) else enumerate(node))
-        for key, value in reversed(members):
-            if isinstance(value, list) or (isinstance(value, dict) and key not in _FREE):
-                pending.append((f"{pointer}/{escape(str(key))}", value))
-        for key, value in members:
-            if key in _SLOTS and isinstance(value, str):
-                signature = decode_token(value, format, "thinking", f"{pointer}/{key}")
-                if signature.home != format or signature.token != value:
-                    found.append(signature)
+def as_it_is(body: JsonObject, losses: Ledger) -> JsonObject:
+    """Return a request whose history has lost thoughts: its server takes it without them."""
+    del losses  # nothing else goes with them
+    return body
+
+
+def _carried(raw: JsonObject, body: JsonObject, format: Format) -> dict[str, ir.Signature]:
+    """Return the tagged tokens of a request by their pointers in it."""
+    found: dict[str, ir.Signature] = {}
+    for signature in _signatures(format.decode_request(body, model=None, stream=None)):
+        pointer, token = resolve(raw, signature.src, format.SPELLING)
+        if isinstance(token, str) and token != signature.token:
+            found[pointer] = signature
     return found
 
 
-def _remove(body: JsonObject, pointer: str) -> str:
-    """Take a token out of a body, and what is empty or refused without it; return the pointer of what has gone."""
-    steps = pointer.split("/")[1:]
-    nodes: list[Any] = [body]
-    for step in steps[:-1]:
-        nodes.append(nodes[-1][int(step)] if isinstance(nodes[-1], list) else nodes[-1][step])
-    del nodes[-1][steps[-1]]
-    depth = len(steps) - 1
-    while depth and not _says_something(nodes[depth]):
-        parent, step = nodes[depth - 1], steps[depth - 1]
-        del parent[int(step) if isinstance(parent, list) else step]
+def _signatures(request: ir.Request) -> Iterator[ir.Signature]:
+    for message in request.messages:
+        for part in message.parts:
+            for each in (part, *part.content) if isinstance(part, ir.ToolResult) else (part,):
+                signature = getattr(each, "signature", None)
+                if signature is not None:
+                    yield signature
+
+
+def _way(body: JsonObject, pointer: str) -> list[tuple[Any, Any]]:
+    """Return each object and list on the way to a value, from the body on, with the key or index of the next step."""
+    way: list[tuple[Any, Any]] = []
+    node: Any = body
+    for step in pointer.split("/")[1:]:
+        key = int(step) if isinstance(node, list) else unescape(step)
+        way.append((node, key))
+        node = node[key]
+    return way
+
+
+def _take_out(body: JsonObject, pointer: str, emptied: list[list[Any]]) -> tuple[str, str | None]:
+    """Take a token out of a body, and what is empty or refused without it.
+
+    Returns the pointer of what has gone, and of the turn, where nothing was left of that either. Lists keep their length for now.
+    """
+    way, steps = _way(body, pointer), pointer.split("/")
+    del way[-1][0][way[-1][1]]
+    depth, gone = len(way) - 1, pointer
+    turn = None
+    while depth > 1 and not _says_something(way[depth][0]):
+        owner, key = way[depth - 1]
+        if isinstance(owner, list):
+            owner[key] = _GONE
+            emptied.append(owner)
+        else:
+            del owner[key]
+        place = "/".join(steps[: depth + 1])
+        if depth == 2:
+            turn = place
+        elif not isinstance(way[depth][0], list):
+            gone = place
         depth -= 1
-        if isinstance(parent, list):
-            break
-    return "/" + "/".join(steps[: depth + 1])
+    return (turn, None) if turn is not None and gone == pointer else (gone, turn)
 
 
-def _says_something(node: JsonObject) -> bool:
-    """Say whether an object is of use without its token."""
+def _says_something(node: Any) -> bool:
+    """Say whether a list or an object is of use without what was taken out."""
+    if isinstance(node, list):
+        return any(item is not _GONE for item in node)
     return node.get("type") != "thinking" and any(value for key, value in node.items() if key not in _LABELS)

@@ -125,6 +125,9 @@ class Format(Protocol):
     def encode_request(self, request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
         """Write a request."""
 
+    def settle_history(self, body: JsonObject, losses: Ledger) -> JsonObject:
+        """Return a request of this format, whose history has lost thoughts, as its server still takes it."""
+
     def decode_response(self, body: JsonObject) -> ir.Response:
         """Read a whole answer."""
 

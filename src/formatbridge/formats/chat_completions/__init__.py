@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from formatbridge import ir
+from formatbridge.formats._foreign import as_it_is as settle_history
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.chat_completions.finish import unfinished
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
@@ -154,6 +155,7 @@ __all__ = [
     "fold_stream",
     "frame_event",
     "request_path",
+    "settle_history",
     "unfinished",
     "unfold_stream",
 ]

@@ -10,6 +10,7 @@ import re
 from urllib.parse import quote
 
 from formatbridge import ir
+from formatbridge.formats._foreign import as_it_is as settle_history
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
 from formatbridge.formats.generate_content.finish import unfinished
@@ -74,6 +75,7 @@ __all__ = [
     "fold_stream",
     "frame_event",
     "request_path",
+    "settle_history",
     "unfinished",
     "unfold_stream",
 ]

@@ -14,7 +14,7 @@ from formatbridge.formats.messages.errors import decode_error, encode_error
 from formatbridge.formats.messages.finish import unfinished
 from formatbridge.formats.messages.hosted_tools import SERVER_NAMES
 from formatbridge.formats.messages.models import decode_models, encode_models
-from formatbridge.formats.messages.request import SETTINGS, decode_request, encode_request
+from formatbridge.formats.messages.request import SETTINGS, decode_request, encode_request, settle_history
 from formatbridge.formats.messages.response import FINISH, decode_response, encode_response
 from formatbridge.formats.messages.stream import StreamDecoder
 from formatbridge.formats.messages.stream_encoder import StreamEncoder
@@ -179,6 +179,7 @@ __all__ = [
     "fold_stream",
     "frame_event",
     "request_path",
+    "settle_history",
     "unfinished",
     "unfold_stream",
 ]

@@ -34,7 +34,7 @@ from formatbridge.options import Options
 
 JsonObject = dict[str, Any]
 
-__all__ = ["SETTINGS", "decode_request", "encode_request"]
+__all__ = ["SETTINGS", "decode_request", "encode_request", "settle_history"]
 
 _MOST_MARKS = 4
 _MARKED = frozenset(kind for kind in get_args(ir.Part) if any(field.name == "cache" for field in fields(kind)))
@@ -111,6 +111,15 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
         losses.dropped(request.image)
     if request.stream:
         body["stream"] = True
+    return body
+
+
+def settle_history(body: JsonObject, losses: Ledger) -> JsonObject:
+    """Return a request whose history has lost thoughts as its server still takes it: not to think where earlier thinking is missing."""
+    thinking = body.get("thinking") or {}
+    if thinking.get("type") == "enabled" and lacks_thinking(body["messages"]):
+        losses.dropped(ir.ReasoningConfig(src="/thinking"), code="excluded")
+        return {key: value for key, value in body.items() if key != "thinking"}
     return body
 
 

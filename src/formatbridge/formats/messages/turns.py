@@ -240,7 +240,7 @@ def lacks_thinking(turns: list[JsonObject]) -> bool:
         content = turn.get("content") or ()
         kinds = [block["type"] for block in content] if isinstance(content, list) else ["text"]
         if turn["role"] == "assistant":
-            if kinds[0] in ("thinking", "redacted_thinking"):
+            if kinds[:1] in (["thinking"], ["redacted_thinking"]):
                 return False
             answer = True
         elif turn["role"] == "user" and "tool_result" not in kinds:

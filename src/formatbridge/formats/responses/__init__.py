@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from formatbridge import ir
+from formatbridge.formats._foreign import as_it_is as settle_history
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.responses.errors import decode_error, encode_error
 from formatbridge.formats.responses.finish import FINISH, unfinished
@@ -70,6 +71,7 @@ __all__ = [
     "fold_stream",
     "frame_event",
     "request_path",
+    "settle_history",
     "unfinished",
     "unfold_stream",
 ]
