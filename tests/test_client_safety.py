@@ -709,6 +709,32 @@ def test_an_error_says_nothing_of_the_key_whatever_the_relay_says(echo: str) -> 
     assert [text for text in told if KEY in text] == []
 
 
+CUT_ECHOES: dict[str, Callable[[str], bytes]] = {
+    "plain text for a stream": lambda text: EVENTS + text.encode(),
+    "an event that is no JSON": lambda text: EVENTS + BEGUN + f"data: {text}\n\n".encode(),
+    "an event of another shape": lambda text: EVENTS + BEGUN + _chunk(choices=text),
+    "an event with escapes": lambda text: EVENTS + BEGUN + _chunk(choices=text).replace(b"0", b"\\u0030"),
+    "an error event": lambda text: EVENTS + BEGUN + _chunk(error={"message": text}),
+}
+
+
+@pytest.mark.parametrize("before", [20, 90, 120, 150, 170, 185, 192, 196, 1980, 2000, 2010, 2020])
+@pytest.mark.parametrize("echo", CUT_ECHOES)
+def test_a_text_that_is_cut_within_the_key_shows_no_part_of_it(echo: str, before: int) -> None:
+    """Errors show how an event begins, in so many bytes; a key may stand across the last of them."""
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        peer.send(CUT_ECHOES[echo]("x" * before + KEY))
+        return False
+
+    caught: Any
+    with Server(answer) as server, pytest.raises((fb.APIError, fb.StreamError)) as caught:
+        read(fb.Client(server.url, KEY, retry=0), "chat_completions")
+
+    told = f"{caught.value} {caught.value!r} {vars(caught.value)!r}".replace("\\u0030", "0")
+    assert KEY[:8] not in told
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -22,6 +22,9 @@ _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
 _SENSITIVE = re.compile(r"auth|key|token|secret|cookie|password|credential|signature", re.IGNORECASE)
 _SHORTEST_MASKED = 6
+_SHORTEST_BEGINNING = 8
+_CUT = r"(?:\\(?:u[0-9a-fA-F]{0,3})?)?(?=$|…|['\"])"
+"""What stands where a text was cut, maybe within an escape: its end, the mark of it, or the quotes that were put around it."""
 
 
 class Secret:
@@ -116,9 +119,11 @@ class Mask:
         self._secrets = [Secret(text) for text in sorted(texts, key=len, reverse=True) if len(text) >= _SHORTEST_MASKED]
 
     def text(self, text: str) -> str:
-        """Return a text without the secrets."""
+        """Return a text without the secrets, nor the beginning of one where the text was cut."""
         for secret in self._secrets:
             text = text.replace(secret.reveal(), HIDDEN)
+            if secret.reveal()[:_SHORTEST_BEGINNING] in text:
+                text = _without_beginning(text, secret)
         return text
 
     def value(self, value: Any) -> Any:
@@ -126,9 +131,10 @@ class Mask:
         return self.text(value) if isinstance(value, str) else value
 
     def body(self, body: bytes) -> bytes:
-        """Return bytes without the secrets, as they are and in whatever way JSON may escape them."""
+        """Return bytes without the secrets, as they are and in whatever way JSON may escape them, nor the beginning of one at their end."""
         for secret in self._secrets:
-            body = re.sub(_escapable(secret), HIDDEN.encode(), body)
+            body = re.sub(b"".join(_escapable(secret)), HIDDEN.encode(), body)
+            body = _without_beginning(body.decode("latin-1"), secret).encode("latin-1")
         return body
 
     def whole(self, value: Any) -> Any:
@@ -155,6 +161,24 @@ class Mask:
         return error
 
 
-def _escapable(secret: Secret) -> bytes:
-    """Return a pattern for a secret in JSON text: each character as it is, behind a backslash or as ``\\u`` and its number."""
-    return b"".join(b"(?:\\\\?%b|\\\\u00(?i:%02x))" % (re.escape(bytes([byte])), byte) for byte in secret.reveal().encode())
+def _without_beginning(text: str, secret: Secret) -> str:
+    """Hide what a cut has left of a secret: its first characters, eight or more, and then the end of the text or of a quotation."""
+    pieces = [re.compile(piece.decode()) for piece in _escapable(secret)]
+    first = re.compile("".join(piece.pattern for piece in pieces[:_SHORTEST_BEGINNING]))
+    made, done = "", 0
+    for found in first.finditer(text):
+        end = found.end()
+        for piece in pieces[_SHORTEST_BEGINNING:]:
+            more = piece.match(text, end)
+            if more is None:
+                break
+            end = more.end()
+        cut = re.compile(_CUT).match(text, end)
+        if cut is not None and found.start() >= done:
+            made, done = f"{made}{text[done : found.start()]}{HIDDEN}", cut.end()
+    return made + text[done:]
+
+
+def _escapable(secret: Secret) -> list[bytes]:
+    """Return a pattern for each character of a secret in JSON text: as it is, behind a backslash or as ``\\u`` and its number."""
+    return [b"(?:\\\\?%b|\\\\u00(?i:%02x))" % (re.escape(bytes([byte])), byte) for byte in secret.reveal().encode()]
