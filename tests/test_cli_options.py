@@ -14,7 +14,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.cli import main
-from formatbridge.testing import FakeRelay
+from formatbridge.testing import Failure, FakeRelay
 from tests.relay_server import served
 from tests.servers import body_of, stream_of
 
@@ -99,10 +99,11 @@ def test_a_refusal_comes_with_its_report(monkeypatch: pytest.MonkeyPatch, capfdb
 
     report = json.loads(capfdbinary.readouterr().err)
     assert {loss["path"] for loss in report["losses"]} >= {"/seed", "/logit_bias"}
+    assert [item["path"] for item in report["additions"]] == ["/max_tokens"]
     assert report["error"].startswith("conversion loses ")
 
 
-@pytest.mark.parametrize(("form", "lines"), [("table", 2), ("none", 1)])
+@pytest.mark.parametrize(("form", "lines"), [("table", 3), ("none", 1)])
 def test_a_refusal_is_reported_in_the_form_that_was_asked_for(
     form: str, lines: int, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
@@ -113,6 +114,33 @@ def test_a_refusal_is_reported_in_the_form_that_was_asked_for(
     assert len(told) == lines
     assert told[-1].startswith("formatbridge: conversion loses /seed")
     assert told[0].split()[:3] == ["lossy", "dropped", "/seed"] or form == "none"
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_what_a_request_lost_is_told_whatever_becomes_of_its_answer(
+    streams: bool, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
+    """The relay has answered another request than the caller's, which may be why it failed."""
+    script = "Hello there." if streams else Failure(400, "no such model")
+    with served(script, quirks=["eof_without_terminal"] if streams else []) as relay:
+        monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
+        given = ("--base-url", relay.base_url, "--from", "chat_completions", "--via", "messages", "--report", "json")
+
+        status = _run(monkeypatch, ASKED | {"seed": 7}, "send", *given, *(["--stream"] if streams else []))
+
+    report = json.loads(capfdbinary.readouterr().err)
+    assert status == 3
+    assert {"/seed"} <= {loss["path"] for loss in report["losses"]}
+    assert {"/max_tokens"} <= {item["path"] for item in report["additions"]}
+
+
+def test_a_kind_that_the_body_does_not_look_like_needs_its_format_too(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
+    """How sure the detection is was said of another kind."""
+    assert _run(monkeypatch, ASKED | {"n": 1}, "convert", "--kind", "response", "--to", "messages") == 2
+
+    assert "it may be a chat_completions request: say --from" in capfdbinary.readouterr().err.decode()
 
 
 def test_a_stream_that_breaks_on_its_way_is_the_relay_s_fault(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
@@ -173,7 +201,13 @@ TOLD_IN_JSON: dict[str, tuple[int, Any, tuple[str, ...], set[str]]] = {
     "done": (0, ASKED, ("convert", "--from", "chat_completions", "--kind", "request", "--to", "messages"), set()),
     "detected": (0, ASKED | {"n": 1}, ("convert", "--to", "messages"), {"read_as"}),
     "in the URL": (0, ASKED | {"n": 1}, ("convert", "--to", "generate_content"), {"read_as", "path"}),
-    "refused": (1, ASKED | {"n": 1, "seed": 7}, ("convert", "--to", "messages", "--raise-on", "lossy"), {"error"}),
+    "refused": (1, ASKED | {"n": 1, "seed": 7}, ("convert", "--to", "messages", "--raise-on", "lossy"), {"read_as", "error"}),
+    "an error": (
+        0,
+        {"type": "error", "error": {"type": "api_error", "message": "x"}},
+        ("convert", "--to", "responses"),
+        {"read_as", "status"},
+    ),
     "bad input": (2, b"{", ("convert", "--to", "messages"), {"error"}),
     "no file": (2, b"", ("convert", "nowhere.json", "--to", "messages"), {"error"}),
     "cut": (2, CUT, ("stream", "--from", "messages", "--to", "responses"), {"error"}),

@@ -303,6 +303,34 @@ def test_what_came_before_a_broken_event_is_handed_out(source: str) -> None:
     assert caught.value.snippet == b"<html>"
 
 
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize("broken", [b"data: <html>\n\n", b"data: " + b"x" * 200])
+def test_a_broken_event_is_told_to_the_reader_of_the_target(source: str, target: str, broken: bytes) -> None:
+    """A gateway that copies a stream has no other words for whoever reads behind it."""
+    stream = _stream(source, "text_plain")
+    head = stream[: stream.index(b"\n", len(stream) // 2) + 1]
+    head = head[: max(head.rfind(b"\n\n") + 2, head.rfind(b"\r\n\r\n") + 4)]
+    converter = fb.StreamConverter(source=source, target=target)
+    made = converter.feed(head)
+
+    with pytest.raises((fb.StreamDecodeError, fb.TruncatedStreamError)) as caught:
+        made += converter.feed(broken) + converter.finish()
+
+    reader = fb.StreamConverter(source=target, target=source)
+    reader.feed(made + caught.value.tail)
+    assert reader.error is not None
+
+
+@pytest.mark.parametrize("format", ["chat_completions", "generate_content"])
+def test_words_beside_the_answer_are_an_error_only_as_text_and_in_no_ping(format: str) -> None:
+    """Relays send errors as a message alone, and pings with one; another format's message is no error text."""
+    said = {b'{"message":"gone"}': True, b'{"type":"ping","message":"alive"}': False, b'{"message":{"id":"m"}}': False}
+    for data, is_error in said.items():
+        converter = fb.StreamConverter(source=format, target="messages")
+        converter.feed(b"data: " + data + b"\n\n")
+        assert (converter.error is not None) == is_error
+
+
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_cut_stream_of_the_same_format_ends_in_an_error_behind_whole_events(format: str) -> None:
     """Half an event is none: what was passed on stays readable, and the tail says that it is not all."""

@@ -170,7 +170,7 @@ def _loads_slowly(text: bytes | bytearray | str) -> JsonValue:
     except RecursionError:
         raise NotJsonError("", f"is nested more than {MAX_DEPTH} levels deep") from None
     except json.JSONDecodeError as error:
-        raise NotJsonError("", f"is not JSON: {error.msg} at character {error.pos}") from None
+        raise NotJsonError("", f"is not JSON: {error.msg.removesuffix(' at')} at character {error.pos}") from None
 
 
 class _TooLong:

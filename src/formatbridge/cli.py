@@ -23,9 +23,10 @@ from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge import _codec, formats
-from formatbridge.convert import Converted, ConvertedRequest, wire_model
+from formatbridge.convert import Converted, ConvertedError, ConvertedRequest, wire_model
 from formatbridge.formats._protocol import Kind
 from formatbridge.losses import Addition, Loss, is_absent, resolve
+from formatbridge.options import SEVERITIES
 
 JsonObject = dict[str, Any]
 
@@ -57,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: argparse.Namespace) -> int:
     command: Callable[[argparse.Namespace], int] = given.command
+    given.losses, given.additions, given.told = (), (), {}  # what is known of the report, should the command fail
     try:
         if sys.stdout is None:
             raise fb.ConfigurationError("standard output is closed, expected somewhere to write")
@@ -66,12 +68,13 @@ def _run(given: argparse.Namespace) -> int:
         sys.stdout.flush()
         return status
     except fb.LossyConversionError as error:
-        _report(error.losses, (), _form(given), error=str(error))
+        _report(given.losses or error.losses, given.additions, _form(given), error=str(error), **given.told)
         return 1
     except fb.FormatBridgeError as error:
         partial: Converted | None = getattr(error, "partial", None)
         losses, additions = (partial.losses, partial.additions) if partial else ((), ())
-        _report(losses, additions, _form(given), error=str(error))
+        losses, additions = (*given.losses, *losses), (*given.additions, *additions)
+        _report(losses, additions, _form(given), error=str(error), **given.told)
         is_relays = isinstance(error, fb.APIError) or (command in (_send, _demo) and isinstance(error, fb.StreamError))
         return 3 if is_relays else 2
 
@@ -179,14 +182,21 @@ def _convert(given: argparse.Namespace) -> int:
     body = _read(given.file)
     if given.at is not None:
         body = _at(body, given.at)
-    source, kind, told = _format_and_kind(body, given.source, given.kind)
-    if told and given.report != "json":
-        _tell("formatbridge: read as {format} {kind}, confidence {confidence}".format_map(told["read_as"]))
+    source, kind, given.told = _format_and_kind(body, given.source, given.kind)
+    if given.told and given.report != "json":
+        _tell("formatbridge: read as {format} {kind}, confidence {confidence}".format_map(given.told["read_as"]))
     made = _converted(body, source, kind, given)
-    _write(sys.stdout.buffer, made.json() + b"\n")
     if isinstance(made, ConvertedRequest) and formats.load(made.target).IN_URL:
-        told["path"] = made.path
-    _report(made.losses, made.additions, given.report, **told)
+        given.told["path"] = made.path
+    if isinstance(made, ConvertedError):
+        given.told["status"] = made.status
+    given.losses, given.additions = made.losses, made.additions
+    floor = SEVERITIES.index(given.raise_on) if given.raise_on else len(SEVERITIES)
+    grave = [loss for loss in made.losses if SEVERITIES.index(loss.severity) >= floor]
+    if grave:
+        raise fb.LossyConversionError(grave)
+    _write(sys.stdout.buffer, made.json() + b"\n")
+    _report(made.losses, made.additions, given.report, **given.told)
     return 0
 
 
@@ -199,7 +209,8 @@ def _format_and_kind(body: bytes, source: str | None, kind: str | None) -> tuple
     except fb.InvalidPayloadError as error:
         raise fb.InvalidPayloadError(source or "unknown", kind or "payload", error.problems) from None
     format_, kind_ = source or found.format, kind or found.kind
-    if format_ is None or kind_ is None or (source is None and found.confidence < _UNSURE):
+    is_sure = found.confidence >= _UNSURE and kind_ == found.kind
+    if format_ is None or kind_ is None or (source is None and not is_sure):
         guess = f"; it may be a {found.format} {found.kind}" if found.format else ""
         wanted = " and ".join(name for name, given in (("--from", source), ("--kind", kind)) if given is None)
         raise fb.ConfigurationError(f"what the body is cannot be told for sure{guess}: say {wanted}")
@@ -209,7 +220,6 @@ def _format_and_kind(body: bytes, source: str | None, kind: str | None) -> tuple
 
 def _converted(body: bytes, source: str, kind: str, given: argparse.Namespace) -> Converted:
     options = fb.Options(
-        raise_on=given.raise_on,
         carry_reasoning=not given.drop_reasoning,
         default_max_tokens=given.default_max_tokens,
         created=given.created,
@@ -241,7 +251,7 @@ def _stream(given: argparse.Namespace) -> int:
         for chunk in iter(lambda: read(_READ), b""):
             _write(out, converter.feed(chunk), given.collect)
         _write(out, converter.finish(), given.collect)
-    except fb.TruncatedStreamError as error:
+    except fb.StreamError as error:
         _write(out, error.tail, given.collect)
         raise
     whole = converter.response()
@@ -264,6 +274,8 @@ def _send(given: argparse.Namespace) -> int:
     """Send one request; the text of a stream leaves as it comes."""
     body = _read(given.file)
     with fb.Client(given.base_url) as client:
+        prepared = client.prepare(body, given.source, given.via, model=given.model)
+        given.losses, given.additions = prepared.losses, prepared.additions
         if not given.stream:
             reply = client.send(body, given.source, given.via, model=given.model)
             _write(sys.stdout.buffer, reply.json() + b"\n")
@@ -353,6 +365,8 @@ def _report(losses: Sequence[Loss], additions: Sequence[Addition], form: str, **
         _tabulate(losses, additions)
         if "path" in told:
             _tell(f"formatbridge: model and streaming are in the URL, {told['path']}")
+        if "status" in told:
+            _tell(f"formatbridge: the HTTP status is {told['status']}")
     if "error" in told:
         _tell(f"formatbridge: {told['error']}")
 

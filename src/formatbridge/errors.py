@@ -114,8 +114,10 @@ class ConfigurationError(FormatBridgeError, ValueError):
 class StreamError(FormatBridgeError):
     """A stream that did not come to its end. What it brought until then was handed out and stays true."""
 
-    def __init__(self, text: str, *, partial: Converted | None = None) -> None:
+    def __init__(self, text: str, *, partial: Converted | None = None, tail: bytes = b"") -> None:
         super().__init__(text)
+        #: What tells the reader of the target so: an error event in its format. Empty where no stream is written, or it has one already.
+        self.tail = tail
         #: The answer so far, in the target format; None where nobody collects it, as in a reader of bytes.
         self.partial = partial
 
@@ -124,9 +126,7 @@ class TruncatedStreamError(StreamError):
     """The bytes ended before the stream did: the connection broke, or the other side gave up without a word."""
 
     def __init__(self, expected: str, *, partial: Converted | None = None, tail: bytes = b"") -> None:
-        super().__init__(f"the bytes ended before the stream did, expected {expected}", partial=partial)
-        #: What tells the reader of the target so: an error event in its format. Empty where there is no target.
-        self.tail = tail
+        super().__init__(f"the bytes ended before the stream did, expected {expected}", partial=partial, tail=tail)
 
 
 class StreamDecodeError(StreamError):

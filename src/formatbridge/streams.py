@@ -47,7 +47,8 @@ class StreamConverter:
     come; it raises ``TruncatedStreamError`` where the source had not ended (or closes the answer with finish reason ``length``, where
     ``Options(on_truncated="close")`` says so). An error event of the source becomes the target's, ends the stream and stays in ``error``.
     An event that is not of its format raises ``StreamDecodeError``; what the chunk had before it is returned first, and the next call
-    raises. With ``Options(raise_on=...)`` an answer that loses too much raises ``LossyConversionError`` in place of its end.
+    raises. Both errors have in ``tail`` what tells the target's reader. With ``Options(raise_on=...)`` an answer that loses too much
+    raises ``LossyConversionError`` in place of its end.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class StreamConverter:
                 made.append(self._step(event))
         except FormatBridgeError as fault:
             if isinstance(fault, StreamError):
-                fault.partial = self.response()
+                fault.partial, fault.tail = self.response(), self._alarm()
             self._fault = fault
             if not any(made):
                 raise

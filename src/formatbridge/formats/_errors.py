@@ -93,6 +93,11 @@ def plain_message(body: JsonObject) -> tuple[str, str]:
     return "", "message"
 
 
+def is_bare_error(event: JsonObject) -> bool:
+    """Say whether an event with nothing of its format is an error in words alone, and neither a ping nor another format's message."""
+    return event.get("type") != "ping" and (isinstance(event.get("message"), str) or event.get("detail") is not None)
+
+
 _USUAL = frozenset({400, 401, 402, 403, 404, 409, 413, 429, 499, 500, 503, 504, 529})
 """Statuses that stand for a kind in some format."""
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._errors import is_bare_error
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._head import name_late
 from formatbridge.formats._logprobs import decode_tokens
@@ -61,7 +62,7 @@ class StreamDecoder:
             return []
         made: list[events.Event] = []
         self._growing = None
-        error = raw.get("error") or (raw.get("choices") is None and "usage" not in raw and ("message" in raw or "detail" in raw))
+        error = raw.get("error") or (raw.get("choices") is None and "usage" not in raw and is_bare_error(raw))
         if self.start is not None:
             self._begin(raw, made, is_last=bool(error))
         else:

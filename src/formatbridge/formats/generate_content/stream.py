@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._errors import is_bare_error
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._head import name_late
 from formatbridge.formats._models import time_of
@@ -83,7 +84,7 @@ class StreamDecoder:
         if self._is_over or not raw:  # an empty one keeps the connection alive
             return []
         made: list[events.Event] = []
-        is_error = raw.get("error") or (_EVENT.isdisjoint(raw) and ("message" in raw or "detail" in raw))
+        is_error = raw.get("error") or (_EVENT.isdisjoint(raw) and is_bare_error(raw))
         if self.start is not None:
             self._begin({} if is_error else raw, made)
         elif not (self._told.id and self._told.model and (self._told.created or "createTime" not in raw)):
