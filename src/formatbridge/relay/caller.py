@@ -152,8 +152,8 @@ class Caller:
         near = _format_of(request, format)
         bridge = Bridge(near, via=via if via is not None else near, options=self._options)
         is_plain = bridge.via in self._profile.plain_only
-        lenient = replace(self._options, raise_on=None)
-        exchange = bridge.open(request, stream=checked_stream(stream) and not is_plain, model=model, home=lenient)
+        streams = checked_stream(stream) and not is_plain
+        exchange = bridge.open(request, stream=streams, model=model, home=_lenient(self._options))
         return Plan(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
     def _rules(self, *, is_stream: bool) -> Rules:

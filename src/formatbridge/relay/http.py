@@ -45,7 +45,8 @@ def made_here(make: Callable[[], T], library: Any) -> T:
         reason = f"{type(error).__name__}: {error}"
     except (ValueError, library.InvalidURL):  # whose texts may have the password
         reason = "a proxy's URL is none that can be used"
-    raise ConfigurationError(f"the environment's proxies (ALL_PROXY) or certificates (SSL_CERT_FILE) are of no use, {reason}")
+    proxies = "ALL_PROXY, HTTPS_PROXY, HTTP_PROXY, NO_PROXY"
+    raise ConfigurationError(f"the environment's proxies ({proxies}) or certificates (SSL_CERT_FILE) are of no use, {reason}")
 
 
 class Shard:

@@ -146,9 +146,9 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> J
         message["tool_calls"] = calls
     if message["content"] == "" and visible and not (calls or reasoning):
         return message if any(isinstance(part, ir.Text) for part in visible) else None
-    if message["content"] == "":
-        message["content"] = None if calls or not visible else ""
-    return message if calls or reasoning or message["content"] is not None else None
+    if message["content"] == "" and calls:
+        message["content"] = None
+    return message if calls or reasoning or message["content"] else None
 
 
 def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:

@@ -34,8 +34,8 @@ _KNOWN = SHAPED | SETTINGS.canonical.keys() | {"model", "input", "instructions",
 _CHANGES = frozenset({"additional_tools", "configuration_update"})
 """Items that change the configuration from there on."""
 
-_ADDITION = frozenset({"type", "id", "role", "tools"})
-_UPDATE = frozenset({"type", "id", "reasoning"})
+_ADDITION = frozenset({"type", "role", "tools"})
+_UPDATE = frozenset({"type", "reasoning"})
 _EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
 
 
