@@ -64,6 +64,7 @@ class StreamDecoder:
     """Reads the events of one stream. ``is_complete``: every candidate has said why it ended, or the prompt was blocked."""
 
     END = "finishReason"
+    tells_more = False  # of fields that nobody knows the last counts
 
     def __init__(self) -> None:
         self.is_complete = False
