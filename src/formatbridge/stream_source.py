@@ -171,7 +171,7 @@ class StreamSource:
         template = self._refrain.learn(event.data, happened)
         if template is not None:
             self._pieces = self._collector.latest
-            self._record.run(template, self._pieces)
+            self._record.run(template, self._pieces, each_counts=self._decoder.tells_more)
         return happened
 
 

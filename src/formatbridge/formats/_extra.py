@@ -36,13 +36,16 @@ class Pieces:
     What only comes again as it was is said again, not more of it. Of all else the last counts; what says nothing replaces nothing.
     """
 
-    __slots__ = ("_told",)
+    __slots__ = ("_told", "latest")
 
     def __init__(self) -> None:
+        #: The fields that came last; None where the last event had none.
+        self.latest: JsonObject | None = None
         self._told: dict[str, list[tuple[Any, int]]] = {}  # each value, and how many times it came in a row
 
     def take(self, fields: JsonObject | None) -> None:
         """Take the next piece of some fields."""
+        self.latest = fields
         for name, value in (fields or {}).items():
             told = self._told.setdefault(name, [])
             last, times = told[-1] if told else (None, 0)
@@ -50,6 +53,11 @@ class Pieces:
                 told[-1] = (value, times + 1)
             else:
                 told.append((value, 1))
+
+    def again(self) -> None:
+        """Take the same piece once more."""
+        if self.latest:
+            self.take(self.latest)
 
     def whole(self) -> JsonObject:
         """Return the fields as they have come so far."""

@@ -69,11 +69,15 @@ class StreamDecoder(Protocol):
     is_complete: bool
     start: events.Start | None
 
+    @property
+    def tells_more(self) -> bool:
+        """Whether the last event had fields that nobody knows and that go on, so that each event with them counts."""
+
     def feed(self, raw: JsonObject) -> list[events.Event]:
         """Take one event and return what happened."""
 
     def grow(self, text: str) -> None:
-        """Take another piece of the text that the last event brought, which was nothing but text; what happened is known."""
+        """Take the last event once more, with another piece of the text that it brought; what happened is known."""
 
     def recount(self, raw: JsonObject) -> list[events.Event]:
         """Take nothing but the counts of an event whose text has been taken."""

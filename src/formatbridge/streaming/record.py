@@ -12,7 +12,7 @@ from formatbridge.streaming.template import Template
 class _Run:
     """Events in a row that are known by heart. Their texts stand in ``pieces`` from ``start`` on, up to ``end``; None: all that come.
 
-    ``last``: the last of them as it came, where its counts hold.
+    ``last``: the last of them as it came, where its counts hold. ``each_counts``: they do not add up to one event with all texts.
     """
 
     template: Template
@@ -20,13 +20,16 @@ class _Run:
     start: int
     end: int | None = None
     last: bytes | None = None
+    each_counts: bool = False
 
     def events(self) -> Iterator[bytes]:
-        """Yield what adds up to the same: one event with all texts, or with all but the last, and that as it came."""
+        """Yield what adds up to the same: each event, or one with all texts; but the last as it came, where that is known."""
         texts = self.pieces[self.start : self.end]
         if self.last is not None:
             texts.pop()
-        if texts:
+        if self.each_counts:
+            yield from map(self.template.filled, texts)
+        elif texts:
             yield self.template.filled("".join(texts))
         if self.last is not None:
             yield self.last
@@ -46,13 +49,13 @@ class Record:
             run.end = len(run.pieces)
         self._told.append(data)
 
-    def run(self, template: Template, pieces: list[str]) -> None:
+    def run(self, template: Template, pieces: list[str], *, each_counts: bool = False) -> None:
         """Begin a run with those of the last events that are of its template; others may come, which add nothing but text to ``pieces``."""
         start = len(pieces)
         while start and not template.counts_usage and self._ends_with(template, pieces[start - 1]):
             self._told.pop()
             start -= 1
-        self._told.append(_Run(template, pieces, start))
+        self._told.append(_Run(template, pieces, start, each_counts=each_counts))
 
     def _ends_with(self, template: Template, text: str) -> bool:
         last = self._told[-1] if self._told else None

@@ -11,7 +11,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._errors import is_bare_error
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import Pieces, joined, rest
 from formatbridge.formats._head import name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats._signatures import decode_token
@@ -54,14 +54,20 @@ class StreamDecoder:
         self._extra: JsonObject = {}
         self._is_over = False
         self._growing: Thoughts | Held | None = None
+        self._more: list[Pieces] = []  # where the fields go that nobody knows, of the last chunk
         self._tail: list[events.Event] = []
+
+    @property
+    def tells_more(self) -> bool:
+        """Whether the last chunk had fields that nobody knows."""
+        return bool(self._more)
 
     def feed(self, raw: JsonObject) -> list[events.Event]:
         """Take one chunk and return what happened."""
         if self._is_over:
             return []
         made: list[events.Event] = []
-        self._growing = None
+        self._growing, self._more = None, []
         error = raw.get("error") or (raw.get("choices") is None and "usage" not in raw and is_bare_error(raw))
         if self.start is not None:
             self._begin(raw, made, is_last=bool(error))
@@ -80,9 +86,14 @@ class StreamDecoder:
         return made
 
     def grow(self, text: str) -> None:
-        """Take another piece of the last event's text; kept are thoughts, which may be told again, and arguments, which may break off."""
+        """Take the last event once more, with another piece of its text.
+
+        Kept are thoughts, which may be told again, and arguments, which may break off.
+        """
         if self._growing is not None:
             self._growing.add(text)
+        for pieces in self._more:
+            pieces.again()
 
     def _begin(self, raw: JsonObject, made: list[events.Event], *, is_last: bool) -> None:
         """Tell who answers. Some servers send something ahead that has no choices yet and may name nobody."""
@@ -145,8 +156,9 @@ class StreamDecoder:
             self._feed_delta(choice, delta, made)
         if raw.get("logprobs"):
             self._feed_logprobs(choice, raw["logprobs"], made)
-        if not _CHOICE.issuperset(raw):
-            choice.unknown.take(rest(raw, _CHOICE))
+        if not (_CHOICE.issuperset(raw) and _DELTA.issuperset(delta)):
+            choice.unknown.take(joined(rest(delta, _DELTA, "message/"), rest(raw, _CHOICE)))
+            self._more += [choice.unknown] if choice.unknown.latest else []
         if raw.get("stop_reason") is not None:
             choice.stop = raw["stop_reason"]
         if raw.get("finish_reason"):
@@ -172,8 +184,6 @@ class StreamDecoder:
             self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, made)
         if delta.keys() & {"annotations", "audio", "images"}:
             self._feed_rest(choice, delta, made)
-        if not _DELTA.issuperset(delta):
-            choice.unknown.take(rest(delta, _DELTA, "message/"))
 
     def _feed_thoughts(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
         first = next(

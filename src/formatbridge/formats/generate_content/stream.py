@@ -22,7 +22,7 @@ from formatbridge.formats.generate_content.finish import decode_block, decode_fi
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
 from formatbridge.formats.generate_content.reasoning import is_late
-from formatbridge.formats.generate_content.stream_pieces import PartialCall, Sources
+from formatbridge.formats.generate_content.stream_pieces import PartialCalls, Sources
 from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
@@ -53,7 +53,7 @@ class _Choice:
     behind: int | None = None
     texts: dict[int, list[str]] = field(default_factory=dict)
     called: list[ir.Part] = field(default_factory=list)
-    partial: PartialCall | None = None
+    partial: PartialCalls = field(default_factory=PartialCalls)
     finish: JsonObject = field(default_factory=dict)
     sources: Sources = field(default_factory=Sources)
     tokens: list[ir.TokenLogprob] = field(default_factory=list)
@@ -65,6 +65,7 @@ class StreamDecoder:
     """Reads the events of one stream. ``is_complete``: every candidate has said why it ended, or the prompt was blocked."""
 
     END = "finishReason"
+    tells_more = False  # of fields that nobody knows the last counts
 
     def __init__(self) -> None:
         self.is_complete = False
@@ -205,8 +206,8 @@ class StreamDecoder:
         if raw.get("functionCall") is not None and raw.get("text") is None:
             self._feed_call(choice, raw, made)
             return
-        if choice.partial is not None:
-            self._end_call(choice, made)
+        if choice.partial:
+            self._end_calls(choice, made)
         text = raw.get("text")
         if text is None:
             at = self._at(choice)
@@ -286,20 +287,18 @@ class StreamDecoder:
 
     def _feed_call(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
         call = raw["functionCall"]
-        if choice.partial is not None and not choice.partial.continues(call):
-            self._end_call(choice, made)
-        if choice.partial is None:
-            if not call.get("willContinue") and not call.get("partialArgs"):
-                self._call(choice, raw, made)
-                return
-            choice.partial = PartialCall(raw)
-        if not choice.partial.feed(raw):
-            self._end_call(choice, made)
+        if choice.partial or call.get("willContinue") or call.get("partialArgs"):
+            for part in choice.partial.take(raw):
+                self._call(choice, part, made)
+        elif any(call.values()):
+            self._call(choice, raw, made)
+        elif len(raw) > 1:  # behind the end of a call in pieces an empty one is none, but what stands beside it counts
+            others = {key: value for key, value in raw.items() if key != "functionCall"}
+            self._feed_marked_text(choice, {"text": ""} | others, made)
 
-    def _end_call(self, choice: _Choice, made: list[events.Event]) -> None:
-        assert choice.partial is not None
-        raw, choice.partial = choice.partial.whole(), None
-        self._call(choice, raw, made)
+    def _end_calls(self, choice: _Choice, made: list[events.Event]) -> None:
+        for part in choice.partial.end():
+            self._call(choice, part, made)
 
     def _call(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
         call = decode_call(raw, self._at(choice), choice.calls)
@@ -312,8 +311,8 @@ class StreamDecoder:
 
     def _close(self, choice: _Choice, made: list[events.Event]) -> None:
         """End a candidate: what it rests on, whatever is open, and why."""
-        if choice.partial is not None:
-            self._end_call(choice, made)
+        if choice.partial:
+            self._end_calls(choice, made)
         texts: list[ir.Part] = [ir.Text("".join(pieces)) for pieces in choice.texts.values()]
         unread = decode_citations(choice.sources.told, texts, choice.src)
         citations = [citation for text in texts if isinstance(text, ir.Text) for citation in text.citations or ()]

@@ -51,7 +51,8 @@ class _Candidate:
         content = piece["content"] or {}
         self._content = (self._content or {}) | content
         for at, part in enumerate(content.get("parts") or ()):
-            if _PIECEMEAL & (part.get("functionCall") or {}).keys():
+            call = part.get("functionCall")
+            if call is not None and (_PIECEMEAL & call.keys() or not any(call.values())):
                 return False
             self._add(part, is_first=at == 0)
         return True

@@ -28,13 +28,15 @@ class PartialCall:
         self._part = {key: value for key, value in part.items() if key != "functionCall"}
         self._call: JsonObject = {}
         self._values: dict[str, Any] = {}
+        self.is_over = False
 
-    def continues(self, call: JsonObject) -> bool:
-        """Say whether a piece belongs to this call, as one without a name does."""
-        return not call.get("name") or (bool(call.get("id")) and call.get("id") == self._call.get("id"))
+    @property
+    def id(self) -> str | None:
+        """Its id, as far as it is known."""
+        return self._call.get("id") or None
 
-    def feed(self, part: JsonObject) -> bool:
-        """Take a piece and say whether another one follows."""
+    def feed(self, part: JsonObject) -> None:
+        """Take a piece, which says whether another one follows."""
         call: JsonObject = part["functionCall"]
         self._part |= {key: value for key, value in part.items() if key != "functionCall" and value is not None}
         self._call |= {
@@ -49,7 +51,7 @@ class PartialCall:
                 known.append(piece[name])
             elif name is not None or piece.get("nullValue") is not None or not piece.get("willContinue"):
                 self._values[path] = [piece[name]] if name == "stringValue" else _number(piece[name]) if name else None
-        return bool(call.get("willContinue"))
+        self.is_over = not call.get("willContinue")
 
     def whole(self) -> JsonObject:
         """Return the call as a part that came in one piece."""
@@ -57,6 +59,64 @@ class PartialCall:
         for path, value in self._values.items():
             _put(root, path, "".join(value) if isinstance(value, list) else value)
         return self._part | {"functionCall": self._call | root}
+
+
+class PartialCalls:
+    """The calls of a candidate that come in pieces, several side by side; they leave in the order in which they began.
+
+    An id tells whose a piece is. One without an id or a name goes on with the call of the piece before, or with the last that is open.
+    """
+
+    def __init__(self) -> None:
+        self._begun: list[PartialCall] = []  # those that have ended wait for those before them
+        self._latest: PartialCall | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._begun)
+
+    def take(self, part: JsonObject) -> list[JsonObject]:
+        """Take a piece, or a call that comes whole behind others, and return the calls that are whole now."""
+        call: JsonObject = part["functionCall"]
+        found = self._open_of(call)
+        if found is None:
+            if not any(call.values()):  # the end of one that has ended
+                return []
+            found = self._begin(part)
+        found.feed(part)
+        self._latest = found
+        return self._ended()
+
+    def end(self) -> list[JsonObject]:
+        """End all that are open and return them."""
+        for call in self._begun:
+            call.is_over = True
+        return self._ended()
+
+    def _open_of(self, call: JsonObject) -> PartialCall | None:
+        """Return the open call that a piece goes on with; an id may come later than the name."""
+        open = [each for each in self._begun if not each.is_over]
+        if call.get("id"):
+            known = next((each for each in open if each.id == call["id"]), None)
+            is_late = known is None and not call.get("name") and open and not open[-1].id
+            return open[-1] if is_late else known
+        if call.get("name"):
+            return None
+        if self._latest in open or not any(call.values()):
+            return self._latest if self._latest in self._begun else None
+        return open[-1] if open else None
+
+    def _begin(self, part: JsonObject) -> PartialCall:
+        """Begin a call; one before it that has no id ends, for no piece could name it."""
+        for each in self._begun:
+            each.is_over = each.is_over or not each.id
+        self._begun.append(PartialCall(part))
+        return self._begun[-1]
+
+    def _ended(self) -> list[JsonObject]:
+        made: list[JsonObject] = []
+        while self._begun and self._begun[0].is_over:
+            made.append(self._begun.pop(0).whole())
+        return made
 
 
 def _number(value: Any) -> Any:

@@ -45,14 +45,19 @@ class StreamDecoder:
         self._stop: JsonObject = {}
         self._extra = Pieces()
 
+    @property
+    def tells_more(self) -> bool:
+        """Whether the last event had fields that nobody knows."""
+        block = self._blocks.latest
+        return bool(self._extra.latest or (block and block.unknown.latest))
+
     def feed(self, raw: JsonObject) -> list[events.Event]:
         """Take one event and return what happened."""
         if self.is_complete:
             return []
         made: list[events.Event] = []
         kind = raw.get("type")
-        if not _EVENT.issuperset(raw) and kind in EVENTS:
-            self._extra.take(rest(raw, _EVENT))
+        self._extra.take(rest(raw, _EVENT) if kind in EVENTS else None)
         if kind == "content_block_delta":
             if self.start is not None:
                 self._flush_start(made)
@@ -62,10 +67,12 @@ class StreamDecoder:
         return made
 
     def grow(self, text: str) -> None:
-        """Take another piece of the last event's text."""
+        """Take the last event once more, with another piece of its text."""
+        self._extra.again()
         block = self._blocks.latest
         if block is not None:
             block.size += len(text)
+            block.unknown.again()
 
     def recount(self, raw: JsonObject) -> list[events.Event]:
         """Take nothing."""

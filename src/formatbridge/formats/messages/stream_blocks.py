@@ -150,8 +150,7 @@ class Blocks:
         if kind != block.kind:
             self._delta_rarely(block, delta, made)
             return
-        if len(delta) > 2:
-            block.unknown.take(rest(delta, {"type", member}))
+        block.unknown.take(rest(delta, {"type", member}) if len(delta) > 2 else None)
         text = delta.get(member)
         if text:
             self._grow(block, text, made)

@@ -22,13 +22,11 @@ from formatbridge.formats.responses.finish import decode_finish
 from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import decode_response
 from formatbridge.formats.responses.stream_late import as_told, late, shape
-from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare
+from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare, opening
 from formatbridge.ir import events
 
 JsonObject = dict[str, Any]
 
-_GROWING = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
-"""Kind of item to its field that deltas bring."""
 _LATE = frozenset({"message", "reasoning", "image_generation_call"})
 """Items whose parts open only when something of them comes: what they are is not known before."""
 _WORDS = {"output_text": "text", "refusal": "refusal"}
@@ -76,6 +74,11 @@ class StreamDecoder:
         self._fields = Pieces()  # of the answer, which events brought
         self._tell = Teller()
 
+    @property
+    def tells_more(self) -> bool:
+        """Whether the last event had fields that nobody knows."""
+        return bool(self._fields.latest)
+
     def feed(self, raw: JsonObject) -> list[events.Event]:
         """Take one event and return what happened."""
         made: list[events.Event] = []
@@ -94,8 +97,9 @@ class StreamDecoder:
         return made
 
     def grow(self, text: str) -> None:
-        """Take another piece of the last event's text."""
+        """Take the last event once more, with another piece of its text."""
         self._tell.go_on(text)
+        self._fields.again()
 
     def recount(self, raw: JsonObject) -> list[events.Event]:
         """Take nothing."""
@@ -171,7 +175,7 @@ class StreamDecoder:
     def _add_item(self, raw: JsonObject) -> None:
         given, index = raw["item"], raw.get("output_index")
         item = self._new_item(kind_of(given), index, given.get("id"))
-        part = _opening(item, given) if item.kind not in _LATE else None
+        part = opening(item, given) if item.kind not in _LATE else None
         if part:
             self._tell.open(item, 0, part)
 
@@ -356,19 +360,6 @@ def unknown(raw: JsonObject) -> JsonObject | None:
     if not isinstance(kind, str):
         return None
     return rest(raw, _MEMBERS) if kind in _SAID or kind in _HANDLERS else {kind: raw}
-
-
-def _opening(item: Item, raw: JsonObject) -> ir.Part | None:
-    """Read as much of an item as is known when it opens; None where that is too little."""
-    known = {key: value for key, value in raw.items() if key != "status"}
-    if item.kind in _GROWING:
-        known[_GROWING[item.kind]] = ""
-    parts: list[ir.Part] = []
-    decode_answer(known, item.kind, f"/output/{item.at}", parts)
-    part = parts[0]
-    if isinstance(part, ir.ToolCall) and not (part.id and part.name):
-        return None
-    return bare(part)
 
 
 _HANDLERS: dict[str, Callable[[StreamDecoder, JsonObject], None]] = {

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.responses.content import as_text
+from formatbridge.formats.responses.content import as_text, decode_answer
 from formatbridge.ir import events
 from formatbridge.streaming.collect import GROWS
 
 JsonObject = dict[str, Any]
+
+_GROWING = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
+"""Kind of item to its field that deltas bring."""
 
 
 @dataclass(slots=True)
@@ -148,3 +151,16 @@ def bare(part: ir.Part) -> ir.Part:
     if grows and isinstance(getattr(part, grows), str):
         told[grows] = ""
     return replace(part, extra=None, **told)
+
+
+def opening(item: Item, raw: JsonObject) -> ir.Part | None:
+    """Read as much of an item as is known when it opens; None where that is too little."""
+    known = {key: value for key, value in raw.items() if key != "status"}
+    if item.kind in _GROWING:
+        known[_GROWING[item.kind]] = ""
+    parts: list[ir.Part] = []
+    decode_answer(known, item.kind, f"/output/{item.at}", parts)
+    part = parts[0]
+    if isinstance(part, ir.ToolCall) and not (part.id and part.name):
+        return None
+    return bare(part)
