@@ -66,6 +66,11 @@ class Blocks:
         self._offset = 0
         self._carrier: ir.Reasoning | None = None
 
+    @property
+    def are_whole(self) -> bool:
+        """Whether there were any, and none is open."""
+        return self._count > 0 and not self._open
+
     def begin(self, index: object, content: JsonObject, made: list[events.Event]) -> None:
         """Open a block."""
         content = told(content)
