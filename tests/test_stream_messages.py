@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from formatbridge import formats, ir
+from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, formats, ir
+from formatbridge._codec import dumps
 from formatbridge.convert import check
 from formatbridge.formats import messages
 from formatbridge.ir import events
@@ -275,6 +276,48 @@ def test_servers_that_bend_the_grammar_are_understood(stream: list[JsonObject]) 
     assert [part.text for part in collected(happened).choices[0].parts if isinstance(part, ir.Text)] == ["Hello"]
     assert sum(isinstance(event, events.End) for event in happened) == 1
     assert isinstance(happened[-1], events.End)
+
+
+CALL = [block(0, {"type": "tool_use", "id": "t", "name": "f", "input": {}}), grown(0, "input_json", partial_json='{"a":')]
+CUT: dict[str, list[JsonObject]] = {
+    "half a call": [START, *CALL, STOP],
+    "a text that nothing closed": [START, *HELLO[:2], STOP],
+    "a call behind a whole text": [START, *HELLO, {**CALL[0], "index": 1}, STOP],
+    "nothing said": [START, STOP],
+    "nothing but the stop": [STOP],
+    "more behind the stop": [START, *CALL, STOP, grown(0, "input_json", partial_json="1}"), stopped(0), END, STOP],
+}
+
+
+@pytest.mark.parametrize("target", FORMATS)
+@pytest.mark.parametrize("stream", CUT.values(), ids=CUT)
+def test_a_stop_without_a_reason_ends_nothing_by_half(stream: list[JsonObject], target: str) -> None:
+    """Law 9: some relays send ``message_stop`` behind a stream that broke off; its half call is not to be run."""
+    converter = StreamConverter(source="messages", target=target)
+    full = {"type": "message", "role": "assistant", "stop_reason": None, "stop_sequence": None, **START["message"]}
+
+    converter.feed(b"".join(b"data: %b\n\n" % dumps(event | {"message": full} if event is START else event) for event in stream))
+
+    with pytest.raises(TruncatedStreamError, match="behind a stop reason or whole blocks"):
+        converter.finish()
+
+
+def test_a_stop_reason_ends_what_is_open() -> None:
+    """The server says why the answer ended, so it knows that it did; that nothing closed the block means nothing then."""
+    happened = decoded([START, *CALL, {**END, "delta": {"stop_reason": "max_tokens"}}, STOP])
+
+    assert [event.finish.reason for event in happened if isinstance(event, events.Finished)] == ["length"]
+
+
+def test_a_start_that_comes_again_tells_nothing_late() -> None:
+    """What both say has left on time; what only the second says leaves with the first where nothing has left yet."""
+    bare = {**START, "message": {"content": []}}
+
+    for stream in ([START, START, *HELLO, END, STOP], [bare, START, *HELLO, END, STOP], [START, *HELLO, START, END, STOP]):
+        happened = decoded(stream)
+
+        assert next(event.id for event in happened if isinstance(event, events.Start)) == "msg_1"
+        assert not any(isinstance(event, events.Named) for event in happened)
 
 
 def test_overlapping_blocks_are_told_apart() -> None:

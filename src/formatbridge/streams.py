@@ -27,10 +27,10 @@ from formatbridge.formats._protocol import Format
 from formatbridge.given import a, bytes_of, checked_chunks
 from formatbridge.ir import events
 from formatbridge.losses import UNSEEN, Addition, Late, Ledger, Loss, nowhere
-from formatbridge.options import Options
+from formatbridge.options import Options, Severity
 from formatbridge.own_fields import put, without_own_fields
 from formatbridge.stream_source import StreamSource, typed_event
-from formatbridge.streaming.collect import replay
+from formatbridge.streaming.collect import GROWS, replay
 from formatbridge.streaming.sse import ServerSentEvent, carries_json
 
 JsonObject = dict[str, Any]
@@ -177,8 +177,8 @@ def _whole(
     if near is far and not source.is_closed and (body := source.body()) is not None:  # an end of ours is in none of its events
         return Converted(body, finished(Ledger(body, near.SPELLING), options, None), near.NAME, far.NAME, "response")
     losses = Ledger(Late(source.body) if source.is_complete else UNSEEN, near.SPELLING)
-    for name in answer.late if has_left and near is not far else ():
-        losses.dropped(answer, name, "late", severity="info")
+    if has_left and near is not far:
+        _note_late(answer, far, losses)
     context = request.context if request else None
     is_unfinished = not source.is_over
     if answer.error and not far.HOLDS_FAILURES:  # what came before it was handed out and stays true
@@ -192,6 +192,16 @@ def _whole(
         made.body = far.unfinished(made.body)
         losses.withdraw(made.body)
     return made
+
+
+def _note_late(answer: ir.Response, far: Format, losses: Ledger) -> None:
+    """Note what the source told of its head, or of a text, when that had left without it or with another."""
+    for name in answer.late:
+        losses.dropped(answer, name, "late", severity="info")
+    for part, told in answer.retold:
+        if isinstance(part, far.STREAMED):
+            severity: Severity = "impossible" if isinstance(part, ir.ToolCall) else "lossy"
+            losses.changed(part, GROWS[type(part)], told, "late", severity=severity)
 
 
 @overload

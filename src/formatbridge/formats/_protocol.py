@@ -106,6 +106,7 @@ class Format(Protocol):
     write what it cannot hold into the ledger.
 
     ``ID_FIELD``: the field of an answer that has its id. ``IN_URL``: fields of requests that the URL has in their place.
+    ``STREAMED``: the parts whose text, written as a stream, leaves as it comes.
     ``HOLDS_FAILURES``: an answer that failed is an answer, with what came before; elsewhere it is an error.
     """
 
@@ -116,6 +117,7 @@ class Format(Protocol):
     ID_FIELD: str
     IN_URL: frozenset[str]
     HOLDS_FAILURES: bool
+    STREAMED: tuple[type[ir.Part], ...]
     StreamDecoder: Callable[[], StreamDecoder]
     END_OF_STREAM: bytes
     StreamEncoder: Callable[[Options, Context | None], StreamEncoder]

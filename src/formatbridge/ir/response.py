@@ -111,7 +111,8 @@ class Error:
 class Response:
     """A whole answer. ``created`` in seconds since the epoch. ``error`` set: it failed on the way, ``choices`` is what came before.
 
-    ``late``: the fields that a stream told when it had begun without them.
+    ``late``: the fields that a stream told when it had begun without them. ``retold``: its parts whose end said something else than their
+    deltas, with what those said.
     """
 
     format: Format
@@ -125,6 +126,7 @@ class Response:
     settings: JsonObject = field(default_factory=dict)
     src: str = ""
     late: tuple[str, ...] = ()
+    retold: tuple[tuple[Part, str], ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -39,6 +39,7 @@ class _Part:
     signature: ir.Signature | None = None
     transcript: list[str] | None = None
     is_open: bool = True
+    retold: str | None = None  # what its deltas said, where its end said something else
 
     def whole(self) -> ir.Part:
         """Return the part with all that it was told."""
@@ -141,6 +142,12 @@ class Collector:
             error=self._error,
             extra={**(start.extra or {}), **self._extra} or None,
             late=self._late,
+            retold=tuple(
+                (part.whole(), part.retold)
+                for choice in self._choices.values()
+                for part in choice.parts.values()
+                if part.retold is not None
+            ),
         )
 
     def unfinished(self) -> list[events.Event]:
@@ -174,6 +181,8 @@ class Collector:
     def _close(part: _Part, event: events.PartEnd) -> None:
         part.is_open = False
         if event.part is not None:
+            told, whole = "".join(part.pieces), getattr(event.part, GROWS.get(type(event.part), ""), None)
+            part.retold = told if told and isinstance(whole, str) and told != whole else None
             part.part = event.part
             part.pieces, part.citations, part.transcript, part.signature = [], None, None, None
         if event.extra:

@@ -32,6 +32,7 @@ LIST_PATH = "/v1/models"
 ID_FIELD = "id"
 IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = False
+STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
 END_OF_STREAM = b"data: [DONE]\n\n"
 """What stands behind the last event."""
 TOOL_RULES = ToolRules(
@@ -141,6 +142,7 @@ __all__ = [
     "NAME",
     "SETTINGS",
     "SPELLING",
+    "STREAMED",
     "TOOL_RULES",
     "StreamDecoder",
     "StreamEncoder",

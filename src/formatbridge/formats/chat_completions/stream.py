@@ -124,7 +124,7 @@ class StreamDecoder:
         return bool(self._choices) and all(choice.finish or choice.is_whole for choice in self._choices.values())
 
     def finish(self) -> list[events.Event]:
-        """Take the end of the bytes; complete where a choice gave its reason or ``[DONE]`` came."""
+        """Take the end of the bytes; complete where each choice gave its reason or ``[DONE]`` found none by half."""
         if self._is_over:
             return []
         if not self.is_complete and not any(choice.finish for choice in self._choices.values()):

@@ -28,6 +28,7 @@ LIST_PATH = "/v1beta/models"
 ID_FIELD = "responseId"
 IN_URL = frozenset({"model", "stream"})
 HOLDS_FAILURES = False
+STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal)
 END_OF_STREAM = b""
 """What stands behind the last event."""
 TOOL_RULES = ToolRules(
@@ -61,6 +62,7 @@ __all__ = [
     "NAME",
     "SETTINGS",
     "SPELLING",
+    "STREAMED",
     "TOOL_RULES",
     "StreamDecoder",
     "StreamEncoder",

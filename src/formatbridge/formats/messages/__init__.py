@@ -27,6 +27,7 @@ LIST_PATH = "/v1/models"
 ID_FIELD = "id"
 IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = False
+STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
 END_OF_STREAM = b""
 """What stands behind the last event."""
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
@@ -165,6 +166,7 @@ __all__ = [
     "NAME",
     "SETTINGS",
     "SPELLING",
+    "STREAMED",
     "TOOL_RULES",
     "StreamDecoder",
     "StreamEncoder",

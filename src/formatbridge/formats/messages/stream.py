@@ -31,7 +31,7 @@ EVENTS = frozenset({
 class StreamDecoder:
     """Reads the events of one stream. ``is_complete``: the stream said that it is over, for better or worse."""
 
-    END = "message_stop"
+    END = "message_stop, behind a stop reason or whole blocks"
 
     def __init__(self) -> None:
         self.is_complete = False
@@ -39,6 +39,7 @@ class StreamDecoder:
         self._told = events.Start(None, None)
         self._has_begun = False
         self._has_stopped = False
+        self._is_cut = False
         self._named: str | None = None
         self._blocks = Blocks()
         self._usage: JsonObject | None = None
@@ -53,7 +54,7 @@ class StreamDecoder:
 
     def feed(self, raw: JsonObject) -> list[events.Event]:
         """Take one event and return what happened."""
-        if self.is_complete:
+        if self.is_complete or self._is_cut:
             return []
         made: list[events.Event] = []
         kind = raw.get("type")
@@ -102,8 +103,10 @@ class StreamDecoder:
                 self._begin(raw.get("message") or {}, made)
             case "message_delta":
                 self._note(raw)
-            case "message_stop":
+            case "message_stop" if self._stop.get("stop_reason") or self._blocks.are_whole:
                 self._end(made)
+            case "message_stop":  # some relays send it behind an answer that broke off
+                self._is_cut = True
             case "ping":
                 pass
             case _ if kind == "error" or "error" in raw or (kind is None and ("message" in raw or "detail" in raw)):
@@ -116,7 +119,7 @@ class StreamDecoder:
         if message.get("usage") is not None:
             self._usage = {**(self._usage or {}), **told(message["usage"])}
         if self._has_begun:
-            self._told = name_late(self._told, message.get("id"), message.get("model"), None, made)
+            self._name_again(message.get("id"), message.get("model"), made)
             self._extra.take(rest(message, RESPONSE_FIELDS))
             return
         self._has_begun = True
@@ -127,6 +130,14 @@ class StreamDecoder:
         for block in message.get("content") or ():
             self._begin_block({"content_block": block}, made)
             self._blocks.end(None, made)
+
+    def _name_again(self, id: str | None, model: str | None, made: list[events.Event]) -> None:
+        """Take what another start says. Only what the first left out is news, and late only where that has been passed on."""
+        if self.start is None:
+            self._told = name_late(self._told, id, model, None, made)
+        else:
+            self._named = self._named or model
+            self.start = replace(self.start, id=self.start.id or id or None, model=self.start.model or model)
 
     def _flush_start(self, made: list[events.Event]) -> None:
         if not self._has_begun:

@@ -66,15 +66,27 @@ class Blocks:
         self._offset = 0
         self._carrier: ir.Reasoning | None = None
 
+    @property
+    def are_whole(self) -> bool:
+        """Whether there were any, and none is open."""
+        return self._count > 0 and not self._open
+
     def begin(self, index: object, content: JsonObject, made: list[events.Event]) -> None:
         """Open a block."""
         content = told(content)
+        self._end_call(content.get("tool_use_id"), made)
         kind = content.get("type")
         if isinstance(kind, str):
             content = {"type": kind, **_NEEDS.get(kind, {}), **content}
         block = self._add(index, content, made)
         block.kind = kind if kind in ("text", "thinking", "tool_use") else "input" if "input" in content else "whole"
         self._open_part(block, made)
+
+    def _end_call(self, call_id: object, made: list[events.Event]) -> None:
+        """Close the call whose result begins, if nothing did: a result that is told before its call has no place."""
+        for index, block in list(self._open.items()) if call_id else ():
+            if block.raw.get("id") == call_id:
+                self.end(index, made)
 
     def begin_nothing(self, index: object, made: list[events.Event]) -> str:
         """Open a block that is no part of the answer and return its pointer."""

@@ -29,6 +29,7 @@ LIST_PATH = "/v1/models"
 ID_FIELD = "id"
 IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = True
+STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
 END_OF_STREAM = b""
 """What stands behind the last event."""
 TOOL_RULES = ToolRules(
@@ -57,6 +58,7 @@ __all__ = [
     "NAME",
     "SETTINGS",
     "SPELLING",
+    "STREAMED",
     "TOOL_RULES",
     "StreamDecoder",
     "StreamEncoder",

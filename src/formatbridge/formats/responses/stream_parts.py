@@ -121,10 +121,8 @@ class Teller:
         self.made.append(events.PartEnd(0, slot.number, None if is_told else whole, whole.extra if is_told else None))
 
     def grow(self, slot: Slot, text: Any, tokens: list[ir.TokenLogprob] | None = None) -> None:
-        """Tell a piece of a part; null is none."""
+        """Tell a piece of a part; what is no text is none."""
         if not isinstance(text, str):
-            if text is not None:
-                raise TypeError("delta is no string")
             return
         if text or tokens:
             self._latest = slot
