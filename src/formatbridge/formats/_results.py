@@ -26,6 +26,12 @@ def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: 
     return [message for group in groups for message in group]
 
 
+def note_orphans(messages: list[ir.Message], losses: Ledger) -> None:
+    """Note the orphans of a conversation whose results are put into place elsewhere, or need no place."""
+    if _has_strays(messages, joins=True):
+        _note(_grouped(messages, joins=True)[1], losses)
+
+
 def _note(orphans: list[ir.ToolResult], losses: Ledger) -> None:
     for result in orphans:
         if not (result.extra and ITSELF in result.extra):  # else it names no call, which its own format reports
