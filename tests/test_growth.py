@@ -46,6 +46,11 @@ def _calls(ids: list[str]) -> list[Body]:
     return [{"role": "user", "content": "x"}, {"role": "assistant", "content": None, "tool_calls": calls}, *results]
 
 
+def _apart(ids: list[str]) -> list[Body]:
+    calls = [turn for id in ids for turn in _calls([id])[:2]]
+    return [*calls, {"role": "user", "content": "x"}, *_calls(ids)[2:]]
+
+
 def _blocks(blocks: list[Body], **more: Any) -> Body:
     return {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": blocks}], **more}
 
@@ -80,6 +85,11 @@ MANY: dict[str, tuple[str, Callable[[int], Body]]] = {
         "chat_completions",
         lambda n: {"model": "m", "messages": [{"role": "user", "content": "x"}, *_calls([f"c{i}" for i in range(n)])[2:]]},
     ),
+    "results apart from their calls": (
+        "chat_completions",
+        lambda n: {"model": "m", "messages": _apart([f"c{i}" for i in range(n)])},
+    ),
+    "results apart from their calls of one id": ("chat_completions", lambda n: {"model": "m", "messages": _apart(["c"] * n)}),
     "unknown fields": ("chat_completions", lambda n: {"model": "m", "messages": [], **{f"k{i}": i for i in range(n)}}),
     "definitions": (
         "chat_completions",

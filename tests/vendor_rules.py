@@ -59,6 +59,23 @@ def _text_of(message: JsonObject) -> str:
     return content if isinstance(content, str) else str(content[-1].get("text", ""))
 
 
+def _answers_late(messages: list[JsonObject]) -> bool:
+    """Say whether a result stands elsewhere than behind its call, or behind other results there, although it has one."""
+    asked: dict[str, int] = {}
+    near: set[str] = set()
+    for message in messages:
+        call_id = message.get("tool_call_id", "")
+        if message["role"] == "tool" and asked.get(call_id):
+            asked[call_id] -= 1
+            if call_id not in near:
+                return True
+        elif message["role"] != "tool":
+            near = {call["id"] for call in message.get("tool_calls") or ()}
+        for call in message.get("tool_calls") or ():
+            asked[call["id"]] = asked.get(call["id"], 0) + 1
+    return False
+
+
 _OTHER = re.compile(r"\.(mp3|wav|mp4|mov|docx|csv|txt|html|json|svg|tiff)$", re.IGNORECASE)
 
 _MESSAGES: Rules = {
@@ -91,6 +108,7 @@ _MESSAGES: Rules = {
 }
 
 _CHAT_COMPLETIONS: Rules = {
+    "an assistant message with tool_calls must be followed by tool messages": lambda body: _answers_late(body["messages"]),
     "tool_choice is only allowed when tools are specified": lambda body: "tool_choice" in body and not body.get("tools"),
     "parallel_tool_calls is only allowed when tools are specified": lambda body: (
         "parallel_tool_calls" in body and not body.get("tools")

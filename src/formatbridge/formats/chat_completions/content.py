@@ -49,10 +49,11 @@ def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Messa
     return ir.Message(role, decode_content(content, f"{src}/content"), src, extra)
 
 
-def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str]) -> list[JsonObject]:
-    """Write one turn: its results first, each a message, then the rest; media of results follow in a user message of their own.
+def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], media: list[JsonObject]) -> list[JsonObject]:
+    """Write one turn: its results first, each a message, then the rest.
 
-    ``made_ids`` takes the ids of its calls and results to which the source gave none.
+    ``made_ids`` takes the ids of its calls and results to which the source gave none; ``media`` the media of its results, user messages
+    that wait until no more results follow.
     """
     if message.extra:
         losses.extras(message)
@@ -72,8 +73,10 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str]) -> l
     others = [part for part in parts if type(part) is not ir.ToolResult]
     made_ids.update(result.call_id for result in results if result.id_made)
     messages = [encode_result(result, losses) for result in results]
-    messages += [made for result in results if (made := _encode_result_media(result, losses))]
+    media += [made for result in results if (made := _encode_result_media(result, losses))]
     if others:
+        messages += media
+        media.clear()
         messages.append({"role": "user" if role == "tool" else role, "content": encode_content(others, losses)})
     return messages
 

@@ -9,6 +9,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import added_tools
 from formatbridge.formats._parts import with_instructions_first
 from formatbridge.formats._reasoning import EFFORTS, encode_effort
+from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import decode_settings, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats._tools import drop_choice
@@ -142,46 +143,26 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 
 
 def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObject]:
-    """Write the conversation; results that stand apart from their calls follow them."""
+    """Write the conversation; results stand directly behind the message of their calls, and their media behind them all."""
     made: list[JsonObject] = []
+    media: list[JsonObject] = []
     made_ids: set[str] = set()
-    apart: set[int] = set()
-    for message in messages:
+    for message in with_results_in_place(messages, losses, joins=False):
         if message.effort:
             losses.dropped(message, "effort", severity="impossible")
         if not message.parts and message.role in ("system", "developer"):  # it only changed the configuration
             if message.extra:
                 losses.extras(message)
             continue
-        encoded = encode_message(message, losses, made_ids)
-        answers = bool(encoded) and encoded[0]["role"] == "tool"
-        if answers and made and (made[-1]["role"] not in ("tool", "assistant") or id(made[-1]) in apart):
-            apart.update(id(result) for result in encoded if result["role"] == "tool")
+        encoded = encode_message(message, losses, made_ids, media)
+        if media and encoded and encoded[0]["role"] != "tool":
+            made += media
+            media = []
         made += encoded
-    if apart:
-        made = _with_results_in_place(made, apart)
+    made += media
     if made_ids:
         _note_made_ids(made, made_ids, losses)
     return made
-
-
-def _with_results_in_place(made: list[JsonObject], apart: set[int]) -> list[JsonObject]:
-    """Move results that stand apart directly behind their calls and the results that are there already.
-
-    Ids repeat, so a result goes to the nearest message before it with an unanswered call of its id; without one it stays.
-    """
-    groups: list[list[JsonObject]] = []
-    open: dict[str, list[list[JsonObject]]] = {}
-    for message in made:
-        homes = open.get(message["tool_call_id"]) if message["role"] == "tool" else None
-        home = homes.pop() if homes else None
-        if (home is not None and id(message) in apart) or (home is not None and groups[-1] is home):
-            home.append(message)
-        else:
-            groups.append([message])
-        for call in message.get("tool_calls") or ():
-            open.setdefault(call["id"], []).append(groups[-1])
-    return [message for group in groups for message in group]
 
 
 def _note_made_ids(messages: list[JsonObject], made_ids: set[str], losses: Ledger) -> None:

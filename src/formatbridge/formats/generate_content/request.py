@@ -7,6 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import is_plain
+from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import Ranges, decode_settings, drop_cache_options, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats._tools import drop_choice
@@ -36,7 +37,7 @@ from formatbridge.formats.generate_content.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.generate_content.turns import Calls, Turn, with_results_in_place
+from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -169,7 +170,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     contents: list[JsonObject] = []
     instructions: list[JsonObject] = []
     leading = True
-    messages = with_results_in_place(request.messages)
+    messages = with_results_in_place(request.messages, losses, joins=True)
     turn = Turn(messages)
     for message in messages:
         if message.effort or message.tools:

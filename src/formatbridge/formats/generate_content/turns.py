@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence, Set
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -80,51 +79,6 @@ def _take(turns: list[deque[str]]) -> str:
     if not turns[-1]:
         turns.pop()
     return first
-
-
-def with_results_in_place(messages: list[ir.Message]) -> list[ir.Message]:
-    """Return a conversation whose results stand directly behind their calls, which the server demands.
-
-    Ids repeat, so a result goes to the nearest turn before it with an unanswered call of its id; without one it stays.
-    """
-    if not _has_strays(messages):
-        return messages
-    groups: list[list[ir.Message]] = []
-    open: dict[str, list[list[ir.Message]]] = {}
-    for message in messages:
-        homes = [_home_of(part, open) for part in message.parts]
-        others = [part for part, home in zip(message.parts, homes, strict=True) if home is None]
-        for part, home in zip(message.parts, homes, strict=True):
-            if home is not None:
-                home.append(message if len(homes) == 1 else ir.Message(message.role, [part], message.src))
-        if others or not homes:
-            groups.append([message if len(others) == len(homes) else replace(message, parts=others)])
-        for part in message.parts:
-            if type(part) is ir.ToolCall:
-                open.setdefault(part.id, []).append(groups[-1])
-    return [message for group in groups for message in group]
-
-
-def _has_strays(messages: list[ir.Message]) -> bool:
-    """Say whether a result stands elsewhere than behind the turn of its call and the results that are there already."""
-    asked: set[str] = set()
-    was_answered = has_spoken = False
-    for message in messages:
-        if message.role == "assistant":
-            calls = {part.id for part in message.parts if type(part) is ir.ToolCall}
-            asked = calls if was_answered else asked | calls
-            was_answered = has_spoken = False
-        elif message.role not in ("system", "developer"):
-            results = [part.call_id for part in message.parts if type(part) is ir.ToolResult]
-            if results and (has_spoken or not asked.issuperset(results)):
-                return True
-            was_answered, has_spoken = True, has_spoken or len(results) < len(message.parts)
-    return False
-
-
-def _home_of(part: ir.Part, open: dict[str, list[list[ir.Message]]]) -> list[ir.Message] | None:
-    homes = open.get(part.call_id) if type(part) is ir.ToolResult else None
-    return homes.pop() if homes else None
 
 
 class Calls:

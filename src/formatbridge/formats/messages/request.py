@@ -8,6 +8,7 @@ from typing import Any, get_args
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions
+from formatbridge.formats._results import note_orphans
 from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
@@ -125,6 +126,7 @@ def settle_history(body: JsonObject, losses: Ledger) -> JsonObject:
 
 def _encode_conversation(messages: list[ir.Message], losses: Ledger, options: Options) -> JsonObject:
     """Write the system prompt and the turns behind it."""
+    note_orphans(messages, losses)
     leading = leading_instructions(messages)
     system = _encode_leading(messages[:leading], losses) if leading else []
     turns = TurnEncoder(losses, options.mid_system == "native")

@@ -39,7 +39,7 @@ class TurnEncoder:
         self.turns: list[JsonObject] = []
         self.hoisted: list[JsonObject] = []
         self._results: list[int] = []
-        self._calls: dict[str, int] = {}
+        self._calls: dict[str, list[int]] = {}  # the turns of the calls without a result, by id
         self._made_ids: set[str] = set()
         self._waiting: list[_Instruction] = []
         self._answer: ir.Message | None = None
@@ -98,7 +98,7 @@ class TurnEncoder:
         turn = self._turn("assistant", content)
         for part in message.parts:
             if type(part) is ir.ToolCall:
-                self._calls[part.id] = turn
+                self._calls.setdefault(part.id, []).append(turn)
                 if part.id_made:
                     self._made_ids.add(part.id)
 
@@ -137,9 +137,10 @@ class TurnEncoder:
         return text is not None
 
     def _add_result(self, result: ir.ToolResult) -> None:
-        """Put a result behind the others in the turn after its call."""
+        """Put a result behind the others in the turn after the nearest call of its id that has none; without one it stays."""
         turns, block = self.turns, encode_result(result, self.losses)
-        turn = self._calls.get(result.call_id, len(turns)) + 1
+        asked = self._calls.get(result.call_id)
+        turn = asked.pop() + 1 if asked else len(turns)
         if turn >= len(turns):
             turn = self._turn("user", [])
         if result.id_made:

@@ -7,6 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions, with_instructions_first
+from formatbridge.formats._results import note_orphans
 from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.responses.content import decode_answer, decode_message, decode_result, encode_message, kind_of, settle
@@ -178,6 +179,7 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
             losses.extras(messages[0])
         body["instructions"] = messages[0].parts[0].text  # type: ignore[union-attr]  # one plain text
         messages = messages[1:]
+    note_orphans(messages, losses)
     items: list[JsonObject] = []
     ids = ItemIds("/input", "", losses)
     for message in messages:

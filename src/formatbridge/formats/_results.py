@@ -1,0 +1,123 @@
+"""Which call a result answers, and the order that some servers demand: results directly behind their calls.
+
+Ids repeat, for some servers count calls anew in each answer: a result answers the nearest call before it of its id that has no result
+yet. One for which there is none is an orphan; every server refuses it, so it stays where it is, and the report says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from formatbridge import ir
+from formatbridge.losses import ITSELF, Ledger
+
+_Group = list[ir.Message]
+
+
+def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: bool) -> list[ir.Message]:
+    """Return a conversation whose results stand directly behind the turns of their calls; the same list where they do already.
+
+    ``joins``: what the model says twice in a row becomes one turn in the target.
+    """
+    if not _has_strays(messages, joins):
+        return messages
+    groups, orphans = _grouped(messages, joins)
+    _note(orphans, losses)
+    return [message for group in groups for message in group]
+
+
+def note_orphans(messages: list[ir.Message], losses: Ledger) -> None:
+    """Note the orphans of a conversation whose results are put into place elsewhere, or need no place."""
+    if _has_strays(messages, joins=True):
+        _note(_grouped(messages, joins=True)[1], losses)
+
+
+def _note(orphans: list[ir.ToolResult], losses: Ledger) -> None:
+    for result in orphans:
+        if not (result.extra and ITSELF in result.extra):  # else it names no call, which its own format reports
+            losses.changed(result, "", result.call_id, "orphan", severity="impossible")
+
+
+def _has_strays(messages: list[ir.Message], joins: bool) -> bool:
+    """Say whether a result may stand elsewhere than behind its call and the results that are there already: a quick look."""
+    asked: set[str] = set()
+    is_answered = is_over = False
+    for message in messages:
+        if message.role == "assistant":
+            if is_answered or not joins:
+                asked = set()
+            is_answered = is_over = False
+            if _asks_twice(message.parts, asked):
+                return True
+            continue
+        count, speaks = len(asked), not message.parts
+        for part in message.parts:
+            if type(part) is not ir.ToolResult:
+                speaks = True
+            elif is_over or part.call_id not in asked:
+                return True
+            else:
+                asked.remove(part.call_id)
+        if speaks and is_answered and len(asked) < count:  # results that belong to those before, not to what else the turn says
+            return True
+        is_over = is_over or speaks
+        is_answered = is_answered or message.role not in ("system", "developer")
+    return False
+
+
+def _asks_twice(parts: list[ir.Part], asked: set[str]) -> bool:
+    """Add the ids of the calls of a turn to those that were asked for; say whether one is there already."""
+    for part in parts:
+        if type(part) is ir.ToolCall:
+            if part.id in asked:
+                return True
+            asked.add(part.id)
+    return False
+
+
+def _grouped(messages: list[ir.Message], joins: bool) -> tuple[list[_Group], list[ir.ToolResult]]:
+    """Return the conversation as groups, each a turn of the model's with its results or any other turn; and the orphans."""
+    groups: list[_Group] = []
+    orphans: list[ir.ToolResult] = []
+    open: dict[str, list[_Group]] = {}  # the groups of the calls without a result, by id
+    speech: _Group | None = None  # what the model says just now
+    for message in messages:
+        if message.role == "assistant":
+            if speech is None or not joins:
+                speech = []
+                groups.append(speech)
+            speech.append(message)
+            for part in message.parts:
+                if type(part) is ir.ToolCall:
+                    open.setdefault(part.id, []).append(speech)
+        else:
+            if message.role not in ("system", "developer"):
+                speech = None
+            rest = _without_results(message, open, orphans)
+            if rest is not None:
+                groups.append([rest])
+    return groups, orphans
+
+
+def _without_results(message: ir.Message, open: dict[str, list[_Group]], orphans: list[ir.ToolResult]) -> ir.Message | None:
+    """Move the results of a turn to the groups of their calls; return what stays, None where nothing does.
+
+    What the turn itself has besides its parts goes with one of them.
+    """
+    others: list[ir.Part] = []
+    moved: list[tuple[ir.Part, _Group]] = []
+    for part in message.parts:
+        if type(part) is not ir.ToolResult:
+            others.append(part)
+        elif open.get(part.call_id):
+            moved.append((part, open[part.call_id].pop()))
+        else:
+            others.append(part)
+            orphans.append(part)
+    extra = None if others else message.extra
+    for part, group in moved:
+        group.append(message if len(message.parts) == 1 else ir.Message(message.role, [part], message.src, extra))
+        extra = None
+    if not moved:
+        return message
+    return replace(message, parts=others) if others else None
