@@ -132,12 +132,16 @@ class StreamDecoder:
             self._blocks.end(None, made)
 
     def _name_again(self, id: str | None, model: str | None, made: list[events.Event]) -> None:
-        """Take what another start says. Only what the first left out is news, and late only where that has been passed on."""
+        """Take what another start says. What the first left out is news, late only where that has been passed on; what differs is noted."""
         if self.start is None:
             self._told = name_late(self._told, id, model, None, made)
         else:
             self._named = self._named or model
             self.start = replace(self.start, id=self.start.id or id or None, model=self.start.model or model)
+        known = self.start or self._told
+        told = {"id": (id, known.id), "model": (model, known.model if model != self._named else model)}
+        if other := {name: new for name, (new, old) in told.items() if new and new != old}:
+            self._extra.take({"message_start": other})
 
     def _flush_start(self, made: list[events.Event]) -> None:
         if not self._has_begun:
