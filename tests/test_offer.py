@@ -71,3 +71,87 @@ def test_what_stays_of_a_choice_is_not_told_as_gone(target: str) -> None:
 
     assert made.body["parallel_tool_calls"] is False
     assert {loss.path for loss in made.losses} == {"/tools/1", "/tool_choice/name"}
+
+
+# A choice among what was written.
+
+SEARCH = {"type": "web_search_preview"}
+
+
+@pytest.mark.parametrize(
+    ("tools", "added", "choice", "loss"),
+    [
+        ([_function("f")], [SEARCH], SEARCH, ("impossible", "server_tool")),
+        ([_function("f")], [], SEARCH, ("impossible", "server_tool")),
+        ([], [SEARCH], {"type": "allowed_tools", "mode": "required", "tools": [SEARCH]}, ("lossy", "without_tools")),
+        ([_function("web_search")], [], SEARCH, ("impossible", "server_tool")),
+        ([_function("f")], [], {"type": "function", "name": "g"}, ("lossy", "without_tools")),
+    ],
+    ids=[
+        "of the server's, in a turn",
+        "of the server's, nowhere",
+        "among those of a turn",
+        "like a function's name",
+        "a function, nowhere",
+    ],
+)
+def test_a_tool_that_was_not_written_is_not_forced(
+    tools: list[dict[str, Any]], added: list[dict[str, Any]], choice: dict[str, Any], loss: tuple[str, str]
+) -> None:
+    """The server refuses a choice of what it does not know."""
+    body = {"model": "m", "input": [USER, _added(*added)], "tools": tools, "tool_choice": choice}
+
+    made = fb.convert_request(body, source="responses", target="messages")
+
+    assert "tool_choice" not in made.body
+    told = {loss.path: (loss.severity, loss.code) for loss in made.losses}
+    assert told["/tool_choice"] == loss
+
+
+def test_a_tool_that_a_turn_brings_may_be_forced() -> None:
+    """It counts from there on."""
+    body = {"model": "m", "input": [USER, _added(_function("f"))], "tool_choice": {"type": "function", "name": "f"}}
+
+    made = fb.convert_request(body, source="responses", target="messages")
+
+    assert made.body["tool_choice"] == {"type": "tool", "name": "f"}
+
+
+def _allowing(*tools: dict[str, Any], mode: str = "required") -> dict[str, Any]:
+    choice = {"type": "allowed_tools", "mode": mode, "tools": list(tools)}
+    return {"model": "m", "input": [USER], "tools": [_function("f"), {"type": "web_search"}], "tool_choice": choice}
+
+
+def test_what_is_said_of_a_weaker_choice_is_what_was_written() -> None:
+    """A list with room for functions alone would force one of them."""
+    body = _allowing({"type": "function", "name": "f"}, SEARCH)
+
+    chat = fb.convert_request(body, source="responses", target="chat_completions")
+    gemini = fb.convert_request(body, source="responses", target="generate_content")
+
+    assert [(loss.path, loss.before, loss.after) for loss in chat.losses] == [("/tool_choice/mode", "required", "auto")]
+    assert chat.body["tool_choice"]["allowed_tools"]["mode"] == "auto"
+    assert [(loss.path, loss.after) for loss in gemini.losses] == [("/tool_choice", {"mode": "AUTO"})]
+    assert gemini.body["toolConfig"] == {"functionCallingConfig": {"mode": "AUTO"}}
+
+
+def test_a_free_choice_among_functions_and_the_search_is_no_loss_where_the_search_stays_free() -> None:
+    """The list of chat_completions is of functions only."""
+    body = _allowing({"type": "function", "name": "f"}, SEARCH, mode="auto")
+
+    made = fb.convert_request(body, source="responses", target="chat_completions")
+
+    assert not made.losses
+    assert made.body["web_search_options"] == {}
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
+def test_a_server_of_which_no_tool_may_be_used_is_hardly_a_loss(target: str) -> None:
+    """The model could never call it."""
+    server = {"type": "url", "name": "s", "url": "https://mcp.example.com", "tool_configuration": {"enabled": False}}
+    body = {"model": "m", "max_tokens": 5, "messages": [USER], "mcp_servers": [server]}
+
+    made = fb.convert_request(body, source="messages", target=target)
+
+    told = [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses]
+    assert told == [("/mcp_servers/0", "dropped", "info", "excluded")]

@@ -92,6 +92,9 @@ _MESSAGES: Rules = {
     "tool names must be unique": lambda body: (
         not _are_distinct(tool["name"] for tool in body.get("tools") or () if tool.get("name"))
     ),
+    "`tool_use` ids must be unique": lambda body: (
+        not _are_distinct(block["id"] for block in _blocks(body) if block["type"] == "tool_use")
+    ),
     "expected thinking at the start of the final assistant message": lambda body: (
         (body.get("thinking") or {}).get("type") == "enabled" and _begins_without_thought(body["messages"])
     ),

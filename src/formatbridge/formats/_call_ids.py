@@ -1,28 +1,35 @@
-"""Ids of the calls in one answer: no two calls share one, for each is what its result names."""
+"""Ids of calls: no two calls share one, for each is what its result names."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import replace
 
 from formatbridge import ir
+from formatbridge.formats._distinct import Numbers, with_legal_letters
+from formatbridge.formats._protocol import ToolRules
 from formatbridge.ir import events
 from formatbridge.losses import Ledger
 
 
 class CallIds:
-    """Tells the calls of one choice apart: of several with one id the later ones get a number behind it."""
+    """Tells the calls of one choice apart: of several with one id the later ones get a number behind it.
 
-    def __init__(self) -> None:
-        self._taken: dict[str, int] = {}
+    ``reserved``: the ids that the whole choice has, which stay with the calls that have them; none where nobody knows what is to come.
+    """
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._reserved = frozenset(reserved)
+        self._given: set[str] = set()
+        self._numbers = Numbers()
 
     def give(self, call_id: str) -> str:
         """Return the id of the next call."""
-        given, count = call_id, self._taken.get(call_id, 0)
-        while given in self._taken:
-            count += 1
-            given = f"{call_id}_{count}"
-        self._taken[call_id] = max(count, 1)
-        self._taken.setdefault(given, 1)
+        given = call_id
+        if call_id in self._given:
+            given = self._numbers.tell_apart(call_id, self._given, self._reserved)
+        self._given.add(given)
         return given
 
 
@@ -33,13 +40,17 @@ def tell_apart(response: ir.Response, target: ir.Format, losses: Ledger) -> ir.R
     return replace(response, choices=[_told_apart(choice, losses) for choice in response.choices])
 
 
+def _ids_of(choice: ir.Choice) -> list[str]:
+    return [part.id for part in choice.parts if type(part) is ir.ToolCall]
+
+
 def _repeats_an_id(choice: ir.Choice) -> bool:
-    ids = [part.id for part in choice.parts if type(part) is ir.ToolCall]
+    ids = _ids_of(choice)
     return len(ids) > 1 and len(set(ids)) < len(ids)
 
 
 def _told_apart(choice: ir.Choice, losses: Ledger) -> ir.Choice:
-    ids = CallIds()
+    ids = CallIds(_ids_of(choice))
     return replace(choice, parts=[_with_id(part, ids, losses) if isinstance(part, ir.ToolCall) else part for part in choice.parts])
 
 
@@ -51,7 +62,10 @@ def _with_id(call: ir.ToolCall, ids: CallIds, losses: Ledger) -> ir.ToolCall:
 
 
 class CallsApart:
-    """Does for a stream what ``tell_apart`` does for an answer. The events that are given are changed."""
+    """Does for a stream what ``tell_apart`` does for an answer. The events that are given are changed.
+
+    What was written stays written: an id that comes after the same one was given to another call is numbered itself.
+    """
 
     def __init__(self) -> None:
         self._ids: dict[int, CallIds] = {}
@@ -66,3 +80,94 @@ class CallsApart:
             self._given[place] = self._ids.setdefault(event.choice, CallIds()).give(part.id)
         if part.id != self._given.get(place, part.id):
             event.part = replace(part, id=self._given[place])
+
+
+# Requests.
+
+
+class IdsOfRequest:
+    """The ids that the calls and results of a whole request have in the target; those that need no change stay with whoever has them."""
+
+    __slots__ = ("_later", "_numbers", "_rules", "_taken", "_there")
+
+    def __init__(self, rules: ToolRules, messages: list[ir.Message]) -> None:
+        parts = [part for message in messages for part in message.parts]
+        ids = {part.id for part in parts if type(part) is ir.ToolCall} | {
+            part.call_id for part in parts if type(part) is ir.ToolResult
+        }
+        self._rules = rules
+        self._taken = {call_id for call_id in ids if is_legal_id(call_id, rules)}
+        self._there = {(call_id, 0): call_id for call_id in self._taken}
+        self._later = _later_calls(messages) if rules.distinct_ids else {}
+        self._numbers = Numbers()
+
+    def give(self, part: ir.ToolCall | ir.ToolResult) -> str:
+        """Return the id of a call, the same for its result and never one that is taken."""
+        call_id = part.id if isinstance(part, ir.ToolCall) else part.call_id
+        place = call_id, self._later.get(id(part), 0)
+        known = self._there.get(place)
+        if known is not None:
+            return known
+        longest = self._rules.longest_call_id
+        base = call_id if is_legal_id(call_id, self._rules) else with_legal_letters(call_id, longest) or "call"
+        given = self._there[place] = self._numbers.tell_apart(base, self._taken, longest=longest)
+        self._taken.add(given)
+        return given
+
+    def repeats(self, part: ir.ToolCall | ir.ToolResult) -> bool:
+        """Say whether a part is a later call of its id, or the result of one."""
+        return id(part) in self._later
+
+
+def is_legal_id(call_id: str, rules: ToolRules) -> bool:
+    """Say whether the target takes an id as it is."""
+    if rules.call_id is None:
+        return rules.longest_call_id is None or len(call_id) <= rules.longest_call_id
+    if rules.longest_call_id is not None and len(call_id) > rules.longest_call_id:
+        return False
+    return (call_id.isascii() and call_id.isidentifier()) or rules.call_id.fullmatch(call_id) is not None
+
+
+def _later_calls(messages: list[ir.Message]) -> dict[int, int]:
+    """Count the calls of one id: return, by ``id()``, which of them a later one is, from 1, and so for their results."""
+    calls: dict[str, _Calls] = {}
+    later: dict[int, int] = {}
+    for turn, message in enumerate(messages):
+        for part in message.parts:
+            if type(part) is ir.ToolCall:
+                count = calls.setdefault(part.id, _Calls()).add(turn)
+            elif type(part) is ir.ToolResult and part.call_id in calls:
+                count = calls[part.call_id].answer()
+            else:
+                continue
+            if count:
+                later[id(part)] = count
+    return later
+
+
+class _Calls:
+    """The calls of one id. A result answers the nearest turn before it that waits for one, in the order of its calls."""
+
+    __slots__ = ("_count", "_open")
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._open: list[tuple[int, deque[int]]] = []
+
+    def add(self, turn: int) -> int:
+        """Take the next call and return which it is."""
+        if not self._open or self._open[-1][0] != turn:
+            self._open.append((turn, deque()))
+        self._open[-1][1].append(self._count)
+        self._count += 1
+        return self._count - 1
+
+    def answer(self) -> int:
+        """Return which call the next result belongs to: the last one, where none waits."""
+        if not self._open:
+            return self._count - 1
+        waiting = self._open[-1][1]
+        call = waiting.popleft()
+        if not waiting:
+            self._open.pop()
+        return call

@@ -39,6 +39,13 @@ def added_tools(request: ir.Request) -> list[ir.Tool]:
     return [tool for message in request.messages for tool in message.tools or ()]
 
 
+def server_word(tool: ir.HostedTool | ir.McpServer) -> str:
+    """Return the word by which a choice names one of the server's tools or a remote server."""
+    if isinstance(tool, ir.McpServer):
+        return tool.label
+    return tool.kind if tool.family == "other" else tool.family
+
+
 def _told_once(request: ir.Request) -> ir.Request:
     """Leave out tools that come with a turn and are there already, word for word."""
     told = {_words_of(tool) for tool in request.tools}
@@ -65,9 +72,7 @@ def _words_of(tool: ir.Tool) -> str:
 def _allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Leave out the tools that a choice among some does not allow, but functions where the target has a list of them."""
     chosen = _chosen(choice, request.tools + added_tools(request))
-    if request.format == "chat_completions":  # there the search of the web is no tool, so no list forbids it
-        chosen.add((None, "/web_search"))
-    left = _among_functions(choice, losses) if choice.hosted and rules.allows else choice
+    left = _among_functions(choice, rules, losses) if choice.hosted and rules.allows else choice
     lists = left is not None and bool(left.names) and left.inner in rules.allows
     messages = [
         replace(message, tools=_kept(message.tools, chosen, lists, losses)) if message.tools else message
@@ -88,19 +93,20 @@ def _chosen(choice: ir.ToolChoice, tools: list[ir.Tool]) -> set[_Key]:
         declared.update(keys)
         for key in keys:
             first.setdefault(key[1], key)
-    chosen: set[_Key] = {(None, f"/{name}") for name in choice.hosted}
+    chosen: set[_Key] = {(None, f"/{name}") for name in choice.hosted + choice.free}
     for key in zip(choice.namespaces or [None] * len(choice.names), choice.names, strict=True):
         chosen.add(key if key in declared or key[0] else first.get(key[1], key))
     return chosen
 
 
-def _among_functions(choice: ir.ToolChoice, losses: Ledger) -> ir.ToolChoice | None:
+def _among_functions(choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.ToolChoice | None:
     """Return a free choice among the functions: a list that has room for them alone would force one of them."""
     if not choice.names:
         is_forced = choice.inner == "required"
         losses.changed(choice, "", None, "server_tool", severity="impossible" if is_forced else "lossy")
         return None
-    losses.changed(choice, "", "auto")
+    if choice.inner == "required" and "auto" in rules.allows:  # else the choice is written as another one, which tells of it
+        losses.changed(choice, "inner", "auto")
     return replace(choice, inner="auto", hosted=[])
 
 
@@ -127,10 +133,8 @@ def _kept(tools: list[ir.Tool], chosen: set[_Key], lists: bool, losses: Ledger) 
 
 def _is_allowed(tool: ir.Tool, chosen: set[_Key], lists: bool) -> bool:
     match tool:
-        case ir.McpServer():
-            return (None, f"/{tool.label}") in chosen
-        case ir.HostedTool():
-            return (None, f"/{tool.kind if tool.family == 'other' else tool.family}") in chosen
+        case ir.McpServer() | ir.HostedTool():
+            return (None, f"/{server_word(tool)}") in chosen
         case ir.Namespace():
             return lists
         case _:

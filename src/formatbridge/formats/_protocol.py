@@ -20,9 +20,9 @@ JsonObject = dict[str, Any]
 class ToolRules:
     """What a format demands of tools: the pattern of their names and call ids, and whether it has free-form tools and namespaces.
 
-    ``distinct``: no two tools may have one name. ``server_names``: the names of the server's own tools, by family, where they have any.
-    ``allows``: which choices among some tools the format has a list for: ``auto``, ``required``, and ``hosted`` where that list takes tools
-    of the server's own, too. ``validates``: its choice may hold arguments to their schemas.
+    ``distinct``: no two tools may have one name; ``distinct_ids``: no two calls one id. ``server_names``: the names of the server's own
+    tools, by family, where they have any. ``allows``: which choices among some tools the format has a list for: ``auto``, ``required``,
+    and ``hosted`` where that list takes tools of the server's own, too. ``validates``: its choice may hold arguments to their schemas.
     """
 
     name: re.Pattern[str]
@@ -32,6 +32,7 @@ class ToolRules:
     custom: bool = False
     namespaces: bool = False
     distinct: bool = False
+    distinct_ids: bool = False
     allows: frozenset[str] = frozenset()
     validates: bool = False
     server_names: Mapping[str, str] = field(default_factory=dict)

@@ -6,18 +6,17 @@ results all go through one map, and the loss is noted once, at the definition.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text, wrap_text
+from formatbridge.formats._call_ids import IdsOfRequest, is_legal_id
+from formatbridge.formats._distinct import Numbers, with_legal_letters
 from formatbridge.formats._offer import adapt_offer, added_tools
 from formatbridge.formats._protocol import Home, ToolRules
 from formatbridge.losses import Ledger
 
-_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 _SCHEMA_OF_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
@@ -26,27 +25,20 @@ class _Names:
     """One map for a whole request: (namespace, name) to the target's name, and back."""
 
     rules: ToolRules
+    ids: IdsOfRequest
     there: dict[tuple[str | None, str], str] = field(default_factory=dict)
     home: dict[str, Home] = field(default_factory=dict)
     custom: set[tuple[str | None, str]] = field(default_factory=set)
     legal: set[str] = field(default_factory=set)
     server: set[str] = field(default_factory=set)
-    call_ids: dict[str, str] = field(default_factory=dict)
-    taken_ids: set[str] = field(default_factory=set)
-    numbers: dict[str, int] = field(default_factory=dict)
+    numbers: Numbers = field(default_factory=Numbers)
 
-    def reserve(self, tools: list[ir.Tool], messages: list[ir.Message]) -> None:
-        """Keep the names that need no change for the tools that have them, those of the server's own tools above all; and so with ids."""
+    def reserve(self, tools: list[ir.Tool]) -> None:
+        """Keep the names that need no change for the tools that have them, those of the server's own tools above all."""
         self.server = {name for tool in tools if isinstance(tool, ir.HostedTool) and (name := _server_name(tool, self.rules))}
         self.legal = {
             tool.name for tool in tools if isinstance(tool, ir.FunctionTool | ir.CustomTool) and _is_legal(tool.name, self.rules)
         }
-        parts = [part for message in messages for part in message.parts]
-        ids = {part.id for part in parts if type(part) is ir.ToolCall} | {
-            part.call_id for part in parts if type(part) is ir.ToolResult
-        }
-        self.taken_ids = {call_id for call_id in ids if _is_legal_id(call_id, self.rules)}
-        self.call_ids = {call_id: call_id for call_id in self.taken_ids}
 
     def declare(self, namespace: str | None, name: str, kind: str) -> str:
         """Return the target's name of a definition: another one where the name was declared before and names must differ."""
@@ -64,7 +56,7 @@ class _Names:
         flat = f"{namespace}__{name}" if namespace and not self.rules.namespaces else name
         is_kept = flat in self.legal and not namespace and flat not in self.home
         taken = (self.home, self.server) if is_kept else (self.home, self.server, self.legal)
-        given = self._unique(_legal(flat, self.rules), taken, self.rules.longest_name)
+        given = self.numbers.tell_apart(_legal(flat, self.rules), *taken, longest=self.rules.longest_name)
         self.there[namespace, name] = given
         self.home[given] = Home(name=name, namespace=namespace, kind="custom" if kind == "custom" else "function")
         return given
@@ -79,28 +71,6 @@ class _Names:
             for name, space in zip(names, namespaces, strict=True)
         ]
 
-    def give_call_id(self, call_id: str) -> str:
-        """Return the target's id of a call, the same for the same call and never one that is taken."""
-        longest = self.rules.longest_call_id
-        if call_id in self.call_ids:
-            return self.call_ids[call_id]
-        given = _ILLEGAL.sub("_", call_id) or "call"
-        if longest and len(given) > longest:
-            given = f"{given[: longest - 9]}_{sha256(call_id.encode()).hexdigest()[:8]}"
-        given = self.call_ids[call_id] = self._unique(given, (self.taken_ids,), longest or len(given) + 9)
-        self.taken_ids.add(given)
-        return given
-
-    def _unique(self, name: str, taken: Sequence[Container[str]], longest: int) -> str:
-        """Number a name that is taken, from where the last one like it ended."""
-        made, count = name, self.numbers.get(name, 1)
-        while any(made in names for names in taken):
-            count += 1
-            tail = f"_{count}"
-            made = f"{name[: longest - len(tail)]}{tail}"
-        self.numbers[name] = count
-        return made
-
 
 def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[ir.Request, dict[str, Home]]:
     """Rewrite the tools, calls and results of a request to what the target allows.
@@ -113,8 +83,8 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
     added = added_tools(request)
     if _fits(request, request.tools + added if added else request.tools, rules):
         return request, {}
-    names = _Names(rules)
-    names.reserve(request.tools + added, request.messages)
+    names = _Names(rules, IdsOfRequest(rules, request.messages))
+    names.reserve(request.tools + added)
     tools = [tool for given in request.tools for tool in _adapt_tool(given, names, losses)]
     messages = (
         [_adapt_added(message, names, losses) if message.tools else message for message in request.messages]
@@ -169,19 +139,30 @@ def _fits(request: ir.Request, tools: list[ir.Tool], rules: ToolRules) -> bool:
     if declared is None:
         return False
     names: set[str] = set()
-    ids: set[str] = set()
+    called: list[str] = []
+    answered: list[str] = []
     for message in request.messages:
         for part in message.parts:
             if type(part) is ir.ToolCall:
                 if (part.kind == "custom" and not rules.custom) or (part.namespace and not rules.namespaces):
                     return False
                 names.add(part.name)
-                ids.add(part.id)
+                called.append(part.id)
             elif type(part) is ir.ToolResult:
                 if part.kind == "custom" and not rules.custom:
                     return False
-                ids.add(part.call_id)
-    return not ids or (all(_is_legal(name, rules) for name in names - declared) and all(_is_legal_id(each, rules) for each in ids))
+                answered.append(part.call_id)
+    return not (called or answered) or (
+        all(_is_legal(name, rules) for name in names - declared) and _fit_ids(called, answered, rules)
+    )
+
+
+def _fit_ids(called: list[str], answered: list[str], rules: ToolRules) -> bool:
+    """Say whether the ids of calls and of results are what the target allows."""
+    ids = set(called)
+    if rules.distinct_ids and len(ids) < len(called):
+        return False
+    return all(is_legal_id(each, rules) for each in ids.union(answered))
 
 
 def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
@@ -212,14 +193,6 @@ def _is_legal(name: str, rules: ToolRules) -> bool:
     if len(name) > rules.longest_name:
         return False
     return (name.isascii() and name.isidentifier()) or rules.name.fullmatch(name) is not None
-
-
-def _is_legal_id(call_id: str, rules: ToolRules) -> bool:
-    if rules.call_id is None:
-        return rules.longest_call_id is None or len(call_id) <= rules.longest_call_id
-    if rules.longest_call_id is not None and len(call_id) > rules.longest_call_id:
-        return False
-    return (call_id.isascii() and call_id.isidentifier()) or rules.call_id.fullmatch(call_id) is not None
 
 
 def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | None = None) -> list[ir.Tool]:
@@ -275,14 +248,14 @@ def _adapt_message(message: ir.Message, names: _Names, losses: Ledger) -> ir.Mes
 def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall:
     known = (call.namespace, call.name) in names.there
     name = names.give(call.namespace, call.name, call.kind)
-    given = names.give_call_id(call.id)
+    given = names.ids.give(call)
     wraps = call.kind == "custom" and not names.rules.custom
     if name == call.name and given == call.id and not wraps:
         return call
     if name != call.name and not known:
         losses.changed(call, "name", name, "renamed")
     if given != call.id:
-        losses.changed(call, "id", given, "renamed", severity="info")
+        losses.changed(call, "id", given, "repeated_id" if names.ids.repeats(call) else "renamed", severity="info")
     if wraps and (call.namespace, call.name) not in names.custom:
         losses.changed(call, "", {"type": "function", "name": name}, "wrapped")
     return replace(
@@ -296,22 +269,20 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
 
 
 def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.ToolResult:
-    given = names.give_call_id(result.call_id)
+    given = names.ids.give(result)
     name = names.there.get((None, result.name), result.name) if result.name else None
     kind = result.kind if names.rules.custom else "function"
     if given == result.call_id and name == result.name and kind == result.kind:
         return result
     if given != result.call_id:
-        losses.changed(result, "call_id", given, "renamed", severity="info")
+        losses.changed(result, "call_id", given, "repeated_id" if names.ids.repeats(result) else "renamed", severity="info")
     return replace(result, call_id=given, name=name, kind=kind)
 
 
 def _legal(name: str, rules: ToolRules) -> str:
     if _is_legal(name, rules):
         return name
-    legal = _ILLEGAL.sub("_", name)
-    if len(legal) > rules.longest_name:
-        legal = f"{legal[: rules.longest_name - 9]}_{sha256(name.encode()).hexdigest()[:8]}"
+    legal = with_legal_letters(name, rules.longest_name)
     return legal if rules.name.fullmatch(legal) else f"_{legal}"[: rules.longest_name]
 
 

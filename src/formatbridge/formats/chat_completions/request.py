@@ -98,10 +98,10 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
         request.tools = _decode_tools(body)
     choice, older = body.get("tool_choice"), body.get("function_call")
     if choice:
-        request.tool_choice = decode_tool_choice(choice, "/tool_choice")
+        request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
         request.extra = joined(request.extra, {"function_call": older} if older and older != choice else None)
     elif older:
-        request.tool_choice = decode_tool_choice(older, "/function_call")
+        request.tool_choice = decode_tool_choice(older, request.tools, "/function_call")
     effort, format, audio = body.get("reasoning_effort"), body.get("response_format"), body.get("audio")
     if effort in EFFORTS:
         request.reasoning = ir.ReasoningConfig(effort=effort)

@@ -6,6 +6,7 @@ from typing import Any, Literal, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._offer import server_word
 from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
@@ -84,6 +85,8 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
                     body["web_search_options"] = _encode_web_search(tool, losses)
                 else:
                     losses.dropped(tool, code="server_tool", severity="impossible")
+            case ir.McpServer(allowed=[]):  # none of its tools may be used
+                losses.dropped(tool, code="excluded", severity="info")
             case ir.McpServer():
                 losses.dropped(tool, code="server_tool", severity="impossible")
             case ir.Namespace():
@@ -147,7 +150,7 @@ def _encode_web_search(tool: ir.HostedTool, losses: Ledger) -> JsonObject:
     return body
 
 
-def decode_tool_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice | None:
+def decode_tool_choice(raw: str | JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice | None:
     """Read ``tool_choice``: a word, one tool, or a set of allowed tools. A word of some server's own means what it says."""
     if isinstance(raw, str):
         mode = {"any": "required"}.get(raw, raw)
@@ -155,13 +158,13 @@ def decode_tool_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice | None:
             return ir.ToolChoice(mode=mode, src=src)  # type: ignore[arg-type]  # one of the three words
         return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
     if raw.get("type") == "allowed_tools":
-        return _decode_allowed(raw, src)
+        return _decode_allowed(raw, tools, src)
     name, extra = _decode_chosen(raw, "")
     return ir.ToolChoice(mode="named" if name else "hosted", names=[name or str(raw.get("type"))], src=src, extra=extra)
 
 
-def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
-    """Read a set of allowed tools; nothing holds its members to a shape."""
+def _decode_allowed(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice:
+    """Read a set of allowed tools; nothing holds its members to a shape. The search of the web is no tool here and stays free."""
     allowed = raw["allowed_tools"]
     names, hosted, leftover = [], [], []
     for at, tool in enumerate(allowed["tools"]):
@@ -177,7 +180,8 @@ def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
     known = frozenset({"mode", "tools"} if allowed["mode"] in ("auto", "required") else {"tools"})
     extra = joined(rest(raw, frozenset({"type", "allowed_tools"})), rest(allowed, known, "allowed_tools/"), *leftover)
     inner: Literal["auto", "required"] = "required" if allowed["mode"] == "required" else "auto"
-    return ir.ToolChoice(mode="allowed", names=names, hosted=hosted, inner=inner, src=src, extra=extra)
+    free = [server_word(tool) for tool in tools if isinstance(tool, ir.HostedTool) and tool.family == "web_search"]
+    return ir.ToolChoice(mode="allowed", names=names, hosted=hosted, free=free, inner=inner, src=src, extra=extra)
 
 
 def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | None]:

@@ -79,6 +79,9 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
 
 def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
     """Write one server; None where it has no address that this server could ask."""
+    if server.allowed == []:  # none of its tools may be used
+        losses.dropped(server, code="excluded", severity="info")
+        return None
     if server.url is None:
         losses.dropped(server, code="server_tool", severity="impossible")
         return None
@@ -95,9 +98,6 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
         if getattr(server, name):
             losses.dropped(server, name)
     headers = _encode_headers(server, losses)
-    if server.allowed == []:  # none of its tools may be used
-        losses.changed(server, "", None, "excluded", severity="info")
-        return None
     transport: JsonObject = {"url": server.url} | ({"headers": headers} if headers else {})
     return {"name": server.label, "streamableHttpTransport": transport}
 

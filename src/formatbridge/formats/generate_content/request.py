@@ -112,7 +112,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
         request.tools += decode_tools(raw, f"/tools/{index}")
     calling = tool_config.get("functionCallingConfig")
     if calling:
-        request.tool_choice = decode_tool_choice(calling, "/toolConfig/functionCallingConfig")
+        request.tool_choice = decode_tool_choice(calling, request.tools, "/toolConfig/functionCallingConfig")
     request.extra = joined(
         rest(body, _REQUEST),
         rest(config, _CONFIG, "generationConfig/"),

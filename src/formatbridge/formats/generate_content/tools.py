@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._offer import server_word
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.hosted_tools import decode_hosted, decode_server, encode_hosted, encode_server
 from formatbridge.formats.generate_content.schema import decode_schema
@@ -112,16 +113,17 @@ def encode_tool(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     return made
 
 
-def decode_tool_choice(raw: JsonObject, src: str) -> ir.ToolChoice | None:
-    """Read ``functionCallingConfig``; an unknown mode counts as AUTO."""
+def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice | None:
+    """Read ``functionCallingConfig``, which is about functions only; an unknown mode counts as AUTO."""
     word, names = word_of(raw.get("mode"), _MODES) or "MODE_UNSPECIFIED", raw.get("allowedFunctionNames") or []
     extra = rest(raw, _CHOICE)
+    free = [server_word(tool) for tool in tools if isinstance(tool, ir.HostedTool | ir.McpServer)] if names else []
     if word == "ANY" and names:
         if len(names) == 1:
             return ir.ToolChoice(mode="named", names=names, src=src, extra=extra)
-        return ir.ToolChoice(mode="allowed", names=names, inner="required", src=src, extra=extra)
+        return ir.ToolChoice(mode="allowed", names=names, free=free, inner="required", src=src, extra=extra)
     if word == "VALIDATED":
-        return ir.ToolChoice(mode="validated", names=names, src=src, extra=extra)
+        return ir.ToolChoice(mode="validated", names=names, free=free, src=src, extra=extra)
     unread: JsonObject = {"allowedFunctionNames": names} if names else {}
     if word not in _MODES:
         unread["mode"] = raw["mode"]
@@ -152,7 +154,8 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | No
         case "allowed":
             if choice.inner == "required":
                 return {"mode": "ANY", "allowedFunctionNames": choice.names}
-            return {"mode": losses.changed(choice, "inner", "AUTO")}
+            made: JsonObject = losses.changed(choice, "", {"mode": "AUTO"})
+            return made
         case "validated":
             return {"mode": "VALIDATED"} | ({"allowedFunctionNames": choice.names} if choice.names else {})
         case _:

@@ -31,7 +31,7 @@ STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.Too
 END_OF_STREAM = b""
 """What stands behind the last event."""
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
-TOOL_RULES = ToolRules(name=_WORD, longest_name=128, call_id=_WORD, distinct=True, server_names=SERVER_NAMES)
+TOOL_RULES = ToolRules(name=_WORD, longest_name=128, call_id=_WORD, distinct=True, distinct_ids=True, server_names=SERVER_NAMES)
 
 SPELLING = Spelling(
     places={

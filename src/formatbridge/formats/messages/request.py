@@ -13,7 +13,7 @@ from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
-from formatbridge.formats.messages.parts import decode_content
+from formatbridge.formats.messages.parts import decode_content, encode_part
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.formats.messages.settings import (
@@ -29,8 +29,8 @@ from formatbridge.formats.messages.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.messages.turns import TurnEncoder, lacks_thinking
-from formatbridge.losses import Ledger
+from formatbridge.formats.messages.turns import TurnEncoder, added_tools, lacks_thinking
+from formatbridge.losses import Ledger, nowhere
 from formatbridge.options import Options
 
 JsonObject = dict[str, Any]
@@ -91,7 +91,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     conversation = _encode_conversation(request.messages, losses, options)
     settings, reasoning = request.settings, request.reasoning
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
-    tools = _encode_tools(request, losses) if has_tools else None
+    tools = _encode_tools(request, conversation["messages"], losses) if has_tools else None
     barred = tools is not None and tools.get("tool_choice", {}).get("type") in ("any", "tool")
     budget = reasoning.budget if reasoning and not barred else None
     if budget is not None and lacks_thinking(conversation["messages"]):
@@ -149,19 +149,22 @@ def _encode_leading(messages: list[ir.Message], losses: Ledger) -> str | list[Js
     return blocks
 
 
-def _encode_tools(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write the tools and the choice among them, which the server takes beside tools only; those that come later count."""
+def _encode_tools(request: ir.Request, turns: list[JsonObject], losses: Ledger) -> JsonObject:
+    """Write the tools and the choice among them, which the server takes beside tools only; those that turns bring count."""
     body = encode_tools(request.tools, losses)
-    if "tools" not in body and not any(message.tools for message in request.messages):
+    written: list[JsonObject] = body.get("tools", [])
+    if any(message.tools for message in request.messages):
+        written = written + added_tools(turns)
+    if not written:
         drop_choice(request, True, losses)
         return body
-    choice = _encode_choice(request, losses)
+    choice = _encode_choice(request, written, losses)
     return body | {"tool_choice": choice} if choice else body
 
 
-def _encode_choice(request: ir.Request, losses: Ledger) -> JsonObject | None:
+def _encode_choice(request: ir.Request, tools: list[JsonObject], losses: Ledger) -> JsonObject | None:
     """Write the choice among tools, which also says whether calls come one at a time."""
-    choice = encode_tool_choice(request.tool_choice, losses) if request.tool_choice else None
+    choice = encode_tool_choice(request.tool_choice, tools, losses) if request.tool_choice else None
     parallel = request.settings.get("parallel_tool_calls")
     if parallel is not False:
         return choice
@@ -173,17 +176,17 @@ def _encode_choice(request: ir.Request, losses: Ledger) -> JsonObject | None:
 
 def _with_few_marks(request: ir.Request, losses: Ledger) -> ir.Request:
     """Leave out the cache marks of turns and of results beyond the fourth, which the server refuses."""
-    marked: list[ir.Part] = []
+    marked: list[tuple[ir.Part, ir.Role]] = []
     for message in request.messages:
         for part in message.parts:
             if type(part) is ir.ToolResult:
-                marked += [inner for inner in part.content if type(inner) in _MARKED and inner.cache is not None]  # type: ignore[union-attr]
+                marked += [(inner, "tool") for inner in part.content if type(inner) in _MARKED and inner.cache is not None]  # type: ignore[union-attr]
             if type(part) in _MARKED and part.cache is not None:  # type: ignore[union-attr]  # the kinds that have one
-                marked.append(part)
+                marked.append((part, message.role))
     if not marked:
         return request
-    marks = sum(tool.cache is not None for tool in request.tools if not isinstance(tool, ir.Namespace))
-    excess = marked[max(0, _MOST_MARKS - marks) :]
+    room = _MOST_MARKS - sum(tool.cache is not None for tool in request.tools if not isinstance(tool, ir.Namespace))
+    excess = [part for part, role in marked if _is_written(part, role)][max(0, room) :] if len(marked) > room else []
     if not excess:
         return request
     for part in excess:
@@ -191,6 +194,13 @@ def _with_few_marks(request: ir.Request, losses: Ledger) -> ir.Request:
     gone = {id(part) for part in excess}
     messages = [replace(message, parts=[_without_mark(part, gone) for part in message.parts]) for message in request.messages]
     return replace(request, messages=messages)
+
+
+def _is_written(part: ir.Part, role: ir.Role) -> bool:
+    """Say whether a part of a turn will be there, and so its mark."""
+    if isinstance(part, ir.Media) and role not in ("user", "tool"):
+        return False
+    return not isinstance(part, ir.Text | ir.Media) or encode_part(part, nowhere()) is not None
 
 
 def _without_mark(part: ir.Part, gone: set[int]) -> ir.Part:

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._offer import server_word
 from formatbridge.formats.messages.hosted_tools import (
     decode_hosted_tool,
     encode_hosted_tool,
@@ -119,24 +120,26 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
         hosted = next((tool for tool in tools if isinstance(tool, ir.HostedTool) and tool.name == name), None)
         if hosted is None:
             return ir.ToolChoice(mode="named", names=[name], src=src, extra=extra)
-        family = hosted.kind if hosted.family == "other" else hosted.family
         if raw.get("disable_parallel_tool_use"):  # which stays where no such tool can be forced
             src, extra = f"{src}/name", rest(raw, _CHOICE, f"{src}/")
-        return ir.ToolChoice(mode="hosted", names=[family], src=src, extra=extra)
+        return ir.ToolChoice(mode="hosted", names=[server_word(hosted)], src=src, extra=extra)
     if not isinstance(kind, str) or kind not in _MODES:
         return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
     left = {"name": raw["name"]} if "name" in raw else None
     return ir.ToolChoice(mode=_MODES[kind], src=src, extra=joined(extra, left))  # type: ignore[arg-type]  # the table's words
 
 
-def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | None:
-    """Write which tools may or must be called; None where the target cannot say it."""
+def encode_tool_choice(choice: ir.ToolChoice, tools: list[JsonObject], losses: Ledger) -> JsonObject | None:
+    """Write which tools may or must be called; None where the target cannot say it. ``tools``: those that have been written."""
     if choice.extra:
         losses.extras(choice)
     match choice.mode:
         case "auto" | "none" | "required":
             return {"type": _CHOICES[choice.mode]}
         case "named":
+            if not any(tool.get("name") == choice.names[0] for tool in tools):
+                losses.dropped(choice, code="without_tools")
+                return None
             return {"type": "tool", "name": choice.names[0]}
         case "allowed":
             made = {"type": _CHOICES[choice.inner]}
@@ -146,7 +149,9 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | No
             return {"type": "auto"}
         case "hosted":
             name = hosted_name(choice.names[0]) if choice.names else None
-            if name is None:
+            if name is None or not any(
+                tool.get("name") == name and "type" in tool for tool in tools
+            ):  # no function has a type here
                 losses.dropped(choice, code="server_tool", severity="impossible")
                 return None
             return {"type": "tool", "name": name}

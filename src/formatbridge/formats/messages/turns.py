@@ -231,6 +231,13 @@ class TurnEncoder:
             self.losses.dropped(message, "effort", severity="impossible")
 
 
+def added_tools(turns: list[JsonObject]) -> list[JsonObject]:
+    """Return the definitions of the tools that turns bring."""
+    contents = [turn.get("content") for turn in turns if turn["role"] == "system"]
+    blocks = [block for content in contents if isinstance(content, list) for block in content]
+    return [block["tool"]["definition"] for block in blocks if block["type"] == "tool_addition"]
+
+
 def lacks_thinking(turns: list[JsonObject]) -> bool:
     """Say whether the server would look for thinking that is not there: a budget demands it of the answer that is still under way.
 

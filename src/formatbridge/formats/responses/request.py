@@ -72,7 +72,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     body: JsonObject = {"model": model}
     _encode_messages(request, body, losses, options)
     if request.tools or request.tool_choice or "parallel_tool_calls" in request.settings:
-        body |= _encode_tools(request, losses)
+        body |= _encode_tools(request, body["input"], losses)
     if request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
     _encode_shape(request, body, losses)
@@ -85,10 +85,10 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     return body
 
 
-def _encode_tools(request: ir.Request, losses: Ledger) -> JsonObject:
+def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) -> JsonObject:
     """Write the tools, the choice among them, and whether calls may come together: the server takes both beside tools only."""
     body = encode_tools(request.tools, losses)
-    if "tools" not in body and not any(message.tools for message in request.messages):
+    if "tools" not in body and not any(item.get("type") == "additional_tools" for item in items):
         drop_choice(request, True, losses)
         return body
     choice = encode_tool_choice(request.tool_choice, request.tools, losses) if request.tool_choice else None

@@ -34,6 +34,7 @@ SPELLING = Spelling(
         "CustomTool.syntax": ("format/syntax",),
         "HostedTool.allowed_domains": ("filters/allowed_domains",),
         "HostedTool.context_size": ("search_context_size",),
+        "ToolChoice.inner": ("mode",),
         "McpServer.label": ("server_label",),
         "McpServer.url": ("server_url",),
         "McpServer.token": ("authorization",),

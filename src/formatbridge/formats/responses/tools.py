@@ -215,9 +215,7 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
         case "named":
             return _encode_named(choice.names, tools)[0]
         case "allowed":
-            servers = _encode_hosted(tools)
-            hosted = [servers.get(name) or {"type": name} for name in choice.hosted]
-            return {"type": "allowed_tools", "mode": choice.inner, "tools": _encode_named(choice.names, tools) + hosted}
+            return _encode_allowed(choice, tools, losses)
         case "validated":  # told as a free choice before it comes here
             return "auto"
         case "hosted":
@@ -227,6 +225,17 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
             return made
         case _:
             assert_never(choice.mode)
+
+
+def _encode_allowed(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> JsonObject:
+    """Write a set of allowed tools. What was free beside a list of functions must stand in this one, and then may be what is called."""
+    servers = _encode_hosted(tools)
+    hosted = [servers.get(name) or {"type": name} for name in choice.hosted]
+    free = [servers[name] for name in dict.fromkeys(choice.free) if name in servers and name not in choice.hosted]
+    made = {"type": "allowed_tools", "mode": choice.inner, "tools": _encode_named(choice.names, tools) + hosted + free}
+    if free and choice.inner == "required":
+        losses.changed(choice, "", made)
+    return made
 
 
 def _encode_named(names: list[str], tools: list[ir.Tool]) -> list[JsonObject]:

@@ -1,0 +1,36 @@
+"""Names and ids that another format takes: of its letters, short enough, and none twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from hashlib import sha256
+
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def with_legal_letters(name: str, longest: int | None) -> str:
+    """Return a name in letters that every format takes; one that is too long ends in what tells it from others that begin alike."""
+    legal = _ILLEGAL.sub("_", name)
+    if longest is None or len(legal) <= longest:
+        return legal
+    return f"{legal[: longest - 9]}_{sha256(name.encode()).hexdigest()[:8]}"
+
+
+class Numbers:
+    """Puts numbers behind names that are taken."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: dict[str, int] = {}
+
+    def tell_apart(self, name: str, *taken: Container[str], longest: int | None = None) -> str:
+        """Return a name that is not taken; the numbers go on where the last name like it ended."""
+        made, count = name, self._last.get(name, 1)
+        while any(made in names for names in taken):
+            count += 1
+            tail = f"_{count}"
+            made = f"{name if longest is None else name[: longest - len(tail)]}{tail}"
+        self._last[name] = count
+        return made

@@ -1,0 +1,89 @@
+"""Calls of one id are told apart where the target demands it, and whoever has an id of his own keeps it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+
+def _calls(*ids: str) -> dict[str, Any]:
+    calls = [{"id": each, "type": "function", "function": {"name": "f", "arguments": "{}"}} for each in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def _result(call_id: str, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def _to_messages(*turns: dict[str, Any]) -> fb.ConvertedRequest:
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}, *turns]}
+    return fb.convert_request(body, source="chat_completions", target="messages")
+
+
+def _blocks(made: fb.ConvertedRequest, kind: str) -> list[dict[str, Any]]:
+    return [
+        block
+        for message in made.body["messages"]
+        if isinstance(message["content"], list)
+        for block in message["content"]
+        if block["type"] == kind
+    ]
+
+
+@pytest.mark.parametrize(
+    ("turns", "results"),
+    [
+        ([_calls("c"), _calls("c"), _result("c", "b"), _result("c", "a")], {"c_2": "b", "c": "a"}),
+        ([_calls("c", "c"), _result("c", "a"), _result("c", "b")], {"c": "a", "c_2": "b"}),
+        (
+            [_calls("c"), _result("c", "a"), _calls("c", "d"), _result("d", "d"), _result("c", "b")],
+            {"c": "a", "d": "d", "c_2": "b"},
+        ),
+        ([_calls("x:1"), _result("x:1", "a"), _calls("x:1"), _result("x:1", "b")], {"x_1": "a", "x_1_2": "b"}),
+    ],
+    ids=["the nearest turn first", "in the order of its calls", "beside another id", "of letters that must go"],
+)
+def test_a_result_goes_with_its_call_when_that_gets_another_id(turns: list[dict[str, Any]], results: dict[str, str]) -> None:
+    """A server that counts its calls in each answer repeats their ids; the server of messages refuses them."""
+    made = _to_messages(*turns)
+
+    assert {block["tool_use_id"]: block["content"] for block in _blocks(made, "tool_result")} == results
+    assert {block["id"] for block in _blocks(made, "tool_use")} == set(results)
+
+
+def test_a_result_too_many_stays_with_the_last_call_of_its_id() -> None:
+    """No call is made up for it."""
+    made = _to_messages(_calls("c"), _result("c", "a"), _calls("c"), _result("c", "b"), _result("c", "again"))
+
+    assert [block["tool_use_id"] for block in _blocks(made, "tool_result")] == ["c", "c_2", "c_2"]
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses", "generate_content"])
+def test_ids_may_repeat_where_the_server_does_not_mind(target: str) -> None:
+    """What need not change stays: the caller's logs know the call by it."""
+    turns = (
+        [{"type": "tool_use", "id": "c", "name": "f", "input": {}}],
+        [{"type": "tool_result", "tool_use_id": "c", "content": "a"}],
+    )
+    asked = [{"role": role, "content": turn} for role, turn in zip(("assistant", "user") * 2, turns * 2, strict=True)]
+    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}, *asked]}
+
+    made = fb.convert_request(body, source="messages", target=target)
+
+    assert "c_2" not in str(made.body)
+    assert not made.losses
+
+
+def test_an_id_that_only_looks_numbered_stays_with_its_call() -> None:
+    """Of three calls in an answer only the second has another's id."""
+    message = _calls("c", "c", "c_2")
+    body = {"id": "x", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+
+    made = fb.convert_response(body, source="chat_completions", target="messages")
+
+    assert [block["id"] for block in made.body["content"]] == ["c", "c_3", "c_2"]
+    told = [(loss.path, loss.after) for loss in made.losses if loss.code == "repeated_id"]
+    assert told == [("/choices/0/message/tool_calls/1/id", "c_3")]
