@@ -53,7 +53,7 @@ class _Choice:
     def grow(self, piece: JsonObject) -> bool:
         """Add a piece; false where it bends the rules."""
         for key, value in (piece.get("delta") or {}).items():
-            if value is None or (key == "function_call" and not any(value.values())):  # an empty one is none, too
+            if value is None:
                 self._message.setdefault(key)
             elif not self._add(key, value):
                 return False
@@ -85,7 +85,7 @@ class _Choice:
             return True
         is_new = self._message.get(key) in (None, value) and key not in self._pieces
         self._message[key] = value
-        return is_new and (key != "function_call" or bool(value.get("name")))
+        return is_new and (key != "function_call" or value.get("name") is not None)
 
     def _detail(self, raw: JsonObject) -> None:
         """Add to the detail that an index names; one without goes on with the last, and one that is something else is new."""
