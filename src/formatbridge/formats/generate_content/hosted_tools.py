@@ -80,7 +80,7 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
 def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
     """Write one server; None where it has no address that this server could ask."""
     if server.allowed == []:  # none of its tools may be used
-        losses.dropped(server, code="excluded", severity="info")
+        losses.changed(server, "", None, "excluded", severity="info")  # which of its values says so matters
         return None
     if server.url is None:
         losses.dropped(server, code="server_tool", severity="impossible")
