@@ -56,8 +56,7 @@ class Pieces:
 
     def again(self) -> None:
         """Take the same piece once more."""
-        if self.latest:
-            self.take(self.latest)
+        self.take(self.latest)
 
     def whole(self) -> JsonObject:
         """Return the fields as they have come so far."""

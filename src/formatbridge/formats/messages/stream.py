@@ -69,11 +69,13 @@ class StreamDecoder:
 
     def grow(self, text: str) -> None:
         """Take the last event once more, with another piece of its text."""
-        self._extra.again()
         block = self._blocks.latest
         if block is not None:
             block.size += len(text)
-            block.unknown.again()
+            if block.unknown.latest:
+                block.unknown.again()
+        if self._extra.latest:
+            self._extra.again()
 
     def recount(self, raw: JsonObject) -> list[events.Event]:
         """Take nothing."""

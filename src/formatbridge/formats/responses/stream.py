@@ -99,7 +99,8 @@ class StreamDecoder:
     def grow(self, text: str) -> None:
         """Take the last event once more, with another piece of its text."""
         self._tell.go_on(text)
-        self._fields.again()
+        if self._fields.latest:
+            self._fields.again()
 
     def recount(self, raw: JsonObject) -> list[events.Event]:
         """Take nothing."""
