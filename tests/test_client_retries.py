@@ -192,16 +192,20 @@ def test_a_hook_that_raises_for_a_status_changes_no_error(is_async: bool, librar
     assert error.__context__ is None
 
 
-@libraries
-def test_a_hook_that_raises_for_a_status_that_nobody_read_leaves_the_status(library: ModuleType) -> None:
-    """The library closes the answer when a hook raises, so what it said is gone."""
+def _streamed(library: ModuleType, status: int, said: bytes, **more: Any) -> Callable[[Any], Any]:
+    """Return what answers every request with a body that has yet to be read."""
 
     class Streamed(library.SyncByteStream):  # type: ignore[name-defined,misc]  # either library's
         def __iter__(self) -> Iterator[bytes]:
-            yield b'{"error": {"message": "slow down"}}'
+            yield said
 
-    def serve(_request: Any) -> Any:
-        return library.Response(529, stream=Streamed())
+    return lambda _request: library.Response(status, stream=Streamed(), **more)
+
+
+@libraries
+def test_a_hook_that_raises_for_a_status_that_nobody_read_leaves_the_status(library: ModuleType) -> None:
+    """The library closes the answer when a hook raises, so what it said is gone."""
+    serve = _streamed(library, 529, b'{"error": {"message": "slow down"}}')
 
     error = _hooked(library, serve, lambda response: response.raise_for_status(), is_async=False)
 
@@ -225,13 +229,7 @@ def test_what_fails_in_a_call_of_a_hook_is_not_the_relays_answer(library: Module
 @libraries
 def test_a_body_that_a_hook_cannot_open_is_told_once(library: ModuleType) -> None:
     """Hooks that log bodies open them with the library, which raises with the request in hand; another try brings the same bytes."""
-
-    class Torn(library.SyncByteStream):  # type: ignore[name-defined,misc]  # either library's
-        def __iter__(self) -> Iterator[bytes]:
-            yield b"no gzip"
-
-    def serve(_request: Any) -> Any:
-        return library.Response(200, stream=Torn(), headers={"content-encoding": "gzip"})
+    serve = _streamed(library, 200, b"no gzip", headers={"content-encoding": "gzip"})
 
     error = _hooked(library, serve, lambda response: response.read(), is_async=False)
 

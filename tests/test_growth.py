@@ -139,9 +139,8 @@ MANY: dict[str, tuple[str, Callable[[int], Body]]] = {
 }
 
 
-def _work(body: Body, source: str, target: str) -> int:
+def _work(act: Callable[[], fb.Converted]) -> int:
     """Count the calls of functions, and the steps of generators, of one conversion and the reading of its report."""
-    text = json.dumps(body)
     count = 0
 
     def heard(frame: object, event: str, argument: object) -> None:
@@ -152,7 +151,7 @@ def _work(body: Body, source: str, target: str) -> int:
     before = sys.getprofile()
     sys.setprofile(heard)
     try:
-        made = fb.convert_request(text, source=source, target=target, model="m")
+        made = act()
         assert made.losses is not None
         assert made.additions is not None
     finally:
@@ -165,8 +164,33 @@ def _work(body: Body, source: str, target: str) -> int:
 def test_work_grows_in_proportion(what: str, target: str) -> None:
     """A long list that is searched for each of its members takes minutes where it should take a second."""
     source, make = MANY[what]
-    _work(make(1), source, target)  # what is made once is made
 
-    few, many = (_work(make(count), source, target) for count in (FEW, FEW * FACTOR))
+    def work(count: int) -> int:
+        text = json.dumps(make(count))
+        return _work(lambda: fb.convert_request(text, source=source, target=target, model="m"))
 
-    assert many <= few * MOST
+    work(1)  # what is made once is made
+
+    assert work(FEW * FACTOR) <= work(FEW) * MOST
+
+
+def _in_pieces(count: int) -> list[bytes]:
+    """Return a stream of so many calls, all begun before the first gets its argument."""
+    begun: list[Body] = [{"id": f"c{i}", "name": "f", "willContinue": True} for i in range(count)]
+    ended: list[Body] = [{"id": f"c{i}", "partialArgs": [{"jsonPath": "$.a", "stringValue": "x"}]} for i in range(count)]
+    parts = [[{"functionCall": call}] for call in (*begun, *ended)]
+    told: list[Body] = [{"candidates": [{"content": {"role": "model", "parts": part}}]} for part in parts]
+    told.append({"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": "STOP"}]})
+    return [f"data: {json.dumps(event)}\r\n\r\n".encode() for event in told]
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_work_grows_in_proportion_to_the_calls_that_are_open(target: str) -> None:
+    """A piece finds its call by its id, however many come side by side."""
+
+    def work(count: int) -> int:
+        return _work(lambda: fb.collect_stream(_in_pieces(count), source="generate_content", target=target))
+
+    work(1)
+
+    assert work(FEW * FACTOR) <= work(FEW) * MOST

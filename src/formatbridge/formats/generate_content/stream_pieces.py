@@ -6,6 +6,7 @@ The former are calls cut by argument, and sources; the latter is any part but te
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import Any
 
 from formatbridge._codec import MAX_DEPTH, dumps
@@ -68,7 +69,9 @@ class PartialCalls:
     """
 
     def __init__(self) -> None:
-        self._begun: list[PartialCall] = []  # those that have ended wait for those before them
+        self._begun: deque[PartialCall] = deque()  # those that have ended wait for those before them
+        self._open: dict[str, PartialCall] = {}  # those that have not, by id
+        self._unnamed: PartialCall | None = None  # the one that is open without an id; none has begun behind it
         self._latest: PartialCall | None = None
 
     def __bool__(self) -> bool:
@@ -84,38 +87,44 @@ class PartialCalls:
             found = self._begin(part)
         found.feed(part)
         self._latest = found
+        self._unnamed = found if not found.id and not found.is_over else None if found is self._unnamed else self._unnamed
+        if found.id and not found.is_over:
+            self._open[found.id] = found
+        elif found.id:
+            self._open.pop(found.id, None)
         return self._ended()
 
     def end(self) -> list[JsonObject]:
         """End all that are open and return them."""
         for call in self._begun:
             call.is_over = True
+        self._open, self._unnamed = {}, None
         return self._ended()
 
     def _open_of(self, call: JsonObject) -> PartialCall | None:
         """Return the open call that a piece goes on with; an id may come later than the name."""
-        open = [each for each in self._begun if not each.is_over]
         if call.get("id"):
-            known = next((each for each in open if each.id == call["id"]), None)
-            is_late = known is None and not call.get("name") and open and not open[-1].id
-            return open[-1] if is_late else known
+            return self._open.get(call["id"]) or (None if call.get("name") else self._unnamed)
         if call.get("name"):
             return None
-        if self._latest in open or not any(call.values()):
-            return self._latest if self._latest in self._begun else None
-        return open[-1] if open else None
+        if not any(call.values()) or (self._latest is not None and not self._latest.is_over):
+            return self._latest
+        return next((each for each in reversed(self._begun) if not each.is_over), None)
 
     def _begin(self, part: JsonObject) -> PartialCall:
         """Begin a call; one before it that has no id ends, for no piece could name it."""
-        for each in self._begun:
-            each.is_over = each.is_over or not each.id
+        if self._unnamed is not None:
+            self._unnamed.is_over = True
+            self._unnamed = None
         self._begun.append(PartialCall(part))
         return self._begun[-1]
 
     def _ended(self) -> list[JsonObject]:
         made: list[JsonObject] = []
         while self._begun and self._begun[0].is_over:
-            made.append(self._begun.pop(0).whole())
+            call = self._begun.popleft()
+            made.append(call.whole())
+            self._latest = None if call is self._latest else self._latest
         return made
 
 

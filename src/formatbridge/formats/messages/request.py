@@ -29,7 +29,7 @@ from formatbridge.formats.messages.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.messages.turns import TurnEncoder, added_tools, lacks_thinking
+from formatbridge.formats.messages.turns import TurnEncoder, lacks_thinking, tools_in
 from formatbridge.losses import Ledger, nowhere
 from formatbridge.options import Options
 
@@ -154,7 +154,7 @@ def _encode_tools(request: ir.Request, turns: list[JsonObject], losses: Ledger) 
     body = encode_tools(request.tools, losses)
     written: list[JsonObject] = body.get("tools", [])
     if any(message.tools for message in request.messages):
-        written = written + added_tools(turns)
+        written = written + tools_in(turns)
     if not written:
         drop_choice(request, True, losses)
         return body

@@ -231,7 +231,7 @@ class TurnEncoder:
             self.losses.dropped(message, "effort", severity="impossible")
 
 
-def added_tools(turns: list[JsonObject]) -> list[JsonObject]:
+def tools_in(turns: list[JsonObject]) -> list[JsonObject]:
     """Return the definitions of the tools that turns bring."""
     contents = [turn.get("content") for turn in turns if turn["role"] == "system"]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
