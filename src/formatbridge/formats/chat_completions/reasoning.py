@@ -29,6 +29,7 @@ FORMATS: dict[ir.Format, str] = {
 _COUNTED = re.compile(r"rs_\d{1,5}")
 """The ids that ``_encode_thought`` makes, which name nothing."""
 _DETAIL = frozenset({"type", "id", "text", "summary", "data", "signature", "index"})
+_TEXTS = frozenset({"id", "text", "summary", "data", "signature", "format"})
 _HIDDEN: dict[ir.Format, ir.SignatureKind] = {
     "messages": "redacted",
     "responses": "encrypted",
@@ -64,7 +65,8 @@ def _decode_details(raw: list[JsonObject], src: str, first: int) -> list[ir.Reas
     parts: list[ir.Reasoning] = []
     last_id: str | None = None
     for index, detail in enumerate(raw, first):
-        part, given = _decode_detail(detail, f"{src}/{index}"), detail.get("id")
+        part = _decode_detail(detail, f"{src}/{index}")
+        given = part.id
         last = parts[-1] if parts and given and given == last_id else None
         if last is not None and last.signature is None:
             _join(last, part)
@@ -85,7 +87,10 @@ def _join(thought: ir.Reasoning, more: ir.Reasoning) -> None:
         thought.extra = joined(thought.extra, {f"{more.src}/{pointer}": value for pointer, value in more.extra.items()})
 
 
-def _decode_detail(raw: JsonObject, src: str) -> ir.Reasoning:
+def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
+    """Read one detail. Nothing holds those of kinds that nobody knows to a shape: what is no text where one is expected stays as it is."""
+    unread = {key: value for key, value in detail.items() if key in _TEXTS and value is not None and not isinstance(value, str)}
+    raw = {key: value for key, value in detail.items() if key not in unread} if unread else detail
     word = raw.get("format") or ""
     home: ir.Format = next((home for prefix, home in _HOMES if word.startswith(prefix)), "chat_completions")
     token = raw.get("signature") or raw.get("data")
@@ -98,7 +103,7 @@ def _decode_detail(raw: JsonObject, src: str) -> ir.Reasoning:
         signature=decode_token(token, home, kind, f"{src}/{slot}") if token else None,
         id=raw.get("id") or None,
         src=src,
-        extra=rest(raw, known),
+        extra=joined(rest(raw, known), unread),
     )
 
 

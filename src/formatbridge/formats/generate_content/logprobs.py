@@ -61,6 +61,6 @@ def encode_logprobs(tokens: list[ir.TokenLogprob], losses: Ledger) -> JsonObject
 def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:
     if token.extra:
         losses.extras(token)
-    if token.bytes is not None and bytes(token.bytes) != token.token.encode():
+    if token.bytes is not None and token.bytes != list(token.token.encode()):
         losses.dropped(token, "bytes", severity="info")
     return {"token": token.token, "logProbability": token.logprob}

@@ -23,6 +23,7 @@ from formatbridge.formats.messages.hosted_content import (
 )
 from formatbridge.formats.messages.parts import (
     DECODE_PART,
+    WORDS,
     decode_cache,
     decode_content,
     decode_inner_media,
@@ -98,16 +99,17 @@ def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
     if effort is not None and effort not in EFFORTS:
         extra["output_config/effort"] = effort
     if isinstance(content, str):
-        parts = decode_content(content, f"{src}/content")
+        parts = decode_content(content, f"{src}/content", WORDS)
     for index, block in enumerate(content if isinstance(content, list) else ()):
         place = f"{src}/content/{index}"
-        definition = (block.get("tool") or {}).get("definition") if block.get("type") == "tool_addition" else None
+        tool = block["tool"] if block.get("type") == "tool_addition" else {}
+        definition = tool.get("definition") if tool.get("type") == "tool_definition" else None
         if definition is None:
-            parts.append(decode_part(block, place))
+            parts.append(decode_part(block, place, WORDS))
         else:
             tools.append(decode_tool(definition, f"{place}/tool/definition"))
             extra |= rest(block, frozenset({"type", "tool"}), f"content/{index}/") or {}
-            extra |= rest(block["tool"], frozenset({"type", "definition"}), f"content/{index}/tool/") or {}
+            extra |= rest(tool, frozenset({"type", "definition"}), f"content/{index}/tool/") or {}
     return ir.Message(
         role="system",
         parts=parts,
@@ -235,7 +237,7 @@ def _drop_part(part: ir.Part, losses: Ledger) -> None:
 
 
 _DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
-    **DECODE_PART,
+    **{kind: decode for kind, decode in DECODE_PART.items() if kind != "tool_reference"},  # which stands in results only
     "thinking": decode_thinking,
     "redacted_thinking": decode_redacted,
     "tool_use": decode_call,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import base64
-import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, Literal, assert_never
 
 from formatbridge import ir
@@ -35,23 +34,28 @@ _SEVERITY: dict[str, Literal["info", "lossy", "impossible"]] = {
 }
 
 
-def decode_content(content: str | list[JsonObject] | None, src: str) -> list[ir.Part]:
-    """Read content that is text, blocks, or nothing."""
+WORDS = frozenset({"text"})
+"""The kinds of block that an instruction may have."""
+_INNER = frozenset({"image"})
+
+
+def decode_content(content: str | list[JsonObject] | None, src: str, kinds: Container[str] | None = None) -> list[ir.Part]:
+    """Read content that is text, blocks, or nothing; of ``kinds`` alone, where not all may stand there."""
     if isinstance(content, str):
         return [ir.Text(content, src)]
     parts: list[ir.Part] = []
     for index, raw in enumerate(content or ()):
         place = f"{src}/{index}"
-        parts.append(decode_part(raw, place))
-        if raw.get("type") == "document":
+        parts.append(decode_part(raw, place, kinds))
+        if raw.get("type") == "document" and kinds is None:
             parts += decode_inner_media(raw, place)
     return parts
 
 
-def decode_part(raw: JsonObject, src: str) -> ir.Part:
-    """Read one block of content; a kind that is not known stays as it is."""
+def decode_part(raw: JsonObject, src: str, kinds: Container[str] | None = None) -> ir.Part:
+    """Read one block of content. A kind that is not known stays as it is, and so does one that the place does not have, unchecked."""
     kind = raw.get("type")
-    decode = DECODE_PART.get(kind) if isinstance(kind, str) else None
+    decode = DECODE_PART.get(kind) if isinstance(kind, str) and (kinds is None or kind in kinds) else None
     return decode(raw, src) if decode else decode_opaque(raw, src)
 
 
@@ -118,7 +122,9 @@ def decode_inner_media(raw: JsonObject, src: str) -> list[ir.Part]:
     if isinstance(blocks, str):
         return []
     return [
-        decode_part(block, f"{src}/source/content/{index}") for index, block in enumerate(blocks) if block.get("type") != "text"
+        decode_part(block, f"{src}/source/content/{index}", _INNER)
+        for index, block in enumerate(blocks)
+        if block.get("type") != "text"
     ]
 
 
@@ -286,7 +292,7 @@ def _encode_document_data(part: ir.Media, losses: Ledger) -> JsonObject | None:
         return None
     try:
         text = base64.b64decode(data, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # no base64, or no text
         return None
     if part.mime != "text/plain":
         losses.changed(part, "mime", "text/plain", severity="info")

@@ -13,7 +13,7 @@ from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
-from formatbridge.formats.messages.parts import decode_content, encode_part
+from formatbridge.formats.messages.parts import WORDS, decode_content, encode_part
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.formats.messages.settings import (
@@ -55,7 +55,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     messages = [decode_message(raw, f"/messages/{index}") for index, raw in enumerate(body["messages"])]
     system = body.get("system")
     if system:
-        messages.insert(0, ir.Message("system", decode_content(system, "/system"), "/system"))
+        messages.insert(0, ir.Message("system", decode_content(system, "/system", WORDS), "/system"))
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("messages", model or body.get("model"), stream, messages)
     if not decode_settings(body, SETTINGS, request, _BESIDE):

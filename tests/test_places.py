@@ -1,0 +1,104 @@
+"""A kind of block in a place that does not have it is as unknown there as a kind that nobody knows: nothing holds it to a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+Block = dict[str, Any]
+
+KINDS = (
+    "image", "document", "search_result", "tool_reference", "thinking", "redacted_thinking", "tool_use", "tool_result",
+    "server_tool_use", "web_search_tool_result", "mcp_tool_use", "tool_addition", "tool_removal", "container_upload",
+)  # fmt: skip
+SHAPES: tuple[Block, ...] = (
+    {},
+    {"source": 5},
+    {"source": {"type": "content"}},
+    {"source": {"type": "text"}},
+    {"content": 5, "title": 1, "source": 2},
+    {"text": 5},
+    {"tool_name": 5},
+    {"thinking": 5, "signature": -1},
+    {"data": 5},
+    {"id": 5, "name": 5, "input": 5},
+    {"tool_use_id": 5, "content": 5},
+    {"tool": {"definition": -1}},
+    {"content": {"type": "x"}},
+)
+ASK: Block = {"role": "user", "content": "x"}
+
+
+def _in_messages(block: Block) -> Iterator[Block]:
+    yield {"system": [block], "messages": [ASK]}
+    yield {"messages": [ASK, {"role": "system", "content": [block]}]}
+    yield {"messages": [{"role": "user", "content": [block]}]}
+    yield {"messages": [ASK, {"role": "assistant", "content": [block]}, ASK]}
+    for outer in (
+        {"type": "tool_result", "tool_use_id": "t", "content": [block]},
+        {"type": "document", "source": {"type": "content", "content": [block]}},
+        {"type": "search_result", "title": "t", "source": "s", "content": [block]},
+    ):
+        yield {"messages": [{"role": "user", "content": [outer]}]}
+
+
+def _converts_or_is_refused(body: Block, source: str) -> int:
+    """Convert a request to every format, and return how many took it; anything but an error of ours is a failure."""
+    taken = 0
+    for target in fb.FORMATS:
+        try:
+            made = fb.convert_request(body, source=source, target=target, model="m")
+        except fb.InvalidPayloadError:
+            continue
+        assert made.json()
+        assert made.losses is not None
+        taken += 1
+    return taken
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_block_in_the_wrong_place_is_kept_or_refused(kind: str) -> None:
+    """Stored conversations are edited by hand and by other programs; a foreign exception would stop the service that reads them."""
+    taken = sum(
+        _converts_or_is_refused({"model": "m", "max_tokens": 9, **body}, "messages")
+        for shape in SHAPES
+        for body in _in_messages({"type": kind, **shape})
+    )
+
+    assert taken
+
+
+@pytest.mark.parametrize("name", ["id", "text", "summary", "data", "signature", "format"])
+def test_a_detail_of_reasoning_that_is_no_text_is_told(name: str) -> None:
+    """Servers of this kind invent details; what has another shape than the known ones stays in the report."""
+    message = {"role": "assistant", "content": "x", "reasoning_details": [{"type": "novel", name: 5, "text": "hm"} | {name: 5}]}
+
+    for target in ("messages", "responses", "generate_content"):
+        made = fb.convert_request(
+            {"model": "m", "messages": [ASK, message, ASK]}, source="chat_completions", target=target, model="m"
+        )
+
+        assert any(loss.path.startswith("/messages/1/reasoning_details/0") for loss in made.losses)
+
+
+@pytest.mark.parametrize(
+    "part", [{"inlineData": {"mimeType": "text/plain", "data": "é"}}, {"text": "x", "thoughtSignature": "ZmIxé"}]
+)
+def test_base64_that_is_none_is_no_text(part: Block) -> None:
+    """Base64 is ASCII; the standard library has another exception for what is not."""
+    assert _converts_or_is_refused({"contents": [{"role": "user", "parts": [part]}]}, "generate_content") == len(fb.FORMATS)
+
+
+def test_the_bytes_of_a_token_are_numbers_of_any_size() -> None:
+    """What is no byte cannot spell the token, so it is told as lost."""
+    told = {"content": [{"token": "a", "logprob": -0.1, "bytes": [300], "top_logprobs": []}]}
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "a"}, "logprobs": told}
+    answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+
+    made = fb.convert_response(answer, source="chat_completions", target="generate_content")
+
+    assert "/choices/0/logprobs/content/0/bytes" in {loss.path for loss in made.losses}
