@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import formatbridge as fb
+from tests.servers import stream_of
 
 Block = dict[str, Any]
 
@@ -102,3 +104,47 @@ def test_the_bytes_of_a_token_are_numbers_of_any_size() -> None:
     made = fb.convert_response(answer, source="chat_completions", target="generate_content")
 
     assert "/choices/0/logprobs/content/0/bytes" in {loss.path for loss in made.losses}
+
+
+NOVEL = {"type": "content_block_start", "index": 9, "content_block": {"type": "novel", "text": {}}}
+GROWN = {"type": "content_block_delta", "index": 9, "delta": {"type": "text_delta", "text": "x"}}
+ODD_EVENTS: dict[str, list[tuple[str, list[Block]]]] = {
+    "chat_completions": [
+        ("an id", [{"id": {"a": 1}}]),
+        ("a model", [{"id": "c", "model": 5}]),
+        ("a time", [{"id": "c", "created": "today"}]),
+    ],
+    "messages": [("a block that grows", [NOVEL, GROWN, {"type": "content_block_stop", "index": 9}])],
+    "responses": [
+        ("an answer in an unknown event", [{"type": "novel", "response": True}]),
+        ("an id in an unknown event", [{"type": "novel", "response": {"id": {}, "created_at": "x"}}]),
+        ("an answer beside a delta", [{"type": "response.output_text.delta", "item_id": "i", "delta": "x", "response": 5}]),
+        ("a place in an unknown event", [{"type": "novel", "item_id": "i", "output_index": {}}]),
+    ],
+}
+
+
+@pytest.mark.parametrize(("source", "odd"), [(source, odd) for source, odds in ODD_EVENTS.items() for _, odd in odds])
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_an_event_that_nobody_knows_is_kept_or_refused(source: str, odd: list[Block], target: str) -> None:
+    """Servers put events of their own between those of the format, at its beginning, too."""
+    whole = stream_of(source)
+    head = whole.index(b"\n\n") + 2 if source == "messages" else 0
+    given = whole[:head] + b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in odd) + whole[head:]
+
+    for read in (_converted, _collected):
+        try:
+            read(given, source, target)
+        except fb.StreamDecodeError as error:
+            assert source in str(error)
+
+
+def _converted(given: bytes, source: str, target: str) -> None:
+    converter = fb.StreamConverter(source=source, target=target)
+    converter.feed(given)
+    converter.finish()
+    assert converter.losses is not None
+
+
+def _collected(given: bytes, source: str, target: str) -> None:
+    assert fb.collect_stream([given], source=source, target=target).losses is not None

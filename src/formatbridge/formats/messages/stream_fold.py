@@ -85,12 +85,15 @@ class _Block:
                 self._unknown.take({str(kind): delta})
 
     def body(self) -> JsonObject | None:
-        """Return the block as a whole answer has it; None where its input is no object."""
+        """Return the block as a whole answer has it; None where its input is no object, or what grew no text."""
         made = self._told | self._unknown.whole()
         for field, pieces in self._pieces.items():
             whole = "".join(pieces)
             if field != "input":
-                made[field] = (made.get(field) or "") + whole
+                told = made.get(field) or ""
+                if not isinstance(told, str):  # a block of a kind that nobody knows
+                    return None
+                made[field] = told + whole
             elif whole.strip():
                 given, is_repeated = parse_object(whole)
                 if given is None or is_repeated:

@@ -53,6 +53,10 @@ _SAID = frozenset({
 """Events that say nothing that an item, a part or the last event does not repeat."""
 _PINGS = frozenset({"keepalive", "ping"})
 """Events that may come before the answer begins."""
+_HEADED = frozenset({
+    "response.created", "response.queued", "response.in_progress", "response.completed", "response.incomplete", "response.failed",
+})  # fmt: skip
+"""Events with the answer as it stands, held to its shape; elsewhere a member of that name may be anything."""
 _STATUSES = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 
 
@@ -86,9 +90,10 @@ class StreamDecoder:
         if self.is_complete:
             return made
         kind = raw.get("type")
+        body = raw.get("response") if isinstance(kind, str) and kind in _HEADED else None
         if self.start is not None and kind not in _PINGS:
-            self._start(raw.get("response") or {})
-        elif body := raw.get("response"):  # a stream that is taken up midway says at its end whose it is
+            self._start(body or {})
+        elif body:  # a stream that is taken up midway says at its end whose it is
             self._told = name_late(self._told, body.get("id"), body.get("model"), body.get("created_at"), made)
         handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_plainly
         self._fields.take(unknown(raw))

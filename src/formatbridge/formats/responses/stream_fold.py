@@ -50,7 +50,8 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
         elif kind == "response.output_item.done":
             done[raw.get("output_index")] = raw["item"]
         if "item" in raw or "item_id" in raw:
-            begun.add(raw.get("output_index"))
+            place = raw.get("output_index")
+            begun.add(place if isinstance(place, int) else None)
     if body is None or body.get("output"):
         return None if body is None else body | fields.whole()
     if None in begun or begun - done.keys():
