@@ -66,7 +66,7 @@ class Converted:
 
     def json(self) -> bytes:
         """Write the body as JSON in UTF-8, without spaces."""
-        return _codec.dumps(self.body)
+        return _codec.dumps(self.body, self._ledger.text)
 
     def parse(self) -> BaseModel:
         """Read the body as the target's typed model; raise ``InvalidPayloadError`` where it is not one."""

@@ -28,6 +28,7 @@ DONE = b"[DONE]"
 
 _MARK = b"\xef\xbb\xbf"
 _LINE_ENDS = b"\r\n"
+_CR, _LF = _LINE_ENDS  # as numbers, which ``in`` finds eight times as fast as bytes of length one
 _BEFORE_JSON = b"[{ \t"
 _D, _E = b"de"
 _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
@@ -51,7 +52,7 @@ def encode_crlf_event(data: bytes) -> bytes:
 
 
 def _on_one_line(text: bytes) -> bytes:
-    return text.translate(_ON_ONE_LINE) if b"\n" in text or b"\r" in text else text
+    return text.translate(_ON_ONE_LINE) if _LF in text or _CR in text else text
 
 
 class SseReader(Reader):
@@ -81,7 +82,7 @@ class SseReader(Reader):
             end = chunk.find(b"\n")
             position = self._position
             if chunk[:6] == b"data: ":
-                if chunk[end : end + 3] == b"\n\n" and end <= self._limit and chunk.find(b"\r") < 0:
+                if chunk[end : end + 3] == b"\n\n" and end <= self._limit and _CR not in chunk:
                     self._position = position + end + 2
                     return [ServerSentEvent("", chunk[6:end], position + 6)]
                 if chunk[end - 1 : end + 4] == b"\r\n\r\n" and end <= self._limit and chunk.find(b"\r") == end - 1:
@@ -90,7 +91,7 @@ class SseReader(Reader):
             elif chunk[:7] == b"event: " and chunk[end + 1 : end + 7] == b"data: ":
                 start = end + 7
                 last = chunk.find(b"\n", start)
-                if chunk[last : last + 3] == b"\n\n" and last <= self._limit and chunk.find(b"\r") < 0:
+                if chunk[last : last + 3] == b"\n\n" and last <= self._limit and _CR not in chunk:
                     self._position = position + last + 2
                     return [ServerSentEvent(chunk[7:end].decode("utf-8", "replace"), chunk[start:last], position + start)]
         return super().feed(chunk)
@@ -121,7 +122,7 @@ class SseReader(Reader):
         return chunk[len(_MARK) :]
 
     def _read_lines(self, chunk: bytes, events: list[ServerSentEvent]) -> None:
-        if self._pending and b"\n" not in chunk and b"\r" not in chunk:  # the middle of a long line
+        if self._pending and _LF not in chunk and _CR not in chunk:  # the middle of a long line
             self._read_part(chunk, events)
             return
         # Of bytes, other than of str, splitlines knows CR, LF and CRLF alone.

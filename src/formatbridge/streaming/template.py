@@ -18,6 +18,7 @@ _COUNTED = re.compile(
 )
 """Members that change with each event: the vendor's own numbers and padding, which nobody reads, and counts, of which the last counts."""
 _USAGE = b'"usageMetadata"'
+_ESCAPE = ord("\\")
 _LONG = 4096
 """Bytes of an event that is not worth being known by heart."""
 _ANY_NUMBER = rb"\d{1,15}"
@@ -47,7 +48,7 @@ class Template:
 
         Without escapes, a string's bytes are the same wherever it stands; so where they stand once, that is the text.
         """
-        if not text or len(data) > _LONG or b"\\" in data:
+        if not text or len(data) > _LONG or _ESCAPE in data:
             return None
         data, literal = _bare(data) if data.endswith(b" }") else data, to_json(text)
         if data.count(literal) != 1:

@@ -12,42 +12,40 @@ JsonObject = dict[str, Any]
 
 _FUNCTION = frozenset({"name", "description", "parameters"})
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
-_KINDS = {
-    "type": str, "description": str, "title": str, "pattern": str, "properties": dict, "items": dict, "required": list, "enum": list,
-    "minimum": int, "maximum": int,
-}  # fmt: skip
+_WORDS = frozenset({"description", "title", "pattern"})
+_BOUNDS = frozenset({"minimum", "maximum"})
 _EXACT = 2**53
 """Integers up to this are the same as doubles."""
-_DEEPEST = 64
 _TEXT = frozenset({str})
 _CONTENT = frozenset({"role", "parts"})
 _CALL = frozenset({"id", "name", "args"})
 _RESULT = frozenset({"id", "name", "response"})
 
 
-def is_plain_schema(schema: Any, types: Container[str] | None = None, depth: int = 0) -> bool:
+def is_plain_schema(schema: Any, types: Container[str] | None = None) -> bool:
     """Say whether a schema is made of the usual keywords only; of ``types`` only, where they are given."""
-    if type(schema) is not dict or depth > _DEEPEST:
-        return False
-    for key, value in schema.items():
-        kind = type(value)
-        if kind is not _KINDS.get(key):
+    pending = [schema]
+    for node in pending:  # which grows on the way
+        if type(node) is not dict:
             return False
-        if kind is str:
-            if key == "type" and types is not None and value not in types:
-                return False
-        elif kind is dict:
-            for inner in value.values() if key == "properties" else (value,):
-                if not is_plain_schema(inner, types, depth + 1):
+        for key, value in node.items():
+            if type(value) is str:
+                if (key not in _WORDS) if key != "type" else (types is not None and value not in types):
                     return False
-        elif key != "enum" and not _is_narrow(value):
-            return False
+            elif key == "properties" and type(value) is dict:
+                pending += value.values()
+            elif key == "items":
+                pending.append(value)
+            elif not _is_plain_limit(key, value):
+                return False
     return True
 
 
-def _is_narrow(value: list[Any] | int) -> bool:
-    """Say whether a list has nothing but texts, or an integer is the same as a double."""
-    return _TEXT.issuperset(map(type, value)) if isinstance(value, list) else -_EXACT <= value <= _EXACT
+def _is_plain_limit(key: str, value: Any) -> bool:
+    """Say whether a keyword that limits values has a list of texts, any list of values, or an integer that is the same as a double."""
+    if type(value) is list:
+        return key == "enum" or (key == "required" and _TEXT.issuperset(map(type, value)))
+    return type(value) is int and key in _BOUNDS and -_EXACT <= value <= _EXACT
 
 
 def plain_function(declaration: Any) -> JsonObject | None:
