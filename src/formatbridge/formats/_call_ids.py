@@ -128,6 +128,16 @@ def is_legal_id(call_id: str, rules: ToolRules) -> bool:
     return (call_id.isascii() and call_id.isidentifier()) or rules.call_id.fullmatch(call_id) is not None
 
 
+def are_legal_ids(ids: set[str], rules: ToolRules) -> bool:
+    """Say whether the target takes all of these ids as they are."""
+    if rules.call_id is None and rules.longest_call_id is None:
+        return True
+    letters = "".join(ids)  # which tells of all at once what most are made of
+    if rules.longest_call_id is None and "" not in ids and letters.isascii() and letters.isidentifier():
+        return True
+    return all(is_legal_id(call_id, rules) for call_id in ids)
+
+
 def _later_calls(messages: list[ir.Message]) -> dict[int, int]:
     """Count the calls of one id: return, by ``id()``, which of them a later one is, from 1, and so for their results."""
     calls: dict[str, _Calls] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
+from formatbridge.formats._parts import parts_of
 from formatbridge.losses import ITSELF, Ledger
 
 _Group = list[ir.Message]
@@ -19,23 +20,40 @@ def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: 
 
     ``joins``: what the model says twice in a row becomes one turn in the target.
     """
-    if not _has_strays(messages, joins):
+    if not _has_results(messages) or not _has_strays(messages, joins):
         return messages
     groups, orphans = _grouped(messages, joins)
-    _note(orphans, losses)
+    for result in orphans:
+        note_orphan(result, losses)
     return [message for group in groups for message in group]
 
 
 def note_orphans(messages: list[ir.Message], losses: Ledger) -> None:
-    """Note the orphans of a conversation whose results are put into place elsewhere, or need no place."""
-    if _has_strays(messages, joins=True):
-        _note(_grouped(messages, joins=True)[1], losses)
+    """Note the orphans of a conversation whose results need no place."""
+    open: dict[str, int] = {}  # how many calls of an id have no result
+    for part in parts_of(messages):
+        if type(part) is ir.ToolCall:
+            open[part.id] = open.get(part.id, 0) + 1
+        elif type(part) is ir.ToolResult:
+            count = open.get(part.call_id, 0)
+            if count:
+                open[part.call_id] = count - 1
+            else:
+                note_orphan(part, losses)
 
 
-def _note(orphans: list[ir.ToolResult], losses: Ledger) -> None:
-    for result in orphans:
-        if not (result.extra and ITSELF in result.extra):  # else it names no call, which its own format reports
-            losses.changed(result, "", result.call_id, "orphan", severity="impossible")
+def note_orphan(result: ir.ToolResult, losses: Ledger) -> None:
+    """Note that no call without a result stands before a result."""
+    if not (result.extra and ITSELF in result.extra):  # else it names no call, which its own format reports
+        losses.changed(result, "", result.call_id, "orphan", severity="impossible")
+
+
+def _has_results(messages: list[ir.Message]) -> bool:
+    for message in messages:
+        for part in message.parts:
+            if type(part) is ir.ToolResult:
+                return True
+    return False
 
 
 def _has_strays(messages: list[ir.Message], joins: bool) -> bool:

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter
 
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text, wrap_text
-from formatbridge.formats._call_ids import IdsOfRequest, is_legal_id
+from formatbridge.formats._call_ids import IdsOfRequest, are_legal_ids
 from formatbridge.formats._distinct import Numbers, with_legal_letters
 from formatbridge.formats._offer import adapt_offer, added_tools
+from formatbridge.formats._parts import parts_of
 from formatbridge.formats._protocol import Home, ToolRules
 from formatbridge.losses import Ledger
 
+_id_of, _call_id_of, _name_of, _kind_of, _namespace_of = map(attrgetter, ("id", "call_id", "name", "kind", "namespace"))
 _SCHEMA_OF_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
@@ -77,7 +81,7 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
 
     Returns the request (the same object where nothing had to change) and the target's tool names to the caller's, where they differ.
     """
-    if not request.tools and request.tool_choice is None and not _uses_tools(request.messages):
+    if not request.tools and request.tool_choice is None and _bring_no_tools(request.messages):
         return request, {}
     request = adapt_offer(request, rules, losses)
     added = added_tools(request)
@@ -121,16 +125,16 @@ def drop_choice(request: ir.Request, is_bare: bool, losses: Ledger) -> None:
         losses.dropped(choice, code="without_tools")
 
 
-def _uses_tools(messages: list[ir.Message]) -> bool:
-    """Say whether a turn brings tools, calls one or has a result."""
+def _bring_no_tools(messages: list[ir.Message]) -> bool:
+    """Say whether no turn brings tools, calls one or has a result."""
     for message in messages:
         if message.tools:
-            return True
+            return False
         for part in message.parts:
             kind = type(part)
-            if kind is not ir.Text and (kind is ir.ToolCall or kind is ir.ToolResult):
-                return True
-    return False
+            if kind is ir.ToolCall or kind is ir.ToolResult:
+                return False
+    return True
 
 
 def _fits(request: ir.Request, tools: list[ir.Tool], rules: ToolRules) -> bool:
@@ -138,31 +142,24 @@ def _fits(request: ir.Request, tools: list[ir.Tool], rules: ToolRules) -> bool:
     declared = _declared(tools, rules) if tools else set()
     if declared is None:
         return False
-    names: set[str] = set()
-    called: list[str] = []
-    answered: list[str] = []
-    for message in request.messages:
-        for part in message.parts:
-            if type(part) is ir.ToolCall:
-                if (part.kind == "custom" and not rules.custom) or (part.namespace and not rules.namespaces):
-                    return False
-                names.add(part.name)
-                called.append(part.id)
-            elif type(part) is ir.ToolResult:
-                if part.kind == "custom" and not rules.custom:
-                    return False
-                answered.append(part.call_id)
-    return not (called or answered) or (
-        all(_is_legal(name, rules) for name in names - declared) and _fit_ids(called, answered, rules)
-    )
-
-
-def _fit_ids(called: list[str], answered: list[str], rules: ToolRules) -> bool:
-    """Say whether the ids of calls and of results are what the target allows."""
-    ids = set(called)
-    if rules.distinct_ids and len(ids) < len(called):
+    calls: list[ir.ToolCall] = []
+    results: list[ir.ToolResult] = []
+    for part in parts_of(request.messages):
+        kind = type(part)
+        if kind is ir.ToolCall:
+            calls.append(part)  # type: ignore[arg-type]  # the test says so
+        elif kind is ir.ToolResult:
+            results.append(part)  # type: ignore[arg-type]
+    if not rules.custom and "custom" in map(_kind_of, chain(calls, results)):
         return False
-    return all(is_legal_id(each, rules) for each in ids.union(answered))
+    if not rules.namespaces and any(map(_namespace_of, calls)):
+        return False
+    if not all(_is_legal(name, rules) for name in set(map(_name_of, calls)) - declared):
+        return False
+    ids = set(map(_id_of, calls))
+    if rules.distinct_ids and len(ids) < len(calls):
+        return False
+    return are_legal_ids(ids.union(map(_call_id_of, results)), rules)
 
 
 def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:

@@ -3,13 +3,14 @@
 ``src`` is the JSON pointer of the node in the body it was decoded from; a node made of a bare string points at that string.
 ``extra`` holds what only the source format knows: JSON pointers relative to ``src``, without the leading slash, to values; one that
 begins with a slash is absolute.
+Parts that cannot be marked for a cache say so: their ``cache`` is None and no field.
 The nodes that a conversation is full of also take their first fields by position, which halves what they cost to make.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 Format = Literal["chat_completions", "messages", "responses", "generate_content"]
 JsonValue = Any
@@ -103,6 +104,7 @@ class Media:
 class Reasoning:
     """What the model thought. No text and a signature: redacted or encrypted reasoning. ``summary``: a digest, not the thought itself."""
 
+    cache: ClassVar[None] = None
     text: str = ""
     src: str = ""
     signature: Signature | None = None
@@ -115,6 +117,7 @@ class Reasoning:
 class Refusal:
     """The model's own words for declining. ``kind`` tells it from a text where both are stored as JSON."""
 
+    cache: ClassVar[None] = None
     text: str
     kind: Literal["refusal"] = "refusal"
     id: str | None = None
@@ -171,6 +174,7 @@ class Hosted:
     ``raw`` is the item as its own format spells it; ``extra`` what the named fields leave out.
     """
 
+    cache: ClassVar[None] = None
     family: Literal["web_search", "web_fetch", "code", "mcp"]
     role: Literal["call", "result", "both"]
     id: str
@@ -190,6 +194,7 @@ class Hosted:
 class Opaque:
     """A part that only one format can say, kept as it stood. ``what`` names it; ``text`` is how others may put it in words."""
 
+    cache: ClassVar[None] = None
     format: Format
     raw: JsonValue
     what: str = ""

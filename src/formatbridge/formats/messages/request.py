@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any, get_args
+from dataclasses import replace
+from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions
-from formatbridge.formats._results import note_orphans
 from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
@@ -38,7 +37,6 @@ JsonObject = dict[str, Any]
 __all__ = ["SETTINGS", "decode_request", "encode_request", "settle_history"]
 
 _MOST_MARKS = 4
-_MARKED = frozenset(kind for kind in get_args(ir.Part) if any(field.name == "cache" for field in fields(kind)))
 
 _BESIDE = frozenset({"model", "messages", "stream", "system"})
 _KNOWN = SETTINGS.canonical.keys() | {
@@ -126,7 +124,6 @@ def settle_history(body: JsonObject, losses: Ledger) -> JsonObject:
 
 def _encode_conversation(messages: list[ir.Message], losses: Ledger, options: Options) -> JsonObject:
     """Write the system prompt and the turns behind it."""
-    note_orphans(messages, losses)
     leading = leading_instructions(messages)
     system = _encode_leading(messages[:leading], losses) if leading else []
     turns = TurnEncoder(losses, options.mid_system == "native")
@@ -180,8 +177,10 @@ def _with_few_marks(request: ir.Request, losses: Ledger) -> ir.Request:
     for message in request.messages:
         for part in message.parts:
             if type(part) is ir.ToolResult:
-                marked += [(inner, "tool") for inner in part.content if type(inner) in _MARKED and inner.cache is not None]  # type: ignore[union-attr]
-            if type(part) in _MARKED and part.cache is not None:  # type: ignore[union-attr]  # the kinds that have one
+                for inner in part.content:
+                    if inner.cache is not None:
+                        marked.append((inner, "tool"))
+            if part.cache is not None:
                 marked.append((part, message.role))
     if not marked:
         return request
@@ -190,7 +189,7 @@ def _with_few_marks(request: ir.Request, losses: Ledger) -> ir.Request:
     if not excess:
         return request
     for part in excess:
-        losses.dropped(part.cache, code="too_many", severity="info")  # type: ignore[union-attr]  # they have one
+        losses.dropped(part.cache, code="too_many", severity="info")
     gone = {id(part) for part in excess}
     messages = [replace(message, parts=[_without_mark(part, gone) for part in message.parts]) for message in request.messages]
     return replace(request, messages=messages)

@@ -7,6 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._parts import is_blank
+from formatbridge.formats._results import note_orphan
 from formatbridge.formats.messages.content import as_blocks, collapse, encode_answer, encode_result, encode_words, sole_text
 from formatbridge.formats.messages.parts import encode_part, encode_text
 from formatbridge.formats.messages.reasoning import encode_word_of_effort
@@ -140,6 +141,8 @@ class TurnEncoder:
         """Put a result behind the others in the turn after the nearest call of its id that has none; without one it stays."""
         turns, block = self.turns, encode_result(result, self.losses)
         asked = self._calls.get(result.call_id)
+        if not asked:
+            note_orphan(result, self.losses)
         turn = asked.pop() + 1 if asked else len(turns)
         if turn >= len(turns):
             turn = self._turn("user", [])
