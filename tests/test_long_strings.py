@@ -19,6 +19,7 @@ BODY = {"before": [IMAGE, {"text": "short"}], "after": OTHER, "more": "x" * 300 
 VALUES = {
     "in order": BODY,
     "in another order": {"after": OTHER, "before": [IMAGE]},
+    "a quote in the head": {"data": '"' + IMAGE},
     "a piece of a string": {"data": IMAGE[4:]},
     "a string around one": {"url": f"data:image/png;base64,{IMAGE}"},
     "nothing of the source": {"data": "Z" * LONG},

@@ -10,11 +10,11 @@ import codecs
 import json
 import marshal
 import math
-from io import BytesIO
 from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from formatbridge._sparse import LONG, SPARSE, dumps_in_pieces, values_in
 from formatbridge.losses import escape
 
 MAX_DEPTH = 512
@@ -25,9 +25,7 @@ JsonValue = Any
 _MOST_DIGITS = 4300  # what Python itself will parse or write
 _MOST_BITS = 14_000
 _BOM = codecs.BOM_UTF8.decode()
-_LONG = 256 * 1024
 _LONGEST = 64 * 1024 * 1024
-_SPARSE = 4096  # bytes of text to a value, from which on a look at each is cheaper than a dump
 
 _SHORTEST_INFINITY = 309  # digits that the smallest infinity has where it is written without an exponent
 _EXPONENT = b"0e"  # how one begins once all digits are the same, which takes half the time of the dump
@@ -35,14 +33,6 @@ _SAME_DIGITS = bytes.maketrans(b"E123456789", b"e000000000")
 
 _INFINITE_BYTE = 0xF0  # in both infinities as doubles; ``in`` takes a number four times as fast as bytes of length one
 _INFINITE_ENDS = (b"\xf0\x7f", b"\xf0\xff")  # how they end; no UTF-8 text, an emoji say, goes on so after this byte
-_LONG_STRING = 64 * 1024
-_DEEP = 64
-_MARK = "\0"
-_MARKED = to_json(_MARK)
-_QUOTE, _ESCAPE = b'"\\'
-_DISTINCT = 256  # bytes by which one long string is told from another
-_WINDOW = 256 * 1024  # bytes beyond its own, and those of one that it was not, in which the next one is looked for
-_BETWEEN_STRINGS = b"\t\n\r 0123456789+-.eE,:[]{}truefalsn"  # what JSON text has there; control characters are nowhere else
 _FEW = 1_000  # where more of the bytes stand, stepping from one to the next costs more than two searches
 
 
@@ -65,7 +55,7 @@ def loads(text: bytes | bytearray | str) -> JsonValue:
     # search finds it, at a twentieth of the cost of looking at each value; of long text that is a few long strings the look costs less.
     if len(text) < _SHORTEST_INFINITY and type(text) is bytes and text.translate(_SAME_DIGITS).find(_EXPONENT) < 0:
         return value
-    if len(text) > _LONG and _is_finite(value, len(text) // _SPARSE):
+    if len(text) > LONG and _is_finite(value, len(text) // SPARSE):
         return value
     if len(text) <= _LONGEST:
         dump = marshal.dumps(value)
@@ -76,20 +66,8 @@ def loads(text: bytes | bytearray | str) -> JsonValue:
 
 def _is_finite(value: JsonValue, most: int) -> bool:
     """Look at each value, of which there may be so many; false also where there are more."""
-    values = _values(value, most)
+    values = values_in(value, most)
     return values is not None and all(math.isfinite(node) for node in values if type(node) is float)
-
-
-def _values(value: JsonValue, most: int) -> list[JsonValue] | None:
-    """Return a value and all that is in it; None where that is more than so many."""
-    pending = [value]
-    for node in pending:  # which grows on the way
-        kind = type(node)
-        if kind is dict or kind is list:
-            if len(pending) + len(node) > most:
-                return None
-            pending += node.values() if kind is dict else node
-    return pending
 
 
 def _holds_infinity(dump: bytes) -> bool:
@@ -106,58 +84,11 @@ def _holds_infinity(dump: bytes) -> bool:
 def dumps(value: JsonValue, source: bytes | bytearray | str | None = None) -> bytes:
     """Write a JSON value as UTF-8 bytes without spaces. ``source``: JSON text in which long strings of the value may stand as they are."""
     try:
-        if source is not None and len(source) > _LONG and type(source) is bytes:
-            return _dumps_in_pieces(value, source)
+        if source is not None and len(source) > LONG and type(source) is bytes:
+            return dumps_in_pieces(value, source)
         return to_json(value, inf_nan_mode="constants")
     except (PydanticSerializationError, ValueError):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-
-
-# A few long strings, images above all, are most of what there is to write, and the search for what must be escaped is most of the cost. It
-# is over at once where the source has the same string: no character that must be escaped stands in JSON text as it is.
-
-
-def _dumps_in_pieces(value: JsonValue, source: bytes) -> bytes:
-    """Write a value whose long strings, if they are few, are copied where they need no escape."""
-    texts: list[str] = []
-    frame = value if _values(value, len(source) // _SPARSE) is None else _lift(value, texts, 0)
-    written = to_json(frame, inf_nan_mode="constants")
-    if not texts:
-        return written
-    pieces = written.split(_MARKED)
-    if len(pieces) != len(texts) + 1:  # some other string looks like a mark
-        return to_json(value, inf_nan_mode="constants")
-    made, end = BytesIO(), 0
-    for piece, text in zip(pieces, texts, strict=False):
-        literal = text.encode()
-        start = _find(literal, source, end)
-        made.write(piece)
-        made.writelines((b'"', literal, b'"') if start >= 0 else (to_json(text),))
-        end = max(start, end) + len(literal)
-    made.write(pieces[-1])
-    return made.getvalue()
-
-
-def _lift(value: JsonValue, texts: list[str], depth: int) -> JsonValue:
-    """Copy a value with a mark in the place of each long string, which goes to ``texts``; what is nested deep stays."""
-    kind = type(value)
-    if kind is str:
-        if len(value) < _LONG_STRING:
-            return value
-        texts.append(value)
-        return _MARK
-    if kind is dict and depth < _DEEP:
-        return {key: _lift(item, texts, depth + 1) for key, item in value.items()}
-    return [_lift(item, texts, depth + 1) for item in value] if kind is list and depth < _DEEP else value
-
-
-def _find(literal: bytes, source: bytes, after: int) -> int:
-    """Return where a string of JSON text stands with these bytes, -1 where that is not certain. Strings mostly keep their order."""
-    first = literal[:_DISTINCT]
-    if _QUOTE in literal or _ESCAPE in literal or b"\n" in first or not first.translate(None, _BETWEEN_STRINGS):
-        return -1
-    start = source.find(first, after, after + _WINDOW + 2 * len(literal))
-    return start if start >= 0 and source.startswith(literal, start) else -1
 
 
 def checked(value: JsonValue) -> JsonValue:
