@@ -79,7 +79,8 @@ def _has_strays(messages: list[ir.Message], joins: bool) -> bool:
         if speaks and is_answered and len(asked) < count:  # results that belong to those before, not to what else the turn says
             return True
         is_over = is_over or speaks
-        is_answered = is_answered or message.role not in ("system", "developer")
+        if not is_answered:
+            is_answered = message.role not in ("system", "developer")
     return False
 
 

@@ -121,11 +121,13 @@ def _discriminator(union: Open, choices: Mapping[str, object]) -> Callable[[Any]
 
     def tag(value: Any) -> str | None:
         found = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
+        if type(found) is str and found in choices:  # nearly always
+            return found
         if found is None:
             found = absent if absent and (having is None or _has(value, having)) else "?"
         if not isinstance(found, str):
             return None
-        return found if found in choices or not is_open else "?"
+        return found if not is_open else "?"
 
     tag.__name__ = key  # the validator's errors name the function: this makes them name the key
     return tag

@@ -36,7 +36,7 @@ def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Messa
         return ir.Message(role, [ir.Text(content, f"{src}/content")], src)
     if role == "assistant":
         parts, leftover = decode_answer(raw, src, calls)
-        extra = None if _PLAIN.issuperset(raw) else rest(raw, MESSAGE)
+        extra = rest(raw, MESSAGE)
         return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
     if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # a text and whose answer it is
         result = ir.ToolResult(raw["tool_call_id"], [ir.Text(content, f"{src}/content")], src)
@@ -104,16 +104,17 @@ def decode_answer(
     """
     parts: list[ir.Part] = []
     leftover: JsonObject | None = None
-    if not _PLAIN.issuperset(raw):
+    is_plain = _PLAIN.issuperset(raw)
+    if not is_plain:
         parts, leftover = decode_reasoning(raw, src)
-    content = raw.get("content")
+    content, given = raw.get("content"), raw.get("tool_calls")
     if content:
         parts += decode_content(content, f"{src}/content")
-    if raw.get("refusal"):
+    if not is_plain and raw.get("refusal"):
         parts.append(ir.Refusal(text=raw["refusal"], src=f"{src}/refusal"))
-    for index, call in enumerate(raw.get("tool_calls") or ()):
-        parts.append(decode_call(call, f"{src}/tool_calls/{index}", answer_id))
-    legacy = raw.get("function_call")
+    if given:
+        parts += [decode_call(call, f"{src}/tool_calls/{index}", answer_id) for index, call in enumerate(given)]
+    legacy = None if is_plain else raw.get("function_call")
     if legacy and not legacy.get("name"):  # some servers send an empty one to say that there is none
         leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
     elif legacy:

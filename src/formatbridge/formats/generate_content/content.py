@@ -65,14 +65,17 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
     if message.extra:
         losses.extras(message)
     role, given = "model" if message.role == "assistant" else "user", message.parts
-    first = given[0] if given else None
-    joins = bool(contents) and role == "model" == contents[-1]["role"]
+    first, last = given[0] if given else None, contents[-1] if contents else None
+    if last is None:
+        joins = False
+    elif type(first) is ir.ToolResult:
+        joins = _holds_results(last["parts"]) and (len(given) == 1 or _is_results(given))
+    else:
+        joins = role == "model" == last["role"]
     if type(first) is ir.Text and len(given) == 1 and first.text and is_plain(first) and not joins:  # one text and nothing else
         contents.append({"role": role, "parts": [{"text": first.text}]})
         return
-    if type(first) is ir.ToolResult and contents:
-        joins = _holds_results(contents[-1]["parts"]) and _is_results(given)
-    parts: list[JsonObject] = contents[-1]["parts"] if joins else []
+    parts: list[JsonObject] = last["parts"] if joins and last else []
     before = len(parts)
     encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", turn, losses)
     if len(parts) == before:

@@ -104,8 +104,18 @@ class TurnEncoder:
                     self._made_ids.add(part.id)
 
     def _add_user(self, message: ir.Message) -> None:
-        if not self._waiting and len(message.parts) == 1 and self._add_sole(message.parts):
-            return
+        parts = message.parts
+        if len(parts) == 1 and not self._waiting:  # one result or one text, the usual turns
+            if type(parts[0]) is ir.ToolResult:
+                self._add_result(parts[0])
+                return
+            text = sole_text(parts)
+            if text is not None:
+                self._turn("user", text)
+                return
+        self._add_parts(message)
+
+    def _add_parts(self, message: ir.Message) -> None:
         blocks: list[JsonObject] = []
         results: list[ir.ToolResult] = []
         losses = self.losses
@@ -126,28 +136,21 @@ class TurnEncoder:
         if blocks:
             self._turn("user", blocks)
 
-    def _add_sole(self, parts: list[ir.Part]) -> bool:
-        """Add a turn of one result or one text, the usual ones; say whether it was one."""
-        only = parts[0]
-        if type(only) is ir.ToolResult:
-            self._add_result(only)
-            return True
-        text = sole_text(parts)
-        if text is not None:
-            self._turn("user", text)
-        return text is not None
-
     def _add_result(self, result: ir.ToolResult) -> None:
         """Put a result behind the others in the turn after the nearest call of its id that has none; without one it stays."""
         turns, block = self.turns, encode_result(result, self.losses)
+        if result.id_made:
+            self._made_ids.add(result.call_id)
         asked = self._calls.get(result.call_id)
         if not asked:
             note_orphan(result, self.losses)
-        turn = asked.pop() + 1 if asked else len(turns)
-        if turn >= len(turns):
             turn = self._turn("user", [])
-        if result.id_made:
-            self._made_ids.add(result.call_id)
+        else:
+            turn = asked.pop() + 1
+            if turn == len(turns):  # the first result of the last turn
+                turns.append({"role": "user", "content": [block]})
+                self._results.append(1)
+                return
         self._blocks(turn).insert(self._results[turn], block)
         self._results[turn] += 1
 
