@@ -18,13 +18,15 @@ from formatbridge.formats._protocol import Format
 from formatbridge.formats._wire import checker
 from formatbridge.ir import events
 from formatbridge.streaming.collect import Collector
+from formatbridge.streaming.framing import LIMIT
 from formatbridge.streaming.record import Record
-from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, carries_json
+from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, carries_json, frame_of
 from formatbridge.streaming.template import Refrain
 
 JsonObject = dict[str, Any]
 
 _SNIPPET = 200
+_SHORT = 8192
 _SHOWN = 3
 _PINGS = ("ping", "keepalive")
 """Types of events that only keep the connection open."""
@@ -41,6 +43,7 @@ class StreamSource:
         self._calls = CallsApart()
         self._head = b""
         self._has_begun = False
+        self._chunk = b""  # the last, if it is short
         self._record = Record()
         self._refrain = Refrain()
         self._pieces: list[str] = []  # where the text of what is known by heart is collected
@@ -57,7 +60,26 @@ class StreamSource:
         """Return the events that a chunk completes."""
         if not self._has_begun:
             self._head = (self._head + chunk)[:_SNIPPET]
+        self._chunk = chunk if len(chunk) <= _SHORT else b""
         return self._reader.feed(chunk)
+
+    def hear(self, chunk: bytes) -> events.Delta | None:
+        """Return what a chunk brings that is one event, frame and all, of those that are known by heart; None where it must be read."""
+        if not self._reader.is_between or len(chunk) > LIMIT:
+            return None
+        delta = self._refrain.delta_in(chunk)
+        if delta is None:
+            return None
+        offset = self._reader.pass_over(chunk)
+        if self._refrain.counts_usage:
+            self._unread = ServerSentEvent("", self._refrain.data_in(chunk), offset)
+        self._grow(delta.text)
+        return delta
+
+    def _grow(self, text: str) -> None:
+        self._decoder.grow(text)
+        self._pieces.append(text)
+        self.heard += 1
 
     def read_rest(self) -> list[ServerSentEvent]:
         """Take the end of the bytes and return the event that lacked only its end. One that they cut in two is none, but a cut."""
@@ -71,9 +93,7 @@ class StreamSource:
         data = event.data
         delta = self._refrain.delta_of(data)
         if delta is not None:
-            self._decoder.grow(delta.text)
-            self._pieces.append(delta.text)
-            self.heard += 1
+            self._grow(delta.text)
             if self._refrain.counts_usage:
                 self._unread = event
             return [delta]
@@ -170,6 +190,9 @@ class StreamSource:
         self.collect(happened)
         template = self._refrain.learn(event.data, happened)
         if template is not None:
+            frame = frame_of(event, self._chunk)
+            if frame is not None:
+                self._refrain.expect(*frame)
             self._pieces = self._collector.latest
             self._record.run(template, self._pieces, each_counts=self._decoder.tells_more)
         return happened

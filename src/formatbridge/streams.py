@@ -61,11 +61,12 @@ class StreamConverter:
         self._options = options_of(options)
         self._source = StreamSource(self._near)
         self._step = self._pass_on if self._near is self._far else self._convert
+        self._hears = False  # whether the bytes of an event known by heart may go the short way
         if self._near is not self._far:
             context = request.context if request else None
             self._home = Homecoming(context)
             self._encoder = self._far.StreamEncoder(self._options, context)
-            self._is_plain = not self._home.is_needed and self._options.raise_on is None
+            self._is_plain = self._hears = not self._home.is_needed and self._options.raise_on is None
         self._is_finished = False
         self._fault: FormatBridgeError | None = None
 
@@ -86,6 +87,10 @@ class StreamConverter:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the source and return those of the target that they make possible; perhaps none."""
+        if self._hears and type(chunk) is bytes:
+            delta = self._source.hear(chunk)
+            if delta is not None:
+                return self._encoder.feed(delta)
         return self._write(chunk if type(chunk) is bytes else bytes_of(chunk))
 
     def finish(self) -> bytes:
@@ -93,7 +98,7 @@ class StreamConverter:
         made = self._write(None)
         if self._fault:
             raise self._fault
-        self._is_finished = True
+        self._is_finished, self._hears = True, False
         is_crossing = self._near is not self._far
         happened = self._source.end(closes=is_crossing and self._options.on_truncated == "close")
         if is_crossing:
@@ -135,7 +140,7 @@ class StreamConverter:
         except FormatBridgeError as fault:
             if isinstance(fault, StreamError):
                 fault.partial, fault.tail = self.response(), self._alarm()
-            self._fault = fault
+            self._fault, self._hears = fault, False
             if not any(made):
                 raise
         return b"".join(made)

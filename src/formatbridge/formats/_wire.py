@@ -127,7 +127,7 @@ def _discriminator(union: Open, choices: Mapping[str, object]) -> Callable[[Any]
             found = absent if absent and (having is None or _has(value, having)) else "?"
         if not isinstance(found, str):
             return None
-        return found if not is_open else "?"
+        return found if found in choices or not is_open else "?"
 
     tag.__name__ = key  # the validator's errors name the function: this makes them name the key
     return tag

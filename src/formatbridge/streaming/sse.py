@@ -29,6 +29,7 @@ DONE = b"[DONE]"
 _MARK = b"\xef\xbb\xbf"
 _LINE_ENDS = b"\r\n"
 _CR, _LF = _LINE_ENDS  # as numbers, which ``in`` finds eight times as fast as bytes of length one
+_BLANK_LINES = (b"\n\n", b"\r\n\r\n")
 _BEFORE_JSON = b"[{ \t"
 _D, _E = b"de"
 _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
@@ -46,6 +47,13 @@ def encode_event(data: bytes, event: str | None = None) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (_on_one_line(event.encode("utf-8", "replace")), _on_one_line(data))
 
 
+def frame_of(event: ServerSentEvent, chunk: bytes) -> tuple[bytes, bytes] | None:
+    """Return what stands before and behind the data of an event that came in a chunk of its own; None where it did not."""
+    before, _, behind = chunk.partition(event.data)
+    expected = b"event: %b\ndata: " % event.event.encode() if event.event else b"data: "
+    return (before, behind) if before == expected and behind in _BLANK_LINES else None
+
+
 def encode_crlf_event(data: bytes) -> bytes:
     """Write an event as generate_content does: its lines end in CRLF, and it has no name."""
     return b"data: %b\r\n\r\n" % _on_one_line(data)
@@ -58,7 +66,7 @@ def _on_one_line(text: bytes) -> bytes:
 class SseReader(Reader):
     """Server-sent events. No byte is looked at twice: what is incomplete is kept and appended to."""
 
-    __slots__ = ("_data", "_event", "_has_begun", "_is_after_cr", "_is_between", "_json", "_offset", "_pending")
+    __slots__ = ("_data", "_event", "_has_begun", "_is_after_cr", "_json", "_offset", "_pending", "is_between")
 
     def __init__(self, limit: int = LIMIT) -> None:
         super().__init__(limit)
@@ -71,12 +79,13 @@ class SseReader(Reader):
         self._event = ""
         self._data: bytes | bytearray | None = None
         self._offset = 0
-        self._is_between = False  # nothing is pending: the next byte begins an event
+        #: Whether nothing is pending: the next byte begins an event.
+        self.is_between = False
         self._json: ArrayReader | None = None  # who reads on; never set in this class
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """Read some bytes and return the events that they complete."""
-        if self._is_between and type(chunk) is bytes:
+        if self.is_between and type(chunk) is bytes:
             # Nearly every read of a live stream is one event of one data line, perhaps with a name before it. A slice one byte too long
             # says in one go that the chunk ends there.
             end = chunk.find(b"\n")
@@ -96,6 +105,12 @@ class SseReader(Reader):
                     return [ServerSentEvent(chunk[7:end].decode("utf-8", "replace"), chunk[start:last], position + start)]
         return super().feed(chunk)
 
+    def pass_over(self, chunk: bytes) -> int:
+        """Take bytes that somebody else knows to be one event, whole; return how many came before."""
+        before = self._position
+        self._position = before + len(chunk)
+        return before
+
     def _read(self, chunk: bytes, events: list[ServerSentEvent]) -> None:
         if not self._has_begun:
             chunk = self._begin(chunk)
@@ -107,7 +122,7 @@ class SseReader(Reader):
         self._is_after_cr = chunk.endswith(b"\r")
         self._read_lines(chunk, events)
         is_within = self._is_after_cr or self._pending or self._event or self._data is not None
-        self._is_between = not is_within and self._json is None
+        self.is_between = not is_within and self._json is None
 
     def _begin(self, chunk: bytes) -> bytes:
         """Return the first bytes without their mark; nothing while they may still become one."""

@@ -29,14 +29,16 @@ _STRING = rb'("(?:[^"\\]|\\.)*")'
 
 
 class Template:
-    """What stands around the text of an event."""
+    """What stands around the text of an event. ``behind`` is the end of its frame, where the frame is part of it."""
 
-    __slots__ = ("_head", "_least", "_pattern", "_tail", "counts_usage")
+    __slots__ = ("_end", "_head", "_least", "_padded_end", "_pattern", "_tail", "counts_usage")
 
-    def __init__(self, head: bytes, tail: bytes) -> None:
+    def __init__(self, head: bytes, tail: bytes, behind: bytes = b"") -> None:
         self._head = head
         self._tail = tail
         self._least = len(head) + len(tail) + 2
+        self._end = b"}" + behind
+        self._padded_end = b" }" + behind
         #: Whether its events also tell what the answer costs so far.
         self.counts_usage = _USAGE in head or _USAGE in tail
         is_counted = _COUNTED.search(head) or _COUNTED.search(tail)
@@ -50,7 +52,7 @@ class Template:
         """
         if not text or len(data) > _LONG or _ESCAPE in data:
             return None
-        data, literal = _bare(data) if data.endswith(b" }") else data, to_json(text)
+        data, literal = _bare(data, b"}") if data.endswith(b" }") else data, to_json(text)
         if data.count(literal) != 1:
             return None
         head, _, tail = data.partition(literal)
@@ -58,8 +60,8 @@ class Template:
 
     def text_of(self, data: bytes) -> str | None:
         """Return the text of another event; None where it differs in anything else, or is no JSON there."""
-        if data.endswith(b" }"):
-            data = _bare(data)
+        if data.endswith(self._padded_end):
+            data = _bare(data, self._end)
         if self._pattern is not None:
             found = self._pattern.fullmatch(data)
             if found is None:
@@ -75,14 +77,18 @@ class Template:
             return None
         return text if type(text) is str else None
 
+    def framed(self, before: bytes, behind: bytes) -> Template:
+        """Return the template of the same events in their frame."""
+        return Template(before + self._head, self._tail + behind, behind)
+
     def filled(self, text: str) -> bytes:
         """Return the event with another text."""
         return self._head + to_json(text) + self._tail
 
 
-def _bare(data: bytes) -> bytes:
+def _bare(data: bytes, end: bytes) -> bytes:
     """Return an event without the spaces before its last brace, by which messages is padded; JSON has no others there but as text."""
-    return data[:-1].rstrip(b" ") + b"}"
+    return data[: -len(end)].rstrip(b" ") + end
 
 
 def _generous(text: bytes) -> bytes:
@@ -102,12 +108,14 @@ _NONE = events.Delta(-1, -1, "")
 class Refrain:
     """Knows by heart the deltas that come now. Two in a row that differ in nothing but their text make it; any other event ends it."""
 
-    __slots__ = ("_known", "_last", "_template", "_tries", "counts_usage")
+    __slots__ = ("_before", "_behind", "_framed", "_known", "_last", "_template", "_tries", "counts_usage")
 
     def __init__(self) -> None:
         self._template: Template | None = None
         self._last = _NONE
         self._known: Template | None = None  # the template, once an event has proved it
+        self._framed: Template | None = None  # the same with its frame, where that is known
+        self._before = self._behind = b""
         self._tries = 0
         #: Whether the events that are known by heart also tell what the answer costs so far.
         self.counts_usage = False
@@ -119,8 +127,25 @@ class Refrain:
         text = self._known.text_of(data)
         return events.Delta(self._last.choice, self._last.index, text) if text else None
 
+    def expect(self, before: bytes, behind: bytes) -> None:
+        """Take what stands around the events that are known from now on."""
+        self._before, self._behind = before, behind
+        self._framed = self._known.framed(before, behind) if self._known else None
+
+    def delta_in(self, chunk: bytes) -> events.Delta | None:
+        """Return what an event in its frame brings, where both are known by heart; it is never empty."""
+        if self._framed is None:
+            return None
+        text = self._framed.text_of(chunk)
+        return events.Delta(self._last.choice, self._last.index, text) if text else None
+
+    def data_in(self, chunk: bytes) -> bytes:
+        """Return an event without its frame."""
+        return chunk[len(self._before) : len(chunk) - len(self._behind)]
+
     def learn(self, data: bytes, happened: list[events.Event]) -> Template | None:
         """Take an event that was not, and what came of it. Return what others like it are known by from now on; None: not yet."""
+        self._framed = None
         is_plain = len(happened) == 1 or (len(happened) == 2 and isinstance(happened[1], events.UsageTold))
         delta = happened[0] if is_plain else None
         if not isinstance(delta, events.Delta) or delta.logprobs:
