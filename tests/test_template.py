@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 import formatbridge as fb
 from formatbridge.ir import events
+from formatbridge.streaming.sse import ServerSentEvent, StreamReader
 from formatbridge.streaming.template import Refrain, Template
 from tests import corpus, fixtures
 
@@ -102,10 +105,10 @@ def _streams(format: str) -> list[bytes]:
     return made + [entry.bytes() for entry in corpus.entries(format, "stream")]
 
 
-def _outcome(stream: bytes, source: str, target: str) -> tuple[Any, ...]:
+def _outcome(chunks: list[bytes], source: str, target: str) -> tuple[Any, ...]:
     converter = fb.StreamConverter(source=source, target=target)
     try:
-        made = converter.feed(stream)
+        made = b"".join([converter.feed(chunk) for chunk in chunks])
         made += converter.finish()
     except fb.FormatBridgeError as error:
         return type(error), str(error), converter.response().body
@@ -115,14 +118,71 @@ def _outcome(stream: bytes, source: str, target: str) -> tuple[Any, ...]:
 @pytest.mark.parametrize("is_own", [False, True], ids=["converted", "passed on"])
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_what_is_known_by_heart_changes_no_stream(source: str, is_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every stream, recorded or made, is the same bytes, answer and report with the short way as without."""
+    """Every stream, recorded or made, is the same bytes, answer and report with the short ways as without."""
     target = source if is_own else "messages" if source != "messages" else "responses"
     streams = _streams(source)
-    short = [_outcome(stream, source, target) for stream in streams]
+    by_events = [_outcome(_events_of(stream), source, target) for stream in streams]
+    short = [_outcome([stream], source, target) for stream in streams]
 
     monkeypatch.setattr(Refrain, "delta_of", lambda *_: None)
+    monkeypatch.setattr(Refrain, "delta_in", lambda *_: None)
+    long = [_outcome([stream], source, target) for stream in streams]
 
-    assert [_outcome(stream, source, target) for stream in streams] == short
+    assert short == long
+    assert by_events == long
+
+
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_most_events_are_heard_with_their_frame(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One event per read is what a live stream is made of; its lines are looked at twice, then no more."""
+    events = _events_of(_long_stream(source))
+    read: list[bytes] = []
+    feed = StreamReader.feed
+
+    def counted(reader: StreamReader, chunk: bytes) -> list[ServerSentEvent]:
+        read.append(chunk)
+        return feed(reader, chunk)
+
+    monkeypatch.setattr(StreamReader, "feed", counted)
+    converter = fb.StreamConverter(source=source, target="messages" if source != "messages" else "responses")
+    for event in events:
+        converter.feed(event)
+
+    assert len(read) < len(events) / 2
+
+
+@given(st.data())
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_what_looks_like_an_event_and_its_frame_is_one(source: str, data: st.DataObject) -> None:
+    """Two events in one read, halves of them, comments and empty lines between: the frame must be all that there is."""
+    events = _events_of(_long_stream(source))
+    target = "messages" if source != "messages" else "responses"
+    between = data.draw(
+        st.dictionaries(st.integers(0, len(events)), st.sampled_from([b": hello\n", b"\n", b"event: ping\n", b"data: "]))
+    )
+    given = b"".join(between.get(at, b"") + event for at, event in enumerate(events))
+    edges = list(accumulate(map(len, _events_of(given))))
+    cuts = sorted(
+        {0, len(given), *data.draw(st.sets(st.sampled_from(edges))), *data.draw(st.sets(st.integers(0, len(given)), max_size=4))}
+    )
+
+    assert _outcome([given[a:b] for a, b in pairwise(cuts)], source, target) == _outcome([given], source, target)
+
+
+def _events_of(stream: bytes) -> list[bytes]:
+    """Cut a stream behind each empty line."""
+    return [piece for piece in re.split(rb"(?<=\n\n)|(?<=\r\n\r\n)", stream) if piece]
+
+
+def _long_stream(source: str) -> bytes:
+    """Return a stream of many words, some of which must be escaped."""
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    deltas: list[Any] = [{"content": f"word{number} é" + "\n" * (number % 7 == 6)} for number in range(40)]
+    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    chunks = [b"data: " + json.dumps(head | {"choices": [choice]}, ensure_ascii=False).encode() + b"\n\n" for choice in choices]
+    chunks.append(b"data: [DONE]\n\n")
+    return b"".join(chunks if source == "chat_completions" else fb.convert_stream(chunks, source="chat_completions", target=source))
 
 
 def test_spaces_before_the_last_brace_are_padding() -> None:
