@@ -13,25 +13,25 @@ from pydantic_core import from_json, to_json
 from formatbridge.ir import events
 
 _COUNTED = re.compile(
-    rb'"(?:sequence_number|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|totalTokenCount|tokenCount)":[ ]?\d+'
-    rb'|"obfuscation":[ ]?"[^"\\]*"'
+    rb'"(?:sequence_number|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|totalTokenCount|tokenCount)":[ ]?(\d+)'
+    rb'|"obfuscation":[ ]?("[^"\\]*")'
 )
 """Members that change with each event: the vendor's own numbers and padding, which nobody reads, and counts, of which the last counts."""
 _USAGE = b'"usageMetadata"'
 _ESCAPE = ord("\\")
 _LONG = 4096
 """Bytes of an event that is not worth being known by heart."""
-_ANY_NUMBER = rb"\d{1,15}"
-_ANY_PADDING = rb'"[ !#-\[\]-~]*"'
+_NUMBER = re.compile(rb"\d{1,15}")
+_PADDING = re.compile(rb'"[ !#-\[\]-~]*"')
 _TRIES = 16
 """How often in a row a template is taken in vain before a stream is let be."""
-_STRING = rb'("(?:[^"\\]|\\.)*")'
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class Template:
     """What stands around the text of an event. ``behind`` is the end of its frame, where the frame is part of it."""
 
-    __slots__ = ("_end", "_head", "_least", "_padded_end", "_pattern", "_tail", "counts_usage")
+    __slots__ = ("_end", "_first", "_head", "_least", "_padded_end", "_tail", "_varying", "counts_usage")
 
     def __init__(self, head: bytes, tail: bytes, behind: bytes = b"") -> None:
         self._head = head
@@ -41,8 +41,10 @@ class Template:
         self._padded_end = b" }" + behind
         #: Whether its events also tell what the answer costs so far.
         self.counts_usage = _USAGE in head or _USAGE in tail
-        is_counted = _COUNTED.search(head) or _COUNTED.search(tail)
-        self._pattern = re.compile(_generous(head) + _STRING + _generous(tail), re.DOTALL) if is_counted else None
+        # What varies, each with what stands behind it. A pattern of its own for each template would take longer to make than to use.
+        ahead, behind_text = _cut(head), _cut(tail)
+        self._first = ahead[0][1]
+        self._varying = [*ahead[1:], (_STRING, behind_text[0][1]), *behind_text[1:]]
 
     @classmethod
     def of(cls, data: bytes, text: str) -> Template | None:
@@ -62,11 +64,10 @@ class Template:
         """Return the text of another event; None where it differs in anything else, or is no JSON there."""
         if data.endswith(self._padded_end):
             data = _bare(data, self._end)
-        if self._pattern is not None:
-            found = self._pattern.fullmatch(data)
-            if found is None:
+        if len(self._varying) > 1:
+            literal = self._find(data)
+            if literal is None:
                 return None
-            literal = found[1]
         elif len(data) >= self._least and data.startswith(self._head) and data.endswith(self._tail):
             literal = data[len(self._head) : len(data) - len(self._tail)]
         else:
@@ -76,6 +77,23 @@ class Template:
         except ValueError:
             return None
         return text if type(text) is str else None
+
+    def _find(self, data: bytes) -> bytes | None:
+        """Return the text of an event as it stands, where that is not all that varies."""
+        if not data.startswith(self._first):
+            return None
+        literal, at = None, len(self._first)
+        for pattern, behind in self._varying:
+            found = pattern.match(data, at)
+            if found is None:
+                return None
+            at = found.end()
+            if not data.startswith(behind, at):
+                return None
+            at += len(behind)
+            if pattern is _STRING:
+                literal = found[0]
+        return literal if at == len(data) else None
 
     def framed(self, before: bytes, behind: bytes) -> Template:
         """Return the template of the same events in their frame."""
@@ -91,15 +109,14 @@ def _bare(data: bytes, end: bytes) -> bytes:
     return data[: -len(end)].rstrip(b" ") + end
 
 
-def _generous(text: bytes) -> bytes:
-    """Return a pattern for text in which what is counted may be anything of its kind."""
-    made, at = b"", 0
+def _cut(text: bytes) -> list[tuple[re.Pattern[bytes], bytes]]:
+    """Cut text where a member is counted: return what may stand there and the text behind it; the first piece has nothing before it."""
+    made, at, pattern = [], 0, _NUMBER
     for found in _COUNTED.finditer(text):
-        key, _, value = found[0].partition(b":")
-        gap = b" " if value.startswith(b" ") else b""
-        made += re.escape(text[at : found.start()] + key + b":" + gap) + (_ANY_PADDING if b'"' in value else _ANY_NUMBER)
-        at = found.end()
-    return made + re.escape(text[at:])
+        start, end = found.span(found.lastindex or 0)
+        made.append((pattern, text[at:start]))
+        pattern, at = _NUMBER if found.lastindex == 1 else _PADDING, end
+    return [*made, (pattern, text[at:])]
 
 
 _NONE = events.Delta(-1, -1, "")
