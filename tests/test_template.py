@@ -25,19 +25,31 @@ VALUES = st.recursive(
 )
 
 
-def _chunk(text: Any, **more: Any) -> bytes:
-    return json.dumps({"id": "c", "delta": {"text": text, **more}, "end": None}, ensure_ascii=False, separators=(",", ":")).encode()
+def _chunk(text: Any, *, ensure_ascii: bool = False, **more: Any) -> bytes:
+    return json.dumps(
+        {"id": "c", "delta": {"text": text, **more}, "end": None}, ensure_ascii=ensure_ascii, separators=(",", ":")
+    ).encode()
 
 
 @given(TEXTS, TEXTS)
 def test_a_template_reads_the_text_of_every_event_like_it(first: str, second: str) -> None:
     """Whatever the text holds, escaped or not, it is read as a parser reads it."""
     template = Template.of(_chunk(first), first)
+    assert (template is None) == (first in ("id", "c", "delta", "text", "end"))
     if template is None:
         return
 
     for data in (_chunk(second), _chunk("GAP").replace(b'"GAP"', json.dumps(second).encode())):
         assert template.text_of(data) == second
+
+
+def test_servers_that_escape_whatever_is_not_ascii_are_known_by_heart() -> None:
+    """Many write JSON so; a stream of Chinese has an escape in every event then."""
+    template = Template.of(_chunk("你好", ensure_ascii=True), "你好")
+    assert template is not None
+
+    assert template.text_of(_chunk("世界", ensure_ascii=True)) == "世界"
+    assert template.text_of(_chunk("世界")) == "世界"
 
 
 @given(VALUES)

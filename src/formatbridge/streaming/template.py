@@ -18,7 +18,6 @@ _COUNTED = re.compile(
 )
 """Members that change with each event: the vendor's own numbers and padding, which nobody reads, and counts, of which the last counts."""
 _USAGE = b'"usageMetadata"'
-_ESCAPE = ord("\\")
 _LONG = 4096
 """Bytes of an event that is not worth being known by heart."""
 _NUMBER = re.compile(rb"\d{1,15}")
@@ -48,17 +47,15 @@ class Template:
 
     @classmethod
     def of(cls, data: bytes, text: str) -> Template | None:
-        """Take the template of an event whose text is known; None where the bytes do not say for sure which of them are the text.
-
-        Without escapes, a string's bytes are the same wherever it stands; so where they stand once, that is the text.
-        """
-        if not text or len(data) > _LONG or _ESCAPE in data:
+        """Take the template of an event whose text is known; None where the bytes do not say for sure which of them are the text."""
+        if not text or len(data) > _LONG:
             return None
-        data, literal = _bare(data, b"}") if data.endswith(b" }") else data, to_json(text)
-        if data.count(literal) != 1:
+        data = _bare(data, b"}") if data.endswith(b" }") else data
+        found = [string.span() for string in _STRING.finditer(data) if _read(string[0]) == text]
+        if len(found) != 1:
             return None
-        head, _, tail = data.partition(literal)
-        return cls(head, tail)
+        start, end = found[0]
+        return cls(data[:start], data[end:])
 
     def text_of(self, data: bytes) -> str | None:
         """Return the text of another event; None where it differs in anything else, or is no JSON there."""
@@ -72,11 +69,7 @@ class Template:
             literal = data[len(self._head) : len(data) - len(self._tail)]
         else:
             return None
-        try:
-            text = from_json(literal)
-        except ValueError:
-            return None
-        return text if type(text) is str else None
+        return _read(literal)
 
     def _find(self, data: bytes) -> bytes | None:
         """Return the text of an event as it stands, where that is not all that varies."""
@@ -102,6 +95,15 @@ class Template:
     def filled(self, text: str) -> bytes:
         """Return the event with another text."""
         return self._head + to_json(text) + self._tail
+
+
+def _read(literal: bytes) -> str | None:
+    """Read a string of JSON; None where it is none."""
+    try:
+        text = from_json(literal)
+    except ValueError:
+        return None
+    return text if type(text) is str else None
 
 
 def _bare(data: bytes, end: bytes) -> bytes:
