@@ -109,11 +109,24 @@ def test_the_bytes_of_a_token_are_numbers_of_any_size() -> None:
 
 NOVEL = {"type": "content_block_start", "index": 9, "content_block": {"type": "novel", "text": {}}}
 GROWN = {"type": "content_block_delta", "index": 9, "delta": {"type": "text_delta", "text": "x"}}
+RANKED = {
+    "id": "c",
+    "choices": [
+        {
+            "index": 0,
+            "delta": {"content": "x"},
+            "logprobs": {
+                "content": [{"token": "x", "logprob": 0, "top_logprobs": [{"token": "y", "logprob": -1, "top_logprobs": 1.5}]}]
+            },
+        }
+    ],
+}
 ODD_EVENTS: dict[str, list[tuple[str, list[Block]]]] = {
     "chat_completions": [
         ("an id", [{"id": {"a": 1}}]),
         ("a model", [{"id": "c", "model": 5}]),
         ("a time", [{"id": "c", "created": "today"}]),
+        ("runners-up of a runner-up", [RANKED]),
     ],
     "messages": [("a block that grows", [NOVEL, GROWN, {"type": "content_block_stop", "index": 9}])],
     "responses": [

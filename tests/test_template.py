@@ -197,6 +197,15 @@ def _long_stream(source: str) -> bytes:
     return b"".join(chunks if source == "chat_completions" else fb.convert_stream(chunks, source="chat_completions", target=source))
 
 
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_what_comes_behind_the_end_is_not_known_by_heart(target: str) -> None:
+    """Some servers go on behind ``[DONE]``; the parts that grew are closed by then."""
+    stream = _events_of(_long_stream("chat_completions"))
+    given = [*stream[:5], stream[-1], *stream[5:]]
+
+    assert _outcome(given, "chat_completions", target) == _outcome([b"".join(given)], "chat_completions", target)
+
+
 def test_spaces_before_the_last_brace_are_padding() -> None:
     """The vendor of messages pads its events with them; in a text they count."""
     template = Template.of(b'{"delta":{"text":"word"}     }', "word")

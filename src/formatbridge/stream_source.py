@@ -100,6 +100,7 @@ class StreamSource:
         if self.is_over or not data.strip():
             return []
         if data == DONE:
+            self._refrain.forget()
             happened = self._decoder.done()
             self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.END_OF_STREAM)
             return self.collect(happened)

@@ -11,7 +11,8 @@ from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
 
-_TOKEN = frozenset({"token", "logprob", "bytes", "top_logprobs"})
+_RUNNER_UP = frozenset({"token", "logprob", "bytes"})
+_TOKEN = _RUNNER_UP | {"top_logprobs"}
 
 
 def decode_tokens(raw: Sequence[JsonObject], src: str, start: int = 0) -> list[ir.TokenLogprob]:
@@ -20,14 +21,15 @@ def decode_tokens(raw: Sequence[JsonObject], src: str, start: int = 0) -> list[i
 
 
 def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
-    top = raw.get("top_logprobs")
+    token, runners_up = _decode_likely(raw, src, _TOKEN), raw.get("top_logprobs")
+    if runners_up is not None:
+        token.top = [_decode_likely(each, f"{src}/top_logprobs/{index}", _RUNNER_UP) for index, each in enumerate(runners_up)]
+    return token
+
+
+def _decode_likely(raw: JsonObject, src: str, known: frozenset[str]) -> ir.TokenLogprob:
     return ir.TokenLogprob(
-        token=raw.get("token") or "",
-        logprob=raw.get("logprob") or 0.0,
-        bytes=raw.get("bytes"),
-        top=decode_tokens(top, f"{src}/top_logprobs") if top is not None else None,
-        src=src,
-        extra=rest(raw, _TOKEN),
+        token=raw.get("token") or "", logprob=raw.get("logprob") or 0.0, bytes=raw.get("bytes"), src=src, extra=rest(raw, known)
     )
 
 

@@ -162,13 +162,17 @@ class Refrain:
         """Return an event without its frame."""
         return chunk[len(self._before) : len(chunk) - len(self._behind)]
 
+    def forget(self) -> None:
+        """Know nothing by heart any more: what was open may be closed."""
+        self._template = self._known = self._framed = None
+
     def learn(self, data: bytes, happened: list[events.Event]) -> Template | None:
         """Take an event that was not, and what came of it. Return what others like it are known by from now on; None: not yet."""
         self._framed = None
         is_plain = len(happened) == 1 or (len(happened) == 2 and isinstance(happened[1], events.UsageTold))
         delta = happened[0] if is_plain else None
         if not isinstance(delta, events.Delta) or delta.logprobs:
-            self._template = self._known = None
+            self.forget()
             return None
         known, last = self._template, self._last
         is_again = (last.choice, last.index) == (delta.choice, delta.index)
