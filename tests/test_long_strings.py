@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 from hypothesis import given
@@ -61,6 +62,29 @@ def test_long_strings_are_found_or_not_but_never_changed(words: list[str], data:
 
     assert loads(dumps(value, source)) == value
     assert dumps(value, source) == dumps(value)
+
+
+@given(st.data())
+def test_strings_that_moved_take_nothing_of_what_stands_behind_them(data: st.DataObject) -> None:
+    """Strings that are much alike, in another order, some of them changed so that they are not found: each ends where it ends."""
+    letters = "A" * 3 + data.draw(st.text("ABCxyz+/", min_size=1, max_size=4))
+    sizes = data.draw(st.lists(st.integers(LONG, LONG + 300), min_size=2, max_size=5))
+    texts = [letters * (size // len(letters)) + letters[: size % len(letters)] for size in sizes]
+    source = json.dumps({"texts": texts, "tail": "secret " * 45_000}).encode()
+    cut = [text[data.draw(st.integers(0, 200)) :] + data.draw(st.sampled_from(["", "A", "\n"])) for text in texts]
+    value = {"moved": data.draw(st.permutations([*texts, *cut])), "more": "s\n" + "t" * (len(source) // 2)}
+
+    assert dumps(value, source) == dumps(value)
+
+
+def test_a_string_that_is_not_found_does_not_lengthen_the_next() -> None:
+    """A system prompt that moves to the front, just longer than what stands before the image."""
+    image = "".join(random.Random(7).choices("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", k=300_000))
+    source = json.dumps({"first": "f" * 65_400, "image": image, "next": "secret"}).encode()
+    for length in range(source.index(image.encode()) - 10, source.index(image.encode()) + 160, 10):
+        value = {"system": "s\n" + "t" * length, "first": "f" * 65_400, "image": image}
+
+        assert dumps(value, source) == dumps(value)
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)

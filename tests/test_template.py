@@ -71,6 +71,8 @@ def test_a_template_passes_over_what_is_not_text(value: Any) -> None:
         b'{"id":"c","delta":{"text":"a\nb"},"end":null}',
         b'{"id":"c","delta":{"text":"x"},"end":1}',
         b'{"id":"c","delta":{"text":"},"end":null}',
+        b'{"id":"c","delta":{"text":\n"x"},"end":null}',
+        b'{"id":"c","delta":{"text":"x" },"end":null}',
     ],
 )
 def test_a_template_knows_no_other_event(data: bytes) -> None:
@@ -95,7 +97,16 @@ def test_numbers_and_padding_that_nobody_reads_may_change() -> None:
 
     assert template.text_of(b'{"sequence_number":12,"delta":"x\\n","obfuscation":""}') == "x\n"
     assert template.text_of(b'{"sequence_number":-1,"delta":"x","obfuscation":""}') is None
+    assert template.text_of(b'{"sequence_number":07,"delta":"x","obfuscation":""}') is None
     assert template.text_of(b'{"sequence_number":12,"delta":"x","obfuscation":"\\u00"}') is None
+
+
+def test_a_key_that_only_ends_like_the_number_of_an_event_is_read() -> None:
+    """An escaped quote begins no key."""
+    template = Template.of(b'{"x\\"sequence_number":7,"delta":"word"}', "word")
+    assert template is not None
+
+    assert template.text_of(b'{"x\\"sequence_number":8,"delta":"x"}') is None
 
 
 def test_an_event_is_known_by_heart_when_it_has_come_twice() -> None:

@@ -55,9 +55,12 @@ def dumps_in_pieces(value: JsonValue, source: bytes) -> bytes:
     for text, following in zip(texts, between[1:], strict=True):
         literal = text.encode()
         start, head = _find(literal, source, end)
-        end = max(start, end) + len(literal) - head
-        pieces += (to_json(text),) if start < 0 else (b'"', literal[:head], view[start:end], b'"')
-        pieces.append(following)
+        if start < 0:
+            end += len(literal)
+            pieces += (to_json(text), following)
+        else:
+            end = start + len(literal) - head
+            pieces += (b'"', literal[:head], view[start:end], b'"', following)
     return b"".join(pieces)
 
 

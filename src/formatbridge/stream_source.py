@@ -72,7 +72,7 @@ class StreamSource:
             return None
         offset = self._reader.pass_over(chunk)
         if self._refrain.counts_usage:
-            self._unread = ServerSentEvent("", self._refrain.data_in(chunk), offset)
+            self._unread = self._refrain.event_in(chunk, offset)
         self._grow(delta.text)
         return delta
 

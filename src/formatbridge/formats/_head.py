@@ -3,8 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from formatbridge.ir import events
+
+JsonObject = dict[str, Any]
+
+
+def head_of(raw: JsonObject, time: str) -> tuple[str | None, str | None, float | None]:
+    """Return the id, the model and the time that an object names; what is of another type names nothing, as in events that nobody knows.
+
+    ``time``: the key of the last, in seconds since the epoch.
+    """
+    id, model, created = raw.get("id"), raw.get("model"), raw.get(time)
+    return (
+        id if isinstance(id, str) and id else None,
+        model if isinstance(model, str) and model else None,
+        created if isinstance(created, int | float) and not isinstance(created, bool) else None,
+    )
 
 
 def name_late(

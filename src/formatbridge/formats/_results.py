@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge.formats._parts import parts_of
 from formatbridge.losses import ITSELF, Ledger
 
 _Group = list[ir.Message]
@@ -31,15 +30,17 @@ def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: 
 def note_orphans(messages: list[ir.Message], losses: Ledger) -> None:
     """Note the orphans of a conversation whose results need no place."""
     open: dict[str, int] = {}  # how many calls of an id have no result
-    for part in parts_of(messages):
-        if type(part) is ir.ToolCall:
-            open[part.id] = open.get(part.id, 0) + 1
-        elif type(part) is ir.ToolResult:
-            count = open.get(part.call_id, 0)
-            if count:
-                open[part.call_id] = count - 1
-            else:
-                note_orphan(part, losses)
+    for message in messages:
+        is_answer = message.role == "assistant"
+        for part in message.parts:
+            if type(part) is ir.ToolCall and is_answer:
+                open[part.id] = open.get(part.id, 0) + 1
+            elif type(part) is ir.ToolResult and not is_answer:
+                count = open.get(part.call_id, 0)
+                if count:
+                    open[part.call_id] = count - 1
+                else:
+                    note_orphan(part, losses)
 
 
 def note_orphan(result: ir.ToolResult, losses: Ledger) -> None:

@@ -11,16 +11,17 @@ import re
 from pydantic_core import from_json, to_json
 
 from formatbridge.ir import events
+from formatbridge.streaming.framing import ServerSentEvent
 
 _COUNTED = re.compile(
-    rb'"(?:sequence_number|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|totalTokenCount|tokenCount)":[ ]?(\d+)'
-    rb'|"obfuscation":[ ]?("[^"\\]*")'
+    rb'(?<!\\)"(?:sequence_number|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|totalTokenCount|tokenCount)":[ ]?(\d+)'
+    rb'|(?<!\\)"obfuscation":[ ]?("[^"\\]*")'
 )
 """Members that change with each event: the vendor's own numbers and padding, which nobody reads, and counts, of which the last counts."""
 _USAGE = b'"usageMetadata"'
 _LONG = 4096
 """Bytes of an event that is not worth being known by heart."""
-_NUMBER = re.compile(rb"\d{1,15}")
+_NUMBER = re.compile(rb"0|[1-9]\d{0,14}")
 _PADDING = re.compile(rb'"[ !#-\[\]-~]*"')
 _TRIES = 16
 """How often in a row a template is taken in vain before a stream is let be."""
@@ -98,12 +99,13 @@ class Template:
 
 
 def _read(literal: bytes) -> str | None:
-    """Read a string of JSON; None where it is none."""
+    """Read a string of JSON; None where it is none, or not alone: a line end beside it would end the line of its event."""
+    if literal[:1] != b'"' or literal[-1:] != b'"':
+        return None
     try:
-        text = from_json(literal)
+        return str(from_json(literal))
     except ValueError:
         return None
-    return text if type(text) is str else None
 
 
 def _bare(data: bytes, end: bytes) -> bytes:
@@ -158,9 +160,10 @@ class Refrain:
         text = self._framed.text_of(chunk)
         return events.Delta(self._last.choice, self._last.index, text) if text else None
 
-    def data_in(self, chunk: bytes) -> bytes:
-        """Return an event without its frame."""
-        return chunk[len(self._before) : len(chunk) - len(self._behind)]
+    def event_in(self, chunk: bytes, offset: int) -> ServerSentEvent:
+        """Return an event without its frame, which begins at an offset."""
+        start = len(self._before)
+        return ServerSentEvent("", chunk[start : len(chunk) - len(self._behind)], offset + start)
 
     def forget(self) -> None:
         """Know nothing by heart any more: what was open may be closed."""

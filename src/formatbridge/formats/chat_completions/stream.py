@@ -12,7 +12,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._errors import is_bare_error
 from formatbridge.formats._extra import Pieces, joined, rest
-from formatbridge.formats._head import name_late
+from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats._signatures import decode_token
 from formatbridge.formats.chat_completions.answer import decode_message
@@ -72,7 +72,7 @@ class StreamDecoder:
         if self.start is not None:
             self._begin(raw, made, is_last=bool(error))
         else:
-            self._told = name_late(self._told, raw.get("id"), raw.get("model"), raw.get("created"), made)
+            self._told = name_late(self._told, *head_of(raw, "created"), made)
         for choice in raw.get("choices") or ():
             self._feed_choice(choice, made)
         if raw.get("usage"):
@@ -98,12 +98,11 @@ class StreamDecoder:
     def _begin(self, raw: JsonObject, made: list[events.Event], *, is_last: bool) -> None:
         """Tell who answers. Some servers send something ahead that has no choices yet and may name nobody."""
         assert self.start is not None
-        self._answer_id = raw.get("id") or ""
+        given_id, model, created = head_of(raw, "created")
+        self._answer_id = given_id or ""
         known = self.start
-        self.start = events.Start(
-            self._answer_id or None, known.model or raw.get("model") or None, known.created or raw.get("created")
-        )
-        if raw.get("choices") or raw.get("id") or is_last:
+        self.start = events.Start(given_id, known.model or model, known.created or created)
+        if raw.get("choices") or given_id or is_last:
             made.append(self.start)
             self._told, self.start = self.start, None
 

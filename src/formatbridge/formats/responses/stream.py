@@ -12,7 +12,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import Pieces, joined, rest
-from formatbridge.formats._head import name_late
+from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.responses.answer import take_message
 from formatbridge.formats.responses.citations import decode_annotations, shift
@@ -53,10 +53,6 @@ _SAID = frozenset({
 """Events that say nothing that an item, a part or the last event does not repeat."""
 _PINGS = frozenset({"keepalive", "ping"})
 """Events that may come before the answer begins."""
-_HEADED = frozenset({
-    "response.created", "response.queued", "response.in_progress", "response.completed", "response.incomplete", "response.failed",
-})  # fmt: skip
-"""Events with the answer as it stands, held to its shape; elsewhere a member of that name may be anything."""
 _STATUSES = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 
 
@@ -90,11 +86,11 @@ class StreamDecoder:
         if self.is_complete:
             return made
         kind = raw.get("type")
-        body = raw.get("response") if isinstance(kind, str) and kind in _HEADED else None
+        body = raw.get("response")
         if self.start is not None and kind not in _PINGS:
-            self._start(body or {})
-        elif body:  # a stream that is taken up midway says at its end whose it is
-            self._told = name_late(self._told, body.get("id"), body.get("model"), body.get("created_at"), made)
+            self._start(body if isinstance(body, dict) else {})
+        elif isinstance(body, dict):  # a stream that is taken up midway says at its end whose it is
+            self._told = name_late(self._told, *head_of(body, "created_at"), made)
         handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_plainly
         self._fields.take(unknown(raw))
         if handle:
@@ -124,7 +120,7 @@ class StreamDecoder:
 
     def _start(self, body: JsonObject) -> None:
         self.start = None
-        self._told = events.Start(body.get("id") or None, body.get("model"), body.get("created_at"))
+        self._told = events.Start(*head_of(body, "created_at"))
         self._tell.made.append(self._told)
 
     def _end(self, raw: JsonObject) -> None:

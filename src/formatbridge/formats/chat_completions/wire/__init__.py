@@ -80,7 +80,7 @@ from .response import (
     TopLogprob,
     Usage,
 )
-from .stream import Chunk, ChunkChoice, CustomCallDelta, Delta, FunctionCallDelta, StreamEvent, ToolCallDelta, UnknownChunk
+from .stream import Chunk, ChunkChoice, CustomCallDelta, Delta, FunctionCallDelta, StreamEvent, ToolCallDelta
 from .tools import (
     AllowedTools,
     AllowedToolsChoice,
@@ -197,7 +197,6 @@ __all__ = [
     "ToolName",
     "TopLogprob",
     "Unknown",
-    "UnknownChunk",
     "UrlCitation",
     "UrlCitationAnnotation",
     "Usage",

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Tag
 
-from formatbridge.formats._wire import Int, Number, Unknown, Wire
+from formatbridge.formats._wire import Int, Unknown, Wire
 
 from .error import Error, ErrorDetail
 from .message import Utterance
@@ -86,18 +86,6 @@ class Chunk(Envelope):
     """Why the answer ends here."""
 
 
-class UnknownChunk(Unknown):
-    """What this version does not know, but for who answers, which servers also say ahead of the first chunk.
-
-    Seen: relay traffic.
-    """
-
-    id: str | None = None
-    created: Int | Number | None = None
-    """Seconds since the epoch."""
-    model: str | None = None
-
-
 def _kind(value: Any) -> Literal["chunk", "error", "?"]:
     if isinstance(value, Chunk | Error):
         return "chunk" if isinstance(value, Chunk) else "error"
@@ -109,7 +97,7 @@ def _kind(value: Any) -> Literal["chunk", "error", "?"]:
 
 
 StreamEvent = Annotated[
-    Annotated[Chunk, Tag("chunk")] | Annotated[Error, Tag("error")] | Annotated[UnknownChunk, Tag("?")],
+    Annotated[Chunk, Tag("chunk")] | Annotated[Error, Tag("error")] | Annotated[Unknown, Tag("?")],
     Discriminator(_kind),
 ]
 """One event of a stream: a chunk, an error in its place, or what this version does not know. ``[DONE]`` is not JSON."""
