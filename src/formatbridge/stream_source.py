@@ -67,7 +67,7 @@ class StreamSource:
         """Return what a chunk brings that is one event, frame and all, of those that are known by heart; None where it must be read."""
         if not self._reader.is_between or len(chunk) > LIMIT:
             return None
-        delta = self._refrain.delta_in(chunk)
+        delta = self._refrain.delta_of(chunk, is_framed=True)
         if delta is None:
             return None
         offset = self._reader.pass_over(chunk)

@@ -141,24 +141,18 @@ class Refrain:
         #: Whether the events that are known by heart also tell what the answer costs so far.
         self.counts_usage = False
 
-    def delta_of(self, data: bytes) -> events.Delta | None:
-        """Return what an event brings, where it is known by heart; it is never empty."""
-        if self._known is None:
+    def delta_of(self, data: bytes, *, is_framed: bool = False) -> events.Delta | None:
+        """Return what an event brings, where it is known by heart, with its frame or without; it is never empty."""
+        template = self._framed if is_framed else self._known
+        if template is None:
             return None
-        text = self._known.text_of(data)
+        text = template.text_of(data)
         return events.Delta(self._last.choice, self._last.index, text) if text else None
 
     def expect(self, before: bytes, behind: bytes) -> None:
         """Take what stands around the events that are known from now on."""
         self._before, self._behind = before, behind
         self._framed = self._known.framed(before, behind) if self._known else None
-
-    def delta_in(self, chunk: bytes) -> events.Delta | None:
-        """Return what an event in its frame brings, where both are known by heart; it is never empty."""
-        if self._framed is None:
-            return None
-        text = self._framed.text_of(chunk)
-        return events.Delta(self._last.choice, self._last.index, text) if text else None
 
     def event_in(self, chunk: bytes, offset: int) -> ServerSentEvent:
         """Return an event without its frame, which begins at an offset."""
