@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
-from operator import attrgetter
 
 from formatbridge import ir
 from formatbridge.formats._media import bare_mime
@@ -22,14 +19,6 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
     else:
         losses.dropped(part, severity=part.severity)
     return None
-
-
-_parts_of = attrgetter("parts")
-
-
-def parts_of(messages: list[ir.Message]) -> Iterator[ir.Part]:
-    """Return the parts of all turns, in their order."""
-    return chain.from_iterable(map(_parts_of, messages))
 
 
 def is_plain(part: ir.Text) -> bool:

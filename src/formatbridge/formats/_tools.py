@@ -16,11 +16,11 @@ from formatbridge.formats._arguments import encode_arguments_text, wrap_text
 from formatbridge.formats._call_ids import IdsOfRequest, are_legal_ids
 from formatbridge.formats._distinct import Numbers, with_legal_letters
 from formatbridge.formats._offer import adapt_offer, added_tools
-from formatbridge.formats._parts import parts_of
 from formatbridge.formats._protocol import Home, ToolRules
 from formatbridge.losses import Ledger
 
-_id_of, _call_id_of, _name_of, _kind_of, _namespace_of = map(attrgetter, ("id", "call_id", "name", "kind", "namespace"))
+_parts_of, _id_of, _call_id_of, _name_of = map(attrgetter, ("parts", "id", "call_id", "name"))
+_kind_of, _namespace_of = map(attrgetter, ("kind", "namespace"))
 _SCHEMA_OF_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
@@ -144,10 +144,10 @@ def _fits(request: ir.Request, tools: list[ir.Tool], rules: ToolRules) -> bool:
         return False
     calls: list[ir.ToolCall] = []
     results: list[ir.ToolResult] = []
-    for part in parts_of(request.messages):
+    for part in chain.from_iterable(map(_parts_of, request.messages)):
         kind = type(part)
         if kind is ir.ToolCall:
-            calls.append(part)  # type: ignore[arg-type]  # the test says so
+            calls.append(part)
         elif kind is ir.ToolResult:
             results.append(part)  # type: ignore[arg-type]
     if not rules.custom and "custom" in map(_kind_of, chain(calls, results)):

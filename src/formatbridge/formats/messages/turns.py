@@ -116,6 +116,7 @@ class TurnEncoder:
         self._add_parts(message)
 
     def _add_parts(self, message: ir.Message) -> None:
+        """Add a turn of any parts: its results behind their calls, then the rest."""
         blocks: list[JsonObject] = []
         results: list[ir.ToolResult] = []
         losses = self.losses
