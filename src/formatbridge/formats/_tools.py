@@ -149,7 +149,7 @@ def _fits(request: ir.Request, tools: list[ir.Tool], rules: ToolRules) -> bool:
         if kind is ir.ToolCall:
             calls.append(part)
         elif kind is ir.ToolResult:
-            results.append(part)  # type: ignore[arg-type]
+            results.append(part)
     if not rules.custom and "custom" in map(_kind_of, chain(calls, results)):
         return False
     if not rules.namespaces and any(map(_namespace_of, calls)):
