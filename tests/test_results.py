@@ -40,4 +40,17 @@ def test_a_second_result_of_a_call_is_an_orphan(target: str) -> None:
 
     assert _orphans(once, target) == set()
     assert _orphans([*once, ("user", [{"text": "z"}, RESULT])], target) == {"/contents/3/parts/1"}
-    assert _orphans([("user", [{"text": "q"}, RESULT]), *once[1:2]], target) == {"/contents/0/parts/1"}
+    early = [("user", [{"text": "q"}, RESULT]), *once[1:2]]
+    assert _orphans(early, target) == {"/contents/0/parts/1", "/contents/1/parts/0"}
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_a_call_without_a_result_is_an_orphan(target: str) -> None:
+    """Every server refuses it, whether it is the last word, one of several, or left behind; a result is never made up."""
+    asked: list[tuple[str, list[Part]]] = [("user", [{"text": "q"}])]
+    other = {"functionCall": {"id": "2", "name": "f", "args": {}}}
+
+    assert _orphans([*asked, ("model", [CALL])], target) == {"/contents/1/parts/0"}
+    assert _orphans([*asked, ("model", [CALL, other]), ("user", [RESULT])], target) == {"/contents/1/parts/1"}
+    assert _orphans([*asked, ("model", [CALL]), ("user", [{"text": "z"}])], target) == {"/contents/1/parts/0"}
+    assert _orphans([*asked, ("model", [CALL]), ("model", [other]), ("user", [RESULT])], target) == {"/contents/2/parts/0"}

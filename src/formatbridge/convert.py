@@ -50,6 +50,7 @@ class Converted:
         #: ``request``, ``response``, ``error`` or ``models``.
         self.kind: Kind = kind
         self._ledger = ledger
+        ledger.place(body)
         self._losses: tuple[Loss, ...] | None = None
 
     @property

@@ -7,8 +7,9 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any, Literal
 
 from formatbridge.options import SEVERITIES, Severity
@@ -43,6 +44,7 @@ REASONS: Mapping[str, str] = {
     "server_tool": "the target has no such server tool",
     "repeated_id": "another call has the same id",
     "orphan": "call and result do not match",
+    "no_turns": "the target demands a turn besides instructions",
     "empty": "nothing is left of the turn",
     "echo": "only repeats the request",
     "diagnostic": "tells about the server, not the answer",
@@ -147,6 +149,8 @@ _Note = tuple[Literal["dropped", "changed", "extras", "examined"], Any, str, Jso
 """A note as it was made: what happened, the node, the field, the value that stands there now, code (or what finds it) and severity."""
 
 _UNKNOWN = Own(code="unknown_field")
+_SETTLING = RLock()
+"""Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
 _ABSENT = object()
 
 
@@ -160,7 +164,7 @@ class Ledger:
     nor a node that was noted may change in between.
     """
 
-    __slots__ = ("_additions", "_body", "_losses", "_notes", "_spelling", "text")
+    __slots__ = ("_additions", "_body", "_losses", "_notes", "_spelling", "_unplaced", "text")
 
     def __init__(self, body: JsonValue, spelling: Spelling) -> None:
         self._body = body
@@ -168,24 +172,15 @@ class Ledger:
         self._notes: list[_Note] = []
         self._losses: dict[str, Loss] = {}
         self._additions: dict[str, tuple[JsonValue, str]] = {}
+        self._unplaced: list[tuple[dict[str, JsonValue], str, str]] | None = None
         #: The JSON text of the body, which may hold equal keys; None where there is none.
         self.text: bytes | bytearray | str | None = None
 
     @property
     def losses(self) -> tuple[Loss, ...]:
         """The losses so far, without those below a container that is gone as a whole, but for graver ones."""
-        notes, self._notes = self._notes, []
-        if notes and isinstance(self._body, Late):
-            found = self._body.body()
-            self._body = UNSEEN if found is None else found
-        for kind, node, name, after, noted, severity in notes:
-            if kind == "extras":
-                self._settle_extras(node)
-            elif kind == "dropped":
-                self._settle_dropped(node, name, noted, severity)
-            else:
-                code = noted(getattr(node, name), after) if kind == "examined" else noted
-                self._settle_changed(node, name, after, code, severity)
+        with _SETTLING:  # or a second reader would find the notes gone and the losses not yet there
+            self._settle()
         gone = {path: SEVERITIES.index(loss.severity) for path, loss in self._losses.items() if loss.kind == "dropped"}
         return tuple(loss for path, loss in self._losses.items() if not _is_below(path, SEVERITIES.index(loss.severity), gone))
 
@@ -217,6 +212,21 @@ class Ledger:
         self._additions.setdefault(path, (value, why))
         return value
 
+    def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue, why: str = REQUIRED) -> None:
+        """Put what the target demands into an object of its body, and note it there: ``place`` finds out where that is."""
+        node[key] = value
+        self._unplaced = [*(self._unplaced or ()), (node, key, why)]
+
+    def place(self, body: JsonValue) -> None:
+        """Look for the objects of the target's body to which something was added."""
+        if self._unplaced is None:
+            return
+        pointers = {id(node): pointer for pointer, node in _objects(body)}
+        for node, key, why in self._unplaced:
+            if id(node) in pointers:
+                self.added(f"{pointers[id(node)]}/{key}", node[key], why)
+        self._unplaced = None
+
     def withdraw(self, body: JsonValue) -> None:
         """Take back what was added where it does not stand in the target any more."""
         self._additions = {path: told for path, told in self._additions.items() if resolve(body, path)[1] == told[0]}
@@ -224,6 +234,21 @@ class Ledger:
     def extras(self, node: Any) -> None:
         """Note every field of a node that only its own format has, as grave as that format says. Neutral values are none."""
         self._notes.append(("extras", node, "", None, "", "info"))
+
+    def _settle(self) -> None:
+        """Work out the losses that the notes stand for."""
+        notes, self._notes = self._notes, []
+        if notes and isinstance(self._body, Late):
+            found = self._body.body()
+            self._body = UNSEEN if found is None else found
+        for kind, node, name, after, noted, severity in notes:
+            if kind == "extras":
+                self._settle_extras(node)
+            elif kind == "dropped":
+                self._settle_dropped(node, name, noted, severity)
+            else:
+                code = noted(getattr(node, name), after) if kind == "examined" else noted
+                self._settle_changed(node, name, after, code, severity)
 
     def _settle_dropped(self, node: Any, name: str, code: str, severity: Severity) -> None:
         path, before = self._find(node, name)
@@ -311,6 +336,18 @@ def _join(node: Any, place: str) -> str:
         name = place.lstrip("^")
         return f"{node.src.rsplit('/', len(place) - len(name))[0]}/{name}"
     return f"{node.src}/{place}" if place else str(node.src)
+
+
+def _objects(body: JsonValue) -> Iterator[tuple[str, dict[str, JsonValue]]]:
+    """Yield the objects of a body, each with its pointer."""
+    pending: list[tuple[str, JsonValue]] = [("", body)]
+    while pending:
+        pointer, node = pending.pop()
+        if isinstance(node, dict):
+            yield pointer, node
+            pending += [(f"{pointer}/{escape(key)}", item) for key, item in node.items()]
+        elif isinstance(node, list):
+            pending += [(f"{pointer}/{index}", item) for index, item in enumerate(node)]
 
 
 def is_absent(value: JsonValue) -> bool:

@@ -35,9 +35,11 @@ def _user(*parts: ir.Part) -> ir.Request:
 
 
 def _history(*parts: ir.Part) -> ir.Request:
-    return _request(
-        messages=[ir.Message("user", [ir.Text("hi")]), ir.Message("assistant", list(parts)), ir.Message("user", [ir.Text("go")])]
-    )
+    """Return a conversation in which the model said this; its calls were answered."""
+    calls = [part for part in parts if isinstance(part, ir.ToolCall)]
+    results = [ir.Message("tool", [ir.ToolResult(call.id, [ir.Text("ok")], name=call.name, kind=call.kind)]) for call in calls]
+    turns = [ir.Message("user", [ir.Text("hi")]), ir.Message("assistant", list(parts)), *results]
+    return _request(messages=[*turns, ir.Message("user", [ir.Text("go")])])
 
 
 def _result(**fields: Any) -> ir.Request:

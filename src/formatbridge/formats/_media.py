@@ -1,4 +1,4 @@
-"""Data URLs and media types. Nothing is ever fetched or decoded."""
+"""Data URLs and media types. Nothing is ever fetched, and nothing decoded but the first bytes of what has no type."""
 
 from __future__ import annotations
 
@@ -14,6 +14,32 @@ _BY_EXTENSION = {
     "md": "text/markdown", "csv": "text/csv", "html": "text/html", "json": "application/json", "xml": "text/xml",
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 }  # fmt: skip
+
+
+PDF = "application/pdf"
+
+_BEGINNINGS = (
+    (b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"%PDF", PDF),
+)  # fmt: skip
+_CONTAINED = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}  # behind RIFF and the size
+_SNIFFED = 16  # characters of base64: twelve bytes
+
+
+def sniff_mime(data: str) -> str | None:
+    """Tell the media type from how base64 data begin; None where they begin like nothing that is known."""
+    try:
+        first = base64.b64decode(data[:_SNIFFED], validate=True)
+    except ValueError:  # no base64
+        return None
+    if first.startswith(b"RIFF"):
+        return _CONTAINED.get(first[8:12])
+    return next((mime for beginning, mime in _BEGINNINGS if first.startswith(beginning)), None)
+
+
+def read_bare_data(text: str) -> tuple[str, str] | None:
+    """Take base64 where an address is expected for the data that it is; None where it is an address."""
+    mime = sniff_mime(text)
+    return None if mime is None else (mime, text)
 
 
 def read_data_url(url: str) -> tuple[str, str] | None:
@@ -41,6 +67,14 @@ def guess_mime(url: str) -> str | None:
     """Tell the media type from the extension of a URL's path or of a file name; None where it says nothing."""
     name = url.partition("?")[0].partition("#")[0].rpartition("/")[2]
     return _BY_EXTENSION.get(name.rpartition(".")[2].lower()) if "." in name else None
+
+
+def made_filename(mime: str | None) -> str:
+    """Name a document that has no name, by its type where that is known."""
+    for extension, known in _BY_EXTENSION.items():
+        if known == mime:
+            return f"document.{extension}"
+    return "document"
 
 
 def bare_mime(mime: str) -> str:

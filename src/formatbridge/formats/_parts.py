@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge.formats._media import bare_mime
+from formatbridge.formats._media import bare_mime, guess_mime, sniff_mime
 from formatbridge.losses import Ledger
 
 
@@ -39,6 +39,13 @@ def encode_mime(part: ir.Media, losses: Ledger) -> str | None:
     return str(losses.changed(part, "mime", bare_mime(part.mime), severity="info"))
 
 
+def known_mime(part: ir.Media) -> str | None:
+    """Tell the type of media: as the source says it, else from the ending of their address or the beginning of their data."""
+    if part.mime:
+        return bare_mime(part.mime)
+    return guess_mime(part.url) if part.url is not None else sniff_mime(part.data or "")
+
+
 def leading_instructions(messages: list[ir.Message]) -> int:
     """Count the messages of the system prompt: the run of instructions before the first turn."""
     for count, message in enumerate(messages):
@@ -50,6 +57,23 @@ def leading_instructions(messages: list[ir.Message]) -> int:
 def is_blank(message: ir.Message) -> bool:
     """Say whether a turn has nothing in it but empty texts, if that."""
     return not any(type(part) is not ir.Text or part.text for part in message.parts)
+
+
+def note_prefill(request: ir.Request, losses: Ledger) -> None:
+    """Note that a last turn of the model's, which the format messages continues word by word, is only the turn before elsewhere."""
+    last = request.messages[-1] if request.messages else None
+    if last is None or last.role != "assistant" or not last.parts:
+        return
+    if not any(isinstance(part, ir.ToolCall | ir.Hosted) for part in last.parts):
+        losses.changed(last, "", "".join(part.text for part in last.parts if isinstance(part, ir.Text)), "prefill")
+
+
+def note_no_turns(request: ir.Request, losses: Ledger) -> None:
+    """Note that there is nothing for the model to answer; a turn is never made up."""
+    if request.messages:
+        losses.changed(request.messages[-1], "", [], "no_turns", severity="impossible")
+    else:
+        losses.changed(request, "messages", [], "no_turns", severity="impossible")
 
 
 def with_instructions_first(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:

@@ -1,7 +1,8 @@
 """Which call a result answers, and the order that some servers demand: results directly behind their calls.
 
 Ids repeat, for some servers count calls anew in each answer: a result answers the nearest call before it of its id that has no result
-yet. One for which there is none is an orphan; every server refuses it, so it stays where it is, and the report says so.
+yet. One for which there is none is an orphan, and so is a call without a result; every server refuses both, so they stay where they
+are, and the report says so.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from formatbridge import ir
 from formatbridge.losses import ITSELF, Ledger
 
 _Group = list[ir.Message]
+_Open = dict[str, list[tuple[ir.ToolCall, _Group]]]
+"""The calls without a result, by id, with their groups."""
 
 
 def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: bool) -> list[ir.Message]:
@@ -19,52 +22,60 @@ def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: 
 
     ``joins``: what the model says twice in a row becomes one turn in the target.
     """
-    if not _has_results(messages) or not _has_strays(messages, joins):
+    if not _has_calls(messages) or not _has_strays(messages, joins):
         return messages
     groups, orphans = _grouped(messages, joins)
-    for result in orphans:
-        note_orphan(result, losses)
+    for part in orphans:
+        note_orphan(part, losses)
     return [message for group in groups for message in group]
 
 
 def note_orphans(messages: list[ir.Message], losses: Ledger) -> None:
     """Note the orphans of a conversation whose results need no place."""
-    open: dict[str, int] = {}  # how many calls of an id have no result
+    open: dict[str, list[ir.ToolCall]] = {}  # the calls without a result, by id
     for message in messages:
         is_answer = message.role == "assistant"
         for part in message.parts:
             if type(part) is ir.ToolCall and is_answer:
-                open[part.id] = open.get(part.id, 0) + 1
+                open.setdefault(part.id, []).append(part)
             elif type(part) is ir.ToolResult and not is_answer:
-                count = open.get(part.call_id, 0)
-                if count:
-                    open[part.call_id] = count - 1
+                if open.get(part.call_id):
+                    open[part.call_id].pop()
                 else:
                     note_orphan(part, losses)
+    for calls in open.values():
+        for call in calls:
+            note_orphan(call, losses)
 
 
-def note_orphan(result: ir.ToolResult, losses: Ledger) -> None:
-    """Note that no call without a result stands before a result."""
-    if not (result.extra and ITSELF in result.extra):  # else it names no call, which its own format reports
-        losses.changed(result, "", result.call_id, "orphan", severity="impossible")
+def note_orphan(part: ir.ToolCall | ir.ToolResult, losses: Ledger) -> None:
+    """Note that no call without a result stands before a result, or that none of the results behind a call is its own."""
+    if isinstance(part, ir.ToolCall):
+        losses.changed(part, "", part.id, "orphan", severity="impossible")
+    elif not (part.extra and ITSELF in part.extra):  # else it names no call, which its own format reports
+        losses.changed(part, "", part.call_id, "orphan", severity="impossible")
 
 
-def _has_results(messages: list[ir.Message]) -> bool:
+def _has_calls(messages: list[ir.Message]) -> bool:
+    """Say whether there are calls or results."""
     for message in messages:
         for part in message.parts:
-            if type(part) is ir.ToolResult:
+            if type(part) is ir.ToolCall or type(part) is ir.ToolResult:
                 return True
     return False
 
 
 def _has_strays(messages: list[ir.Message], joins: bool) -> bool:
-    """Say whether a result may stand elsewhere than behind its call and the results that are there already: a quick look."""
+    """Say whether a result may stand elsewhere than behind its call and the results that are there already, or a call may have none.
+
+    A quick look.
+    """
     asked: set[str] = set()
     is_answered = is_over = False
     for message in messages:
         if message.role == "assistant":
-            if is_answered or not joins:
-                asked = set()
+            if asked and (is_answered or not joins):
+                return True
             is_answered = is_over = False
             if _asks_twice(message.parts, asked):
                 return True
@@ -82,7 +93,7 @@ def _has_strays(messages: list[ir.Message], joins: bool) -> bool:
         is_over = is_over or speaks
         if not is_answered:
             is_answered = message.role not in ("system", "developer")
-    return False
+    return bool(asked)
 
 
 def _asks_twice(parts: list[ir.Part], asked: set[str]) -> bool:
@@ -95,11 +106,11 @@ def _asks_twice(parts: list[ir.Part], asked: set[str]) -> bool:
     return False
 
 
-def _grouped(messages: list[ir.Message], joins: bool) -> tuple[list[_Group], list[ir.ToolResult]]:
+def _grouped(messages: list[ir.Message], joins: bool) -> tuple[list[_Group], list[ir.ToolCall | ir.ToolResult]]:
     """Return the conversation as groups, each a turn of the model's with its results or any other turn; and the orphans."""
     groups: list[_Group] = []
-    orphans: list[ir.ToolResult] = []
-    open: dict[str, list[_Group]] = {}  # the groups of the calls without a result, by id
+    orphans: list[ir.ToolCall | ir.ToolResult] = []
+    open: _Open = {}
     speech: _Group | None = None  # what the model says just now
     for message in messages:
         if message.role == "assistant":
@@ -109,17 +120,17 @@ def _grouped(messages: list[ir.Message], joins: bool) -> tuple[list[_Group], lis
             speech.append(message)
             for part in message.parts:
                 if type(part) is ir.ToolCall:
-                    open.setdefault(part.id, []).append(speech)
+                    open.setdefault(part.id, []).append((part, speech))
         else:
             if message.role not in ("system", "developer"):
                 speech = None
             rest = _without_results(message, open, orphans)
             if rest is not None:
                 groups.append([rest])
-    return groups, orphans
+    return groups, orphans + [call for asked in open.values() for call, _ in asked]
 
 
-def _without_results(message: ir.Message, open: dict[str, list[_Group]], orphans: list[ir.ToolResult]) -> ir.Message | None:
+def _without_results(message: ir.Message, open: _Open, orphans: list[ir.ToolCall | ir.ToolResult]) -> ir.Message | None:
     """Move the results of a turn to the groups of their calls; return what stays, None where nothing does.
 
     What the turn itself has besides its parts goes with one of them.
@@ -130,7 +141,7 @@ def _without_results(message: ir.Message, open: dict[str, list[_Group]], orphans
         if type(part) is not ir.ToolResult:
             others.append(part)
         elif open.get(part.call_id):
-            moved.append((part, open[part.call_id].pop()))
+            moved.append((part, open[part.call_id].pop()[1]))
         else:
             others.append(part)
             orphans.append(part)

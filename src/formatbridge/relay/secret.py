@@ -108,6 +108,9 @@ class _Told:
     additions: tuple[Addition, ...]
     text: None = None
 
+    def place(self, body: object) -> None:
+        """Do nothing: whatever was added has its place."""
+
 
 class Mask:
     """Hides known secrets wherever they stand. Short ones are left: they would garble every text."""

@@ -7,8 +7,16 @@ from typing import Any, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import guess_mime, media_kind, read_data_url, write_data_url
-from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque, is_plain
+from formatbridge.formats._media import (
+    PDF,
+    guess_mime,
+    made_filename,
+    media_kind,
+    read_bare_data,
+    read_data_url,
+    write_data_url,
+)
+from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque, is_plain, known_mime
 from formatbridge.formats._signatures import native_token
 from formatbridge.losses import Ledger
 
@@ -54,7 +62,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     image = raw["image_url"]
     if isinstance(image, str):  # some callers leave out the object around it
         image = {"url": image}
-    mime, data = read_data_url(image["url"]) or (None, None)
+    mime, data = read_data_url(image["url"]) or read_bare_data(image["url"]) or (None, None)
     return ir.Media(
         kind="image",
         mime=mime,
@@ -93,17 +101,19 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
     mime, data = (read_data_url(content) or (guess_mime(name or ""), content)) if content is not None else (None, None)
     is_url = data is not None and data[:8].lower().startswith(("https://", "http://"))
     kind = media_kind(mime) if mime else "document"
+    file_id = file.get("file_id")
+    unread = {"file/file_id": file_id} if data is not None and file_id is not None else None
     return ir.Media(
         kind=kind if kind in ("image", "audio", "video") else "document",  # type: ignore[arg-type]  # the four kinds
         mime=mime,
         data=None if is_url else data,
         url=data if is_url else None,
-        file_id=file.get("file_id"),
+        file_id=None if unread else file_id,
         home="chat_completions",
         filename=name,
         cache=_decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _PART), rest(file, frozenset({"filename", "file_data", "file_id"}), "file/")),
+        extra=joined(rest(raw, _PART), rest(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
     )
 
 
@@ -192,13 +202,19 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
         losses.extras(part)
     if part.transcript:
         losses.dropped(part, "transcript")
-    if part.filename is not None and part.kind != "document":
+    kind = _kind_of(part)
+    if part.filename is not None and kind != "document":
         losses.dropped(part, "filename", severity="info")
-    if part.detail not in (None, "auto") and part.kind != "image":
+    if part.detail not in (None, "auto") and kind != "image":
         losses.dropped(part, "detail")
     native_token(part.signature, "chat_completions", losses)
-    made = _ENCODE_MEDIA[part.kind](part, losses)
+    made = _ENCODE_MEDIA[kind](part, losses)
     return made and made | _encode_cache(part, losses)
+
+
+def _kind_of(part: ir.Media) -> str:
+    """Tell what media are here: PDF is a document, which some callers send as an image; one at an address has no other place."""
+    return "document" if part.data is not None and known_mime(part) == PDF else part.kind
 
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
@@ -236,7 +252,10 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
         losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")
         return None
     mime = encode_mime(part, losses)
-    return {"type": "file", "file": {"file_data": write_data_url(mime, part.data) if mime else part.data} | name}
+    file = {"file_data": write_data_url(mime, part.data) if mime else part.data} | name
+    if not name:
+        losses.added_in(file, "filename", made_filename(mime))
+    return {"type": "file", "file": file}
 
 
 _ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {

@@ -7,7 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import added_tools
-from formatbridge.formats._parts import with_instructions_first
+from formatbridge.formats._parts import note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import decode_settings, drop_setting, encode_settings
@@ -120,6 +120,10 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     model = request.model if request.model is not None else losses.added("/model", "")
     messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
     body: JsonObject = {"model": model, "messages": _encode_messages(messages, losses)}
+    if request.format == "messages":
+        note_prefill(request, losses)
+    if not body["messages"]:
+        note_no_turns(request, losses)
     tools = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)

@@ -10,7 +10,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import guess_mime, media_kind
+from formatbridge.formats._media import guess_mime, media_kind, sniff_mime
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
@@ -181,7 +181,7 @@ def encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
     slot = "inlineData" if uri is None else "fileData"
     mime = part.mime or guess_mime(uri or part.filename or "")
     if mime is None:
-        mime = losses.added(f"{at}/{slot}/mimeType", _MIMES[part.kind])
+        mime = losses.added(f"{at}/{slot}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
     source = {"mimeType": mime, "data": part.data or ""} if uri is None else {"fileUri": uri, "mimeType": mime}
     if part.filename is not None:
         source["displayName"] = part.filename

@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import is_plain
+from formatbridge.formats._parts import is_plain, note_no_turns, note_prefill
 from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import Ranges, decode_settings, drop_cache_options, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
@@ -190,7 +190,9 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
             leading = False
             encode_message(message, contents, turn, losses)
     if request.format == "messages":
-        _note_prefill(request, losses)
+        note_prefill(request, losses)
+    if not contents:
+        note_no_turns(request, losses)
     return {"contents": contents, "systemInstruction": {"parts": instructions}} if instructions else {"contents": contents}
 
 
@@ -205,15 +207,6 @@ def _encode_instruction(message: ir.Message, instructions: list[JsonObject], tur
             losses.dropped(part, code="unsupported_media", severity="impossible")
         else:
             instructions += encode_part(part, f"/systemInstruction/parts/{len(instructions)}", turn, losses)
-
-
-def _note_prefill(request: ir.Request, losses: Ledger) -> None:
-    """Note that a last turn of the model's, which the format messages continues word by word, is only the turn before here."""
-    last = request.messages[-1] if request.messages else None
-    if last is None or last.role != "assistant" or not last.parts:
-        return
-    if not any(isinstance(part, ir.ToolCall | ir.Hosted) for part in last.parts):
-        losses.changed(last, "", None, "prefill")
 
 
 def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:

@@ -16,6 +16,7 @@ _PARTS = ("Text", "Reasoning", "Media", "ToolCall", "ToolResult", "Hosted", "Opa
 PLACES: dict[str, tuple[str, ...]] = {
     **{f"Request.{name}": (f"{_CONFIG}/{wire}",) for name, wire in SETTINGS.wire.items()},
     "Request.modalities": (f"{_CONFIG}/responseModalities",),
+    "Request.messages": ("contents",),
     "Request.metadata": ("labels",),
     "Request.tier": ("serviceTier",),
     "Message.role": ("role",),

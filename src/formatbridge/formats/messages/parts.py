@@ -8,8 +8,8 @@ from typing import Any, Literal, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import bare_mime, guess_mime
-from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque
+from formatbridge.formats._media import PDF
+from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque, known_mime
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.messages.citations import decode_citations
 from formatbridge.losses import Ledger
@@ -23,8 +23,6 @@ _SOURCE = frozenset({"type", "media_type", "data", "url", "file_id"})
 _MARK = frozenset({"type", "ttl"})
 
 _IMAGES = {kind: kind for kind in ("image/jpeg", "image/png", "image/gif", "image/webp")} | {"image/jpg": "image/jpeg"}
-_PDF = "application/pdf"
-_PDF_BEGINS = "JVBERi0"
 _TTLS = {None: None, "5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h"}
 
 _SEVERITY: dict[str, Literal["info", "lossy", "impossible"]] = {
@@ -248,8 +246,8 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
 
 def _kind_of(part: ir.Media) -> str:
     """Tell what media are here, by their type where it is known: the server fetches images and PDF, and nothing else."""
-    mime = bare_mime(part.mime) if part.mime else guess_mime(part.url) if part.url is not None else None
-    if mime == _PDF:
+    mime = known_mime(part)
+    if mime == PDF:
         return "document"
     if part.url is None or mime is None:
         return part.kind
@@ -284,10 +282,10 @@ def _encode_reference(part: ir.Media) -> JsonObject | None:
 def _encode_document_data(part: ir.Media, losses: Ledger) -> JsonObject | None:
     """Write PDF as bytes and text as text; None for anything else."""
     data = part.data or ""
-    mime = bare_mime(part.mime or "") or (_PDF if data.startswith(_PDF_BEGINS) else "")
-    if mime == _PDF:
+    mime = known_mime(part) or ""
+    if mime == PDF:
         encode_mime(part, losses)
-        return {"type": "base64", "media_type": _PDF, "data": data}
+        return {"type": "base64", "media_type": PDF, "data": data}
     if not mime.startswith("text/"):
         return None
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import leading_instructions
+from formatbridge.formats._parts import leading_instructions, note_no_turns
 from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
@@ -87,6 +87,8 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     request = _with_few_marks(request, losses)
     model = request.model if request.model is not None else losses.added("/model", "")
     conversation = _encode_conversation(request.messages, losses, options)
+    if not conversation["messages"]:
+        note_no_turns(request, losses)
     settings, reasoning = request.settings, request.reasoning
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools = _encode_tools(request, conversation["messages"], losses) if has_tools else None

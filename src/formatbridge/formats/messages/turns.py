@@ -40,7 +40,7 @@ class TurnEncoder:
         self.turns: list[JsonObject] = []
         self.hoisted: list[JsonObject] = []
         self._results: list[int] = []
-        self._calls: dict[str, list[int]] = {}  # the turns of the calls without a result, by id
+        self._calls: dict[str, list[tuple[int, ir.ToolCall]]] = {}  # the calls without a result, by id, with their turns
         self._made_ids: set[str] = set()
         self._waiting: list[_Instruction] = []
         self._answer: ir.Message | None = None
@@ -71,6 +71,9 @@ class TurnEncoder:
             if block["type"] == "text":
                 block["text"] = block["text"].rstrip()
                 self.losses.changed(self._answer, "", block["text"], "prefill")
+        for calls in self._calls.values():
+            for _, call in calls:
+                note_orphan(call, self.losses)
         if self._made_ids:
             self._note_made_ids()
         for turn in self.turns:
@@ -99,7 +102,7 @@ class TurnEncoder:
         turn = self._turn("assistant", content)
         for part in message.parts:
             if type(part) is ir.ToolCall:
-                self._calls.setdefault(part.id, []).append(turn)
+                self._calls.setdefault(part.id, []).append((turn, part))
                 if part.id_made:
                     self._made_ids.add(part.id)
 
@@ -147,7 +150,7 @@ class TurnEncoder:
             note_orphan(result, self.losses)
             turn = self._turn("user", [])
         else:
-            turn = asked.pop() + 1
+            turn = asked.pop()[0] + 1
             if turn == len(turns):  # the first result of the last turn
                 turns.append({"role": "user", "content": [block]})
                 self._results.append(1)

@@ -7,8 +7,8 @@ from typing import Any, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import guess_mime, media_kind, read_data_url, write_data_url
-from formatbridge.formats._parts import drop_citations, encode_mime, encode_opaque, is_plain
+from formatbridge.formats._media import PDF, guess_mime, made_filename, media_kind, read_data_url, write_data_url
+from formatbridge.formats._parts import drop_citations, encode_mime, encode_opaque, is_plain, known_mime
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.responses.citations import decode_annotations
 from formatbridge.losses import Ledger
@@ -198,7 +198,10 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.url is not None:
         return file | {"file_url": part.url}
     mime, data = encode_mime(part, losses), part.data or ""
-    return file | {"file_data": write_data_url(mime, data) if mime else data}
+    file["file_data"] = write_data_url(mime, data) if mime else data
+    if part.filename is None:
+        losses.added_in(file, "filename", made_filename(mime))
+    return file
 
 
 def _decode_audio(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
@@ -222,8 +225,11 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.kind in ("audio", "video"):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
-    made = _encode_image(part, losses) if part.kind == "image" else _encode_file(part, losses)
-    return made and made | encode_cache(part.cache, losses)
+    is_image = part.kind == "image" and known_mime(part) != PDF  # which some callers send as an image
+    made = _encode_image(part, losses) if is_image else _encode_file(part, losses)
+    if made and part.cache:
+        made.update(encode_cache(part.cache, losses))
+    return made
 
 
 _DECODE_PART: dict[str, Callable[[JsonObject, str, str | None], ir.Part]] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import leading_instructions, with_instructions_first
+from formatbridge.formats._parts import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats._results import note_orphans
 from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats._tools import drop_choice
@@ -189,8 +189,10 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
             added = encode_tools(message.tools, losses, request.tools).get("tools")
             items += [{"type": "additional_tools", "role": "developer", "tools": added}] if added else []
         encode_message(message, items, ids, losses)
-    if request.format == "messages" and messages and messages[-1].role == "assistant":
-        losses.changed(messages[-1], "", f"/input/{len(items) - 1}", "prefill")
+    if request.format == "messages":
+        note_prefill(request, losses)
+    if not items:
+        note_no_turns(request, losses)
     body["input"] = items
 
 

@@ -21,6 +21,7 @@ _DETAILS = ("input_tokens_details", "prompt_tokens_details")
 SPELLING = Spelling(
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
+        "Request.messages": ("input",),
         "Request.max_tokens": ("max_output_tokens", "prompt_cache_options/prewarm"),
         "Request.tier": ("service_tier",),
         "Request.verbosity": ("text/verbosity",),

@@ -1,0 +1,112 @@
+"""Images and documents that callers send in the wrong slot, without a type or without a name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+PNG = "iVBORw0KGgoAAAANSUhEUg=="
+PDF = "JVBERi0xLjQK"
+
+
+def _asked(part: dict[str, Any], target: str, source: str = "chat_completions") -> fb.ConvertedRequest:
+    """Convert a request of one turn that is one part."""
+    if source == "generate_content":
+        body: dict[str, Any] = {"contents": [{"role": "user", "parts": [part]}]}
+    elif source == "responses":
+        body = {"model": "m", "input": [{"role": "user", "content": [part]}]}
+    else:
+        body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": [part]}]}
+    return fb.convert_request(body, source=source, target=target, model="m")
+
+
+def _written(made: fb.ConvertedRequest) -> Any:
+    """Return the one part of the one turn."""
+    turns = next(made.body[name] for name in ("messages", "input", "contents") if name in made.body)
+    return (turns[0].get("content") or turns[0]["parts"])[0]
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        ("messages", {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": PDF}}),
+        ("generate_content", {"inlineData": {"mimeType": "application/pdf", "data": PDF}}),
+    ],
+)
+def test_a_document_without_a_name_gets_one_and_the_report_says_where(source: str, part: dict[str, Any], target: str) -> None:
+    """Two vendors refuse inline files without a name; the others name theirs seldom."""
+    made = _asked(part, target, source)
+
+    written = _written(made)
+    pointer = "/messages/0/content/0/file/filename" if target == "chat_completions" else "/input/0/content/0/filename"
+    assert (written.get("file") or written)["filename"] == "document.pdf"
+    assert [(added.path, added.value) for added in made.additions] == [(pointer, "document.pdf")]
+
+
+def test_a_document_with_a_name_keeps_it() -> None:
+    """A name is added where there is none, and nowhere else."""
+    part = {"type": "document", "title": "a.pdf", "source": {"type": "base64", "media_type": "application/pdf", "data": PDF}}
+
+    made = _asked(part, "chat_completions", "messages")
+
+    assert _written(made)["file"]["filename"] == "a.pdf"
+    assert not made.additions
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("messages", {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}),
+        ("responses", {"type": "input_image", "detail": "auto", "image_url": f"data:image/png;base64,{PNG}"}),
+        ("generate_content", {"inlineData": {"mimeType": "image/png", "data": PNG}}),
+    ],
+)
+def test_base64_in_the_place_of_an_address_is_an_image(target: str, expected: dict[str, Any]) -> None:
+    """The relay takes both there; as an address it would lead nowhere."""
+    made = _asked({"type": "image_url", "image_url": {"url": PNG}}, target)
+
+    assert _written(made) == expected
+    assert not made.losses
+
+
+@pytest.mark.parametrize("url", ["https://example.com/a.png", "gs://bucket/a", "/9j/a", "img"])
+def test_an_address_stays_an_address(url: str) -> None:
+    """Whatever does not begin like an image is passed on for the server to judge."""
+    assert _written(_asked({"type": "image_url", "image_url": {"url": url}}, "messages"))["source"] == {"type": "url", "url": url}
+
+
+@pytest.mark.parametrize(("source", "target"), [("chat_completions", "responses"), ("responses", "chat_completions")])
+def test_a_pdf_that_is_sent_as_an_image_goes_where_documents_go(source: str, target: str) -> None:
+    """Servers refuse it as an image."""
+    url = f"data:application/pdf;base64,{PDF}"
+    part: dict[str, Any] = {"type": "input_image", "detail": "auto", "image_url": url}
+    if source == "chat_completions":
+        part = {"type": "image_url", "image_url": {"url": url}}
+
+    written = _written(_asked(part, target, source))
+
+    assert (written.get("file") or written)["file_data"] == url
+    assert written["type"] == ("file" if target == "chat_completions" else "input_file")
+
+
+def test_a_drawn_image_that_names_no_type_is_called_what_its_bytes_are() -> None:
+    """Whoever reads a PNG as a JPEG sees nothing."""
+    drawn = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": PNG}
+    body = {"model": "m", "input": [{"role": "user", "content": "draw"}, drawn, {"role": "user", "content": "again"}]}
+
+    made = fb.convert_request(body, source="responses", target="generate_content")
+
+    assert made.body["contents"][1]["parts"] == [{"inlineData": {"mimeType": "image/png", "data": PNG}}]
+
+
+@pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
+def test_a_file_with_bytes_and_an_id_goes_with_its_bytes(target: str) -> None:
+    """The id is of use to one vendor only, and the report says that it is gone."""
+    made = _asked({"type": "file", "file": {"file_data": PDF, "file_id": "file-1", "filename": "a.pdf"}}, target)
+
+    assert PDF in made.json().decode()
+    assert [(loss.path, loss.kind) for loss in made.losses] == [("/messages/0/content/0/file/file_id", "dropped")]

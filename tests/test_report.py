@@ -1,0 +1,29 @@
+"""The report of a conversion: complete for everybody who reads it."""
+
+from __future__ import annotations
+
+from threading import Thread
+from typing import Any
+
+import formatbridge as fb
+from formatbridge import ir
+from formatbridge.losses import Late, Ledger, Spelling
+
+
+def test_two_readers_of_one_report_read_the_same() -> None:
+    """A gateway answers with the report while another thread writes it to the log; neither may find it half worked out."""
+    found: list[tuple[fb.Loss, ...]] = []
+
+    def body() -> Any:
+        reader.start()  # while the first reader is at work
+        reader.join(0.1)
+        return {"messages": []}
+
+    ledger = Ledger(Late(body), Spelling())
+    ledger.dropped(ir.Message("user", [], "/messages/0"), severity="lossy")
+    reader = Thread(target=lambda: found.append(ledger.losses))
+    found.append(ledger.losses)
+    reader.join()
+
+    assert [loss.path for loss in found[0]] == ["/messages/0"]
+    assert found[0] == found[1]
