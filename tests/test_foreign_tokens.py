@@ -184,3 +184,22 @@ def test_a_carried_token_that_has_come_home_is_written_as_it_was_minted() -> Non
 
     assert made.body["messages"][1]["content"][0]["signature"] == "c2ln"
     assert made.losses == ()
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+@pytest.mark.parametrize("format", ["chat_completions", "messages", "generate_content"])
+def test_a_sealed_thought_comes_home_under_the_id_that_it_is_sealed_to(format: str, is_streamed: bool) -> None:
+    """The server refuses the token under any other id, and with it the whole conversation."""
+    thought = {"type": "reasoning", "id": "rs_0a1b2c", "summary": [], "encrypted_content": "gAAAAAB|x"}
+    said = {"type": "output_text", "text": "hi", "annotations": []}
+    message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [said]}
+    head = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    body = head | {"output": [thought, message], "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+
+    answer = fb.convert_response(body, source="responses", target=format)
+    if is_streamed:
+        answer = fb.collect_stream(fb.replay_response(body, source="responses", target=format), source=format)
+    made = fb.convert_request(_history(answer.body, format), source=format, target="responses", model="m")
+
+    assert made.body["input"][1] == thought
+    assert all("/output/0" not in loss.path for loss in answer.losses)

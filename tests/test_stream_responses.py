@@ -414,7 +414,7 @@ def test_another_token_in_the_last_event_is_the_same_thought() -> None:
 
     made = fb.collect_stream([stream], source="responses", target="messages")
 
-    assert made.body["content"] == [{"type": "redacted_thinking", "data": "fb1|responses|encrypted|one"}]
+    assert made.body["content"] == [{"type": "redacted_thinking", "data": "fb1|responses|encrypted|one|rs_a"}]
 
 
 def test_thoughts_that_come_behind_their_digest_are_reported() -> None:
@@ -441,5 +441,5 @@ def test_thoughts_that_come_behind_their_digest_are_reported() -> None:
     made = fb.collect_stream([converter.feed(stream) + converter.finish()], source="messages").body["content"]
 
     assert made == converter.response().body["content"]
-    assert made == [{"type": "thinking", "thinking": "Compared.", "signature": "fb1|responses|encrypted|seal"}]
+    assert made == [{"type": "thinking", "thinking": "Compared.", "signature": "fb1|responses|encrypted|seal|rs_a"}]
     assert [loss.path for loss in converter.losses if loss.severity != "info"] == ["/output/0/content"]

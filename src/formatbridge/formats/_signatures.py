@@ -1,6 +1,7 @@
 """Opaque reasoning tokens: where they are at home, and the tag that carries one through another format's slot.
 
 A tagged token is ``fb1|<home>|<kind>|<token>``; in generate_content, whose slot is bytes, the base64 of that text. Untagged means native.
+One that is sealed to an item has the item's id behind it, after another bar: ``fb1|responses|encrypted|<token>|<id>``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from formatbridge.losses import Ledger
 _TAG = "fb1|"
 _TAG_IN_BYTES = base64.b64encode(_TAG.encode()).decode()[:4]
 _KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
+_SEALING = frozenset({"responses"})  # formats whose tokens are sealed to an item
 _HOMES = ("chat_completions", "messages", "responses", "generate_content")
 
 
@@ -28,8 +30,28 @@ def decode_token(token: str, home: ir.Format, kind: ir.SignatureKind, src: str) 
     if text.startswith(_TAG):
         pieces = text.split("|", 3)
         if len(pieces) == 4 and pieces[1] in _HOMES and pieces[2] in _KINDS:
-            return ir.Signature(home=cast(ir.Format, pieces[1]), kind=cast(ir.SignatureKind, pieces[2]), token=pieces[3], src=src)
+            inner, item = _split_item(pieces[3]) if pieces[1] in _SEALING else (pieces[3], None)
+            known, said = cast(ir.Format, pieces[1]), cast(ir.SignatureKind, pieces[2])
+            return ir.Signature(home=known, kind=said, token=inner, src=src, item=item)
     return ir.Signature(home=home, kind=kind, token=token, src=src)
+
+
+def _split_item(text: str) -> tuple[str, str | None]:
+    """Split a token that may be sealed to an item from the item's id."""
+    token, bar, item = text.rpartition("|")
+    return (token, item or None) if bar else (text, None)
+
+
+def _with_item(signature: ir.Signature) -> str:
+    """Write a token with the id of its item, if it has one, behind it; an empty one where the token itself has a bar."""
+    if signature.home not in _SEALING or (signature.item is None and "|" not in signature.token):
+        return signature.token
+    return f"{signature.token}|{signature.item or ''}"
+
+
+def keeps_id(signature: ir.Signature | None, item_id: str | None) -> bool:
+    """Say whether the id of an item travels in the token that is sealed to it."""
+    return signature is not None and signature.item is not None and signature.item == item_id
 
 
 def may_hold_tag(text: bytes | bytearray | str) -> bool:
@@ -43,7 +65,7 @@ def encode_token(signature: ir.Signature, slot: ir.Format, *, kind: ir.Signature
     """Write a token into a slot of ``slot``: as it is where it is at home, else tagged. ``kind`` replaces its own in the tag."""
     if signature.home == slot and kind is None:
         return signature.token
-    text = f"{_TAG}{signature.home}|{kind or signature.kind}|{signature.token}"
+    text = f"{_TAG}{signature.home}|{kind or signature.kind}|{_with_item(signature)}"
     return base64.b64encode(text.encode()).decode() if slot == "generate_content" else text
 
 

@@ -24,13 +24,15 @@ class Signature:
     """An opaque token that proves or holds reasoning; of use only to the format that minted it.
 
     ``kind``: ``thinking`` signs visible reasoning, ``redacted`` and ``encrypted`` hold hidden reasoning, ``thought`` sits on any part
-    of generate_content, ``call`` belongs to the tool call or text that follows.
+    of generate_content, ``call`` belongs to the tool call or text that follows. ``item``: the id of the item that it is sealed to, without
+    which its server refuses it.
     """
 
     home: Format
     kind: SignatureKind
     token: str
     src: str = ""
+    item: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import decode_token, drop_empty, encode_token
+from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, keeps_id
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.losses import Ledger
 
@@ -57,7 +57,8 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> Json
     if not part.text and not carry and part.signature and part.signature.home != "generate_content":
         drop_empty(part, losses)
         return None
-    drop_id(part, losses)
+    if not (carry and keeps_id(part.signature, part.id)):
+        drop_id(part, losses)
     if part.signature is None:
         return {"text": part.text, "thought": True} if part.text else None
     token = encode_signature(part.signature, losses, carry=carry)

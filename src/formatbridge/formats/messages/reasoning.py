@@ -7,7 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import decode_token, drop_empty, encode_token
+from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, keeps_id
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -84,11 +84,11 @@ def _drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
     """Write reasoning into an answer: foreign tokens travel tagged, what nobody signed has an empty signature."""
     token = part.signature
-    if part.id is not None:
-        drop_id(part, losses)
     if token is not None and token.home != "messages" and not options.carry_reasoning:
         losses.dropped(token, code="foreign_signature")
         token = None
+    if not keeps_id(token, part.id):
+        drop_id(part, losses)
     if token is None and not part.text:
         if part.extra:
             losses.extras(part)

@@ -23,6 +23,8 @@ def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
     thought = _join(content) if content else ""
     digest = _join(summary) if summary else ""
     signature = decode_token(token, "responses", "encrypted", f"{src}/encrypted_content") if token else None
+    if signature and signature.home == "responses":
+        signature.item = signature.item or raw.get("id")
     made = ir.Reasoning(thought or digest, src, signature, not thought, raw.get("id"))
     leftover = {"summary": summary} if thought and digest and digest != thought else None
     unread = None if leftover else _unread(summary, "summary")
@@ -40,7 +42,8 @@ def encode_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledge
         drop_empty(part, losses)
         return None
     token = native_token(part.signature, "responses", losses)
-    return encode_item(part.text, token, index, ids, part.id)
+    sealed = part.signature.item if part.signature and token else None
+    return encode_item(part.text, token, index, ids, sealed or part.id)
 
 
 def carry_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger, options: Options) -> JsonObject | None:
