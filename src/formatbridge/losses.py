@@ -312,9 +312,12 @@ class Ledger:
         return path, None if value is _ABSENT else value
 
     def _told(self, node: Any, places: tuple[str, ...]) -> tuple[str, JsonValue] | None:
-        """Return the first place that says something, else the first that exists; None where none does. Null and false say nothing."""
+        """Return the first place that says something, else the first that exists; None where none does.
+
+        Null, false and empty containers say nothing.
+        """
         found = [at for place in places if (at := self._resolve(_join(node, place)))[1] is not _ABSENT]
-        return next((at for at in found if at[1] is not None and at[1] is not False), found[0] if found else None)
+        return next((at for at in found if at[1] is not False and not is_empty(at[1])), found[0] if found else None)
 
     def _resolve(self, pointer: str) -> tuple[str, JsonValue]:
         if self._body is UNSEEN:

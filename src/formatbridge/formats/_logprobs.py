@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 from formatbridge import ir
@@ -47,3 +49,36 @@ def _encode_token(token: ir.TokenLogprob, losses: Ledger, needs_bytes: bool) -> 
         losses.extras(token)
     spelled = list(token.token.encode()) if needs_bytes and token.bytes is None else token.bytes
     return {"token": token.token, "logprob": token.logprob, "bytes": spelled}
+
+
+def take_tokens(
+    tokens: list[ir.TokenLogprob], text: str
+) -> tuple[list[ir.TokenLogprob], list[ir.TokenLogprob], list[ir.TokenLogprob]]:
+    """Return the tokens before those that spell a text, those that do, and those behind.
+
+    A token may be a part of a character, which spells nothing; then as many are taken as the text is long: close, not exact.
+    """
+    ends = list(accumulate((len(token.token) for token in tokens), initial=0))
+    spelled = "".join(token.token for token in tokens)
+    at = spelled.find(text)
+    while at >= 0:
+        first, last = bisect_left(ends, at), bisect_right(ends, at + len(text)) - 1
+        if ends[first] == at and ends[last] == at + len(text):
+            return tokens[:first], tokens[first:last], tokens[last:]
+        at = spelled.find(text, at + 1)
+    count = min(bisect_left(ends, len(text)), len(tokens))
+    return [], tokens[:count], tokens[count:]
+
+
+def drop_tokens(tokens: Iterable[ir.TokenLogprob], losses: Ledger) -> None:
+    """Note tokens that belong to no text of the target."""
+    for token in tokens:
+        losses.dropped(token)
+
+
+def drop_all_tokens(choice: ir.Choice, losses: Ledger) -> None:
+    """Note that a choice loses its tokens, list by list where a format keeps those of each text apart."""
+    losses.dropped(choice, "logprobs")
+    lists = dict.fromkeys(token.src.rpartition("/")[0] for token in choice.logprobs or ())
+    for src in list(lists)[1:]:
+        losses.dropped(ir.Text("", src))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._arguments import encode_arguments_object, repeated_keys
+from formatbridge.formats._arguments import encode_arguments_object, repeated_keys, wrap_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.generate_content.turns import Calls
@@ -37,10 +37,14 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
 
 
 def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject:
-    """Write one tool call; the server reads its numbers as doubles."""
+    """Write one tool call; the server reads its numbers as doubles, and free text is the one argument of a function."""
     if call.extra or call.cache or call.item_id is not None or call.namespace is not None:
         _note_call(call, losses)
-    arguments = encode_arguments_object(call, losses, _lost)
+    if call.kind == "custom":
+        arguments: JsonObject = dict(wrap_text(str(call.arguments)))
+        losses.changed(call, "", {"functionCall": {"name": call.name}}, "wrapped")
+    else:
+        arguments = encode_arguments_object(call, losses, _lost)
     made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
     return made | encode_signature(call.signature, losses, carry=carry) if call.signature else made
 

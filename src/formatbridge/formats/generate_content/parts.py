@@ -255,14 +255,22 @@ def encode_code(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObj
     if part.role != "result":
         made.append({"executableCode": {"id": part.id, "language": "PYTHON", "code": part.arguments or ""}})
     if part.role != "call" and (part.output is not None or part.error is not None or part.role == "result"):
-        if part.error is not None and part.output:
-            losses.dropped(part, "output")
-        outcome = "OUTCOME_FAILED" if part.error is not None or part.status == "failed" else "OUTCOME_OK"
-        output = part.error if part.error is not None else part.output or ""
-        made.append({"codeExecutionResult": {"id": part.id, "outcome": outcome, "output": output}})
+        made.append({"codeExecutionResult": {"id": part.id} | _encode_outcome(part, losses)})
     if made:
         made[0] |= encode_signature(part.signature, losses, carry=carry)
     return made
+
+
+def _encode_outcome(part: ir.Hosted, losses: Ledger) -> JsonObject:
+    """Write how a run ended; there is one text, so a run that succeeded loses its warnings, and one that failed what it printed."""
+    has_failed = part.status == "failed" or (part.error is not None and part.status != "completed")
+    if not has_failed:
+        if part.error:
+            losses.dropped(part, "error")
+        return {"outcome": "OUTCOME_OK", "output": part.output or ""}
+    if part.error is not None and part.output:
+        losses.dropped(part, "output")
+    return {"outcome": "OUTCOME_FAILED", "output": part.error if part.error is not None else part.output or ""}
 
 
 def decode_server_tool(raw: JsonObject, src: str) -> ir.Opaque:

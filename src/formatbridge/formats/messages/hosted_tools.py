@@ -47,7 +47,7 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
         name=name,
         allowed_domains=raw.get("allowed_domains"),
         blocked_domains=raw.get("blocked_domains"),
-        user_location={key: value for key, value in location.items() if key != "type"} if location else None,
+        user_location={key: value for key, value in location.items() if key != "type" and value is not None} if location else None,
         max_uses=raw.get("max_uses"),
         cache=decode_cache(raw, src),
         src=src,

@@ -7,6 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
+from formatbridge.formats._logprobs import drop_all_tokens
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.messages.answer import decode_message, encode_message
 from formatbridge.formats.messages.finish import FINISH, decode_finish, encode_finish
@@ -75,7 +76,7 @@ def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:
     if choice.extra:
         losses.extras(choice)
     if choice.logprobs:
-        losses.dropped(choice, "logprobs")
+        drop_all_tokens(choice, losses)
     if choice.refusal_logprobs:
         losses.dropped(choice, "refusal_logprobs")
     return choice

@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined
-from formatbridge.formats._logprobs import decode_tokens, encode_tokens
+from formatbridge.formats._logprobs import decode_tokens, drop_tokens, encode_tokens, take_tokens
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats.responses.citations import encode_annotations, shift
 from formatbridge.formats.responses.content import decode_answer, encode_call, kind_of, settle
@@ -87,6 +87,7 @@ class OutputEncoder:
             else:
                 self._write_part(index, part)
         self._write_words(words)
+        drop_tokens(self._tokens, self._losses)  # of calls, say, or of the end
         return self._items
 
     def _add_words(self, index: int, part: ir.Text | ir.Refusal, words: list[ir.Text | ir.Refusal]) -> list[ir.Text | ir.Refusal]:
@@ -197,22 +198,16 @@ class OutputEncoder:
             if part.citations:
                 annotations += encode_annotations(part.citations, self._length, len(text), losses)
         self._length += len(text)
-        taken, self._tokens = take_tokens(self._tokens, len(text)) if self._tokens else ([], [])
+        taken: list[ir.TokenLogprob] = []
+        if self._tokens:
+            passed, taken, self._tokens = take_tokens(self._tokens, text)
+            drop_tokens(passed, losses)
         return {
             "type": "output_text",
             "text": text,
             "annotations": annotations,
             "logprobs": encode_tokens(taken, losses, needs_bytes=True),
         }
-
-
-def take_tokens(tokens: list[ir.TokenLogprob], length: int) -> tuple[list[ir.TokenLogprob], list[ir.TokenLogprob]]:
-    """Take as many tokens as a text is long, and return the others, too; a token may be a part of a character: close, not exact."""
-    taken, seen = 0, 0
-    while taken < len(tokens) and seen < length:
-        seen += len(tokens[taken].token)
-        taken += 1
-    return tokens[:taken], tokens[taken:]
 
 
 def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger) -> JsonObject:

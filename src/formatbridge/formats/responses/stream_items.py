@@ -7,8 +7,8 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
-from formatbridge.formats._logprobs import encode_tokens
-from formatbridge.formats.responses.answer import encode_answer_call, take_tokens
+from formatbridge.formats._logprobs import encode_tokens, take_tokens
+from formatbridge.formats.responses.answer import encode_answer_call
 from formatbridge.formats.responses.citations import encode_annotations
 from formatbridge.formats.responses.hosted_items import encode_hosted
 from formatbridge.formats.responses.ids import ItemIds
@@ -158,7 +158,7 @@ class Message:
             citations = [citation for each in content.citations for citation in each]
             annotations = encode_annotations(citations, writer.length, len(text), writer.losses)
             writer.length += len(text)
-            taken, writer.tokens = take_tokens(writer.tokens, len(text))
+            _, taken, writer.tokens = take_tokens(writer.tokens, text)
             part = _text(text, annotations, encode_tokens(taken, writer.losses, needs_bytes=True))
             for index, annotation in enumerate(annotations):
                 fields = {**place, "annotation_index": index, "annotation": annotation}

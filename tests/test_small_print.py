@@ -1,0 +1,117 @@
+"""What hides in the corners of an answer: free text as arguments, warnings of a run, tokens of no text, nulls in a place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from tests.judges import problems
+
+ASKED = [{"role": "user", "content": "x"}]
+
+
+def _answered(message: dict[str, Any], tokens: list[str], target: str) -> fb.Converted:
+    """Convert an answer of chat_completions whose tokens have probabilities."""
+    told: list[Any] = [{"token": token, "logprob": -0.1, "bytes": None, "top_logprobs": []} for token in tokens]
+    choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+    choice["logprobs"] = {"content": told, "refusal": None}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    return fb.convert_response(body, source="chat_completions", target=target)
+
+
+def _of_responses(output: list[dict[str, Any]], target: str) -> fb.Converted:
+    head = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    body = head | {"output": output, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    return fb.convert_response(body, source="responses", target=target)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "ls -l", ""])
+def test_free_text_for_a_tool_stays_text_where_calls_have_objects(text: str) -> None:
+    """Text that looks like JSON is text all the same; whoever parses it calls the tool with something else."""
+    call = {"type": "custom_tool_call", "id": "x", "call_id": "c", "name": "f", "input": text}
+
+    made = _of_responses([call], "generate_content")
+
+    assert made.body["candidates"][0]["content"]["parts"] == [{"functionCall": {"id": "c", "name": "f", "args": {"input": text}}}]
+    assert ("/output/0", "wrapped") in [(loss.path, loss.code) for loss in made.losses]
+
+
+def test_a_run_that_warned_has_not_failed() -> None:
+    """Warnings go to the error output of a run that did what it should; there is one text for both, and what was printed is it."""
+    ran = {"type": "code_execution_result", "stdout": "42\n", "stderr": "DeprecationWarning", "return_code": 0, "content": []}
+    content = [
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "code_execution", "input": {"code": "print(42)"}},
+        {"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_1", "content": ran},
+    ]
+    head = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None}
+    body = head | {"content": content, "usage": {"input_tokens": 1, "output_tokens": 1}}
+
+    made = fb.convert_response(body, source="messages", target="generate_content")
+
+    result = made.body["candidates"][0]["content"]["parts"][1]["codeExecutionResult"]
+    assert (result["outcome"], result["output"]) == ("OUTCOME_OK", "42\n")
+    assert [(loss.path, loss.kind) for loss in made.losses] == [("/content/1/content/stderr", "dropped")]
+
+
+@pytest.mark.parametrize(
+    ("message", "tokens", "kept", "lost"),
+    [
+        ({"content": "Hi"}, ["Hi", "<end>"], ["Hi"], [1]),
+        ({"content": "Hi", "reasoning_content": "hm"}, ["<think>", "hm", "</think>", "Hi"], ["Hi"], [0, 1, 2]),
+        ({"content": "Hi"}, ["H", "i"], ["H", "i"], []),
+    ],
+    ids=["an end", "thoughts before", "all of it"],
+)
+def test_the_tokens_of_a_text_are_those_that_spell_it(message: Any, tokens: list[str], kept: list[str], lost: list[int]) -> None:
+    """Servers count tokens of thoughts, calls and the end, too; a probability beside the wrong text is worse than none."""
+    made = _answered(message, tokens, "responses")
+
+    assert [token["token"] for token in made.body["output"][-1]["content"][0]["logprobs"]] == kept
+    assert [loss.path for loss in made.losses] == [f"/choices/0/logprobs/content/{index}" for index in lost]
+
+
+def test_tokens_of_calls_are_reported_one_by_one() -> None:
+    """There is no text that they could stand beside."""
+    calls = [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+
+    made = _answered({"content": None, "tool_calls": calls}, ["f", "{}"], "responses")
+
+    lost = [loss.path for loss in made.losses]
+    assert [path for path in lost if "logprobs" in path] == ["/choices/0/logprobs/content/0", "/choices/0/logprobs/content/1"]
+
+
+@pytest.mark.parametrize(("first", "lost"), [(["a"], ["/output/0", "/output/1"]), ([], ["/output/1"])])
+def test_each_list_of_tokens_that_goes_is_reported(first: list[str], lost: list[str]) -> None:
+    """An answer of several messages has a list for each; an empty one says nothing."""
+
+    def said(index: int, tokens: list[str]) -> dict[str, Any]:
+        told = [{"token": token, "logprob": -0.1, "bytes": [97], "top_logprobs": []} for token in tokens]
+        part = {"type": "output_text", "text": "a", "annotations": [], "logprobs": told}
+        return {"type": "message", "id": f"m{index}", "role": "assistant", "status": "completed", "content": [part]}
+
+    made = _of_responses([said(0, first), said(1, ["a"])], "messages")
+
+    found = [loss.path for loss in made.losses if loss.path.endswith("logprobs")]
+    assert found == [f"{place}/content/0/logprobs" for place in lost]
+
+
+def test_a_loss_is_shown_where_something_stood() -> None:
+    """An empty list beside the summary is no thought that could be lost."""
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "So."}], "content": []}
+
+    made = fb.convert_request({"model": "m", "input": [thought, *ASKED]}, source="responses", target="messages")
+
+    assert {loss.path: loss.before for loss in made.losses}["/input/0/summary"] == thought["summary"]
+
+
+def test_what_a_place_does_not_say_is_not_said() -> None:
+    """The official types of the target have no null there."""
+    place = {"type": "approximate", "city": "Rome", "country": "IT", "region": None, "timezone": None}
+    tool = {"type": "web_search_20260318", "name": "web_search", "user_location": place}
+    body = {"model": "m", "max_tokens": 9, "messages": ASKED, "tools": [tool]}
+
+    made = fb.convert_request(body, source="messages", target="chat_completions")
+
+    assert problems("chat_completions", "request", made.body) == []
