@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import os
+import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from types import ModuleType
 
 import httpx
@@ -149,3 +152,84 @@ def test_a_transport_tells_of_an_environment_that_allows_no_connection(
 
     with pytest.raises(fb.ConfigurationError, match="SSL_CERT_FILE"):
         client.post("https://vendor.test/v1/messages", json=REQUEST)
+
+
+class Answering(httpx.BaseTransport):
+    """Answers with a stream that stays open. Its lock guards what it has open, as that of a pool does; ``meanwhile`` happens under it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.meanwhile: Callable[[], object] = list
+        self.closed: list[bool] = []  # whether each close could have the lock
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        del request  # all are answered alike
+        with self.lock:
+            self.meanwhile()
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=_Opened(self))
+
+
+class _Opened(httpx.SyncByteStream):
+    """Closes itself when it is given up half read, as those of a pool do."""
+
+    def __init__(self, transport: Answering) -> None:
+        self._transport = transport
+        self._is_open = True
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from events_of(stream_of("messages"))
+        except GeneratorExit:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            is_free = self._transport.lock.acquire(blocking=False)
+            self._transport.closed.append(is_free)
+            if is_free:
+                self._transport.lock.release()
+
+
+class _Job:
+    """Holds the stream that it reads, and something of its own holds the job: no count of references ends it."""
+
+    def __init__(self, client: fb.Client) -> None:
+        self.stream = client.stream(REQUEST, "messages").__enter__()
+        next(iter(self.stream))
+        self.itself = self
+
+
+@pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
+def test_the_collector_closes_no_stream_while_a_pool_holds_its_lock() -> None:
+    """It comes at any allocation, also of the pool itself; a thread that then waits for its own lock waits for ever."""
+    transport = Answering()
+    with httpx.Client(transport=transport) as own:
+        client = fb.Client("https://relay.test", KEY, http_client=own)
+        gc.disable()
+        try:
+            _Job(client)
+            transport.meanwhile = gc.collect
+            for _ in range(2):
+                client.stream(REQUEST, "messages").__enter__().close()
+        finally:
+            gc.enable()
+
+    assert transport.closed == [True] * 3
+
+
+@pytest.mark.parametrize("ends", [fb.Client.close, lambda client: client.models()], ids=["close", "call"])
+@pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
+def test_a_stream_dropped_open_is_closed_by_the_next_call_or_with_the_client(ends: Callable[[fb.Client], object]) -> None:
+    """Its connection is missing in the pool of whoever handed the client in."""
+    transport = Answering()
+    with httpx.Client(transport=transport) as own:
+        client = fb.Client("https://relay.test", KEY, http_client=own, retry=0)
+        client.stream(REQUEST, "messages").__enter__()
+        assert transport.closed == []
+
+        with contextlib.suppress(fb.APIError):
+            ends(client)
+
+    assert transport.closed[:1] == [True]

@@ -6,7 +6,9 @@ import asyncio
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -50,14 +52,17 @@ def made_here(make: Callable[[], T], library: Any) -> T:
 
 
 class Shard:
-    """One client of an HTTP library, and how many calls are using it."""
+    """One client of an HTTP library, and the calls that are using it.
+
+    It keeps them: the collector would close an answer that is half read, and it may come while the library holds its lock.
+    """
 
     __slots__ = ("calls", "client", "module")
 
     def __init__(self, client: Any, module: ModuleType) -> None:
         self.client = client
         self.module = module
-        self.calls = 0
+        self.calls: set[object] = set()
 
 
 class Shards:
@@ -71,22 +76,32 @@ class Shards:
         self._make = make
         self._module = module
         self._lock = threading.Lock()
+        self._dropped: deque[Callable[[], None]] = deque()
         self.all: list[Shard] = []
 
-    def take(self) -> Shard:
-        """Return a shard with room, counting one call more in it."""
+    def take(self, call: object) -> Shard:
+        """Return a shard with room, for a call to use."""
         with self._lock:
-            shard = next((shard for shard in self.all if shard.calls < _CALLS_PER_SHARD), None)
+            shard = next((shard for shard in self.all if len(shard.calls) < _CALLS_PER_SHARD), None)
             if shard is None:
                 shard = Shard(made_here(self._make, self._module), self._module)
                 self.all.append(shard)
-            shard.calls += 1
+            shard.calls.add(call)
             return shard
 
-    def give(self, shard: Shard) -> None:
-        """Take one call less."""
-        with self._lock:
-            shard.calls -= 1
+    def give(self, shard: Shard, call: object) -> None:
+        """Take a call from its shard. It holds no lock: the collector ends coroutines, and it may come while a client is made."""
+        shard.calls.discard(call)
+
+    def drop(self, close: Callable[[], None]) -> None:
+        """Leave a call that has no owner any more to be closed later; the collector comes when it likes and must wait for no lock."""
+        self._dropped.append(close)
+
+    def close_dropped(self) -> None:
+        """Close the calls that have no owner any more."""
+        while self._dropped:
+            with suppress(IndexError):  # another thread was quicker
+                self._dropped.popleft()()
 
 
 class Places(Generic[T]):
@@ -157,6 +172,9 @@ class Pool:
     def _ending(self) -> list[Shard]:
         self._is_closed = True
         own = self._own.leave()
+        for shards in (own, self._injected):
+            if shards is not None:
+                shards.close_dropped()
         return own.all if own is not None else []
 
 

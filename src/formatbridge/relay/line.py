@@ -84,7 +84,8 @@ class _Held:
 
     def _take(self) -> Shard:
         shards = self._pool.shards()
-        self._shard = shard = shards.take()
+        shards.close_dropped()
+        self._shard = shard = shards.take(self)
         self._shards = shards  # to be given back to once something was taken
         return shard
 
@@ -93,7 +94,7 @@ class _Held:
         response, self._response = self._response, None
         shards, self._shards = self._shards, None
         if shards is not None:
-            shards.give(self._shard)
+            shards.give(self._shard, self)
         return None if response is None or response.is_closed else response
 
 
@@ -144,8 +145,9 @@ class Line(_Held):
                 return  # a connection that breaks while it is closed is closed
 
     def drop(self) -> None:
-        """Close without an owner."""
-        self.close()
+        """Close without an owner, from any place in any thread: before the next call."""
+        if self._shards is not None:
+            self._shards.drop(self.close)
 
 
 class AsyncLine(_Held):
@@ -198,6 +200,8 @@ class AsyncLine(_Held):
         """Close without an owner, from any thread, as soon as the event loop has time for it."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self.close()))
+        else:
+            self._give()  # nobody can wait for it any more
 
 
 async def _nothing() -> AsyncIterator[bytes]:
