@@ -107,7 +107,8 @@ class Shards:
 class Places(Generic[T]):
     """One thing, such as connections, for each place where it may be used: apart for each process and, if async, each event loop.
 
-    A fork shares its parent's sockets and a second event loop cannot wake those of the first, so neither may use them.
+    A fork shares its parent's sockets and a second event loop cannot wake those of the first, so neither may use them. Connections hold
+    their loop, so what belongs to a loop that is closed is let go of when another comes.
     """
 
     def __init__(self, *, is_async: bool) -> None:
@@ -123,11 +124,19 @@ class Places(Generic[T]):
             self._process, self._own = os.getpid(), WeakKeyDictionary()
         place = self._place()
         found = self._own.get(place)
-        return found if found is not None else self._own.setdefault(place, make())
+        if found is not None:
+            return found
+        self._forget_closed()
+        return self._own.setdefault(place, make())
 
     def leave(self) -> T | None:
         """Forget the one of this place, and return it where there is one that is not another process's."""
         return self._own.pop(self._place(), None) if self._process == os.getpid() else None
+
+    def _forget_closed(self) -> None:
+        for place in [reference() for reference in self._own.keyrefs()]:
+            if isinstance(place, asyncio.AbstractEventLoop) and place.is_closed():
+                self._own.pop(place, None)
 
     def _place(self) -> object:
         return (running_loop() or _NO_LOOP) if self._is_async else _NO_LOOP
