@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import ModuleType
+from typing import Any
 
 import httpx
 import httpx2
@@ -233,3 +234,62 @@ def test_a_stream_dropped_open_is_closed_by_the_next_call_or_with_the_client(end
             ends(client)
 
     assert transport.closed[:1] == [True]
+
+
+MANY = 70
+
+
+def _answered(_: httpx.Request) -> httpx.Response:
+    return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=stream_of("messages"))
+
+
+def _in_memory(kind: type, made: list[httpx.Client | httpx.AsyncClient]) -> Callable[..., Any]:
+    """Return what makes clients of the library without a socket, and notes them."""
+
+    def make(**settings: Any) -> Any:
+        made.append(kind(transport=httpx.MockTransport(_answered), **settings))
+        return made[-1]
+
+    return make
+
+
+def _open_many(client: fb.Client) -> None:
+    with contextlib.ExitStack() as streams:
+        for _ in range(MANY):
+            streams.enter_context(client.stream(REQUEST, "messages"))
+
+
+async def _open_many_async(client: fb.AsyncClient) -> None:
+    async with contextlib.AsyncExitStack() as streams:
+        for _ in range(MANY):
+            await streams.enter_async_context(client.stream(REQUEST, "messages"))
+
+
+def test_after_many_calls_at_once_few_connections_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a burst has opened nobody uses afterwards, and the server hangs up on it: the sockets would stay half closed for ever."""
+    made: list[httpx.Client | httpx.AsyncClient] = []
+    monkeypatch.setattr(httpx, "Client", _in_memory(httpx.Client, made))
+
+    _open_many(fb.Client("https://relay.test", KEY))
+
+    assert [own.is_closed for own in made] == [False, True, True]
+
+
+def test_after_many_calls_at_once_few_connections_of_a_loop_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same in an event loop, where closing has to be awaited."""
+    made: list[httpx.Client | httpx.AsyncClient] = []
+    monkeypatch.setattr(httpx, "AsyncClient", _in_memory(httpx.AsyncClient, made))
+
+    asyncio.run(_open_many_async(fb.AsyncClient("https://relay.test", KEY)))
+
+    assert [own.is_closed for own in made] == [False, True, True]
+
+
+def test_a_client_that_was_handed_in_stays_open_after_many_calls() -> None:
+    """It is its owner's to close, however many calls it has served at once."""
+    with httpx.Client(transport=httpx.MockTransport(_answered)) as own:
+        client = fb.Client("https://relay.test", KEY, http_client=own)
+
+        _open_many(client)
+
+        assert not own.is_closed

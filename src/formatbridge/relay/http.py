@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sys
 import threading
@@ -69,29 +70,36 @@ class Shards:
     """Several clients of a library that count as one, each with few calls at a time.
 
     What a library's pool of connections does for each call grows with the calls that are open: a thousand in one pool take three times as
-    long as in thirty. The first shard that has room is used, so that a quiet client keeps using the same connections.
+    long as in thirty. The first shard that has room is used, so that a quiet client keeps using the same connections; the others end with
+    the last of their calls, for a library lets go of idle connections at the next call only. ``room``: calls in each shard.
     """
 
-    def __init__(self, make: Callable[[], Any], module: ModuleType) -> None:
+    def __init__(self, make: Callable[[], Any], module: ModuleType, room: float = _CALLS_PER_SHARD) -> None:
         self._make = make
         self._module = module
-        self._lock = threading.Lock()
+        self._room = room
+        self._lock = threading.RLock()  # to be had twice: the collector ends coroutines, and it may come while a client is made
         self._dropped: deque[Callable[[], None]] = deque()
         self.all: list[Shard] = []
 
     def take(self, call: object) -> Shard:
         """Return a shard with room, for a call to use."""
         with self._lock:
-            shard = next((shard for shard in self.all if len(shard.calls) < _CALLS_PER_SHARD), None)
+            shard = next((shard for shard in self.all if len(shard.calls) < self._room), None)
             if shard is None:
                 shard = Shard(made_here(self._make, self._module), self._module)
                 self.all.append(shard)
             shard.calls.add(call)
             return shard
 
-    def give(self, shard: Shard, call: object) -> None:
-        """Take a call from its shard. It holds no lock: the collector ends coroutines, and it may come while a client is made."""
-        shard.calls.discard(call)
+    def give(self, shard: Shard, call: object) -> Shard | None:
+        """Take a call from its shard; return the shard where it has ended and is to be closed."""
+        with self._lock:
+            shard.calls.discard(call)
+            if shard.calls or shard not in self.all[1:]:
+                return None
+            self.all.remove(shard)
+            return shard
 
     def drop(self, close: Callable[[], None]) -> None:
         """Leave a call that has no owner any more to be closed later; the collector comes when it likes and must wait for no lock."""
@@ -148,7 +156,7 @@ class Pool:
     def __init__(self, injected: Any, *, is_async: bool) -> None:
         self._is_async = is_async
         self._is_closed = False
-        self._injected = None if injected is None else Shards(lambda: injected, family(injected)[0])
+        self._injected = None if injected is None else Shards(lambda: injected, family(injected)[0], room=math.inf)
         self._own: Places[Shards] = Places(is_async=is_async)
         self._trust: Any = None
 
