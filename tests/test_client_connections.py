@@ -8,6 +8,7 @@ import gc
 import os
 import threading
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -234,6 +235,23 @@ def test_a_stream_dropped_open_is_closed_by_the_next_call_or_with_the_client(end
             ends(client)
 
     assert transport.closed[:1] == [True]
+
+
+@pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
+def test_a_stream_that_outlives_its_event_loop_takes_it_along() -> None:
+    """Nobody can await its end any more; a client that serves other loops must not keep it."""
+    own = httpx.AsyncClient(transport=httpx.MockTransport(_answered))
+    client = fb.AsyncClient("https://relay.test", KEY, http_client=own)
+
+    async def leave_open() -> tuple[fb.AsyncStream, weakref.ref[asyncio.AbstractEventLoop]]:
+        stream = await client.stream(REQUEST, "messages").__aenter__()
+        return stream, weakref.ref(asyncio.get_running_loop())
+
+    stream, loop = asyncio.run(leave_open())
+    del stream
+    gc.collect()
+
+    assert loop() is None
 
 
 MANY = 70
