@@ -290,3 +290,29 @@ def test_the_output_is_utf_8_whatever_the_encoding_of_the_terminal(command: tupl
 
     assert done.returncode == 0, done.stderr
     assert "\N{SNOWMAN}" in done.stdout.decode()
+
+
+def test_a_warning_is_part_of_a_report_in_json(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+    """A key that was read from a file ends in a line end, of which Python would warn before the document."""
+    with served("Hello there.") as relay:
+        monkeypatch.setenv("FORMATBRIDGE_API_KEY", f"{relay.api_key}\n")
+        given = ("--base-url", relay.base_url, "--from", "chat_completions", "--report", "json")
+
+        assert _run(monkeypatch, ASKED, "send", *given) == 0
+
+    report = json.loads(capfdbinary.readouterr().err)
+    assert report == {"losses": [], "additions": [], "warnings": ["api_key has white space around it, which was removed"]}
+
+
+@pytest.mark.parametrize(
+    "command", [("send", "--base-url", "http://127.0.0.1:9"), ("convert", "--kind", "request", "--to", "generate_content")]
+)
+def test_a_model_that_is_missing_is_asked_for_by_its_option(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
+    """The argument of a function is of no use in a shell."""
+    asked = {"contents": [{"parts": [{"text": "hi"}]}]}
+
+    assert _run(monkeypatch, asked, *command, "--from", "generate_content", "--report", "none") == 2
+
+    assert capfdbinary.readouterr().err == b"formatbridge: generate_content needs a model: pass --model\n"

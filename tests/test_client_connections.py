@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import os
+import threading
 import time
-from collections.abc import AsyncIterator, Callable
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator
 from types import ModuleType
+from typing import Any
 
 import httpx
 import httpx2
@@ -149,3 +154,160 @@ def test_a_transport_tells_of_an_environment_that_allows_no_connection(
 
     with pytest.raises(fb.ConfigurationError, match="SSL_CERT_FILE"):
         client.post("https://vendor.test/v1/messages", json=REQUEST)
+
+
+class Answering(httpx.BaseTransport):
+    """Answers with a stream that stays open. Its lock guards what it has open, as that of a pool does; ``meanwhile`` happens under it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.meanwhile: Callable[[], object] = list
+        self.closed: list[bool] = []  # whether each close could have the lock
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        del request  # all are answered alike
+        with self.lock:
+            self.meanwhile()
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=_Opened(self))
+
+
+class _Opened(httpx.SyncByteStream):
+    """Closes itself when it is given up half read, as those of a pool do."""
+
+    def __init__(self, transport: Answering) -> None:
+        self._transport = transport
+        self._is_open = True
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from events_of(stream_of("messages"))
+        except GeneratorExit:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            is_free = self._transport.lock.acquire(blocking=False)
+            self._transport.closed.append(is_free)
+            if is_free:
+                self._transport.lock.release()
+
+
+class _Job:
+    """Holds the stream that it reads, and something of its own holds the job: no count of references ends it."""
+
+    def __init__(self, client: fb.Client) -> None:
+        self.stream = client.stream(REQUEST, "messages").__enter__()
+        next(iter(self.stream))
+        self.itself = self
+
+
+@pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
+def test_the_collector_closes_no_stream_while_a_pool_holds_its_lock() -> None:
+    """It comes at any allocation, also of the pool itself; a thread that then waits for its own lock waits for ever."""
+    transport = Answering()
+    with httpx.Client(transport=transport) as own:
+        client = fb.Client("https://relay.test", KEY, http_client=own)
+        gc.disable()
+        try:
+            _Job(client)
+            transport.meanwhile = gc.collect
+            for _ in range(2):
+                client.stream(REQUEST, "messages").__enter__().close()
+        finally:
+            gc.enable()
+
+    assert transport.closed == [True] * 3
+
+
+@pytest.mark.parametrize("ends", [fb.Client.close, lambda client: client.models()], ids=["close", "call"])
+@pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
+def test_a_stream_dropped_open_is_closed_by_the_next_call_or_with_the_client(ends: Callable[[fb.Client], object]) -> None:
+    """Its connection is missing in the pool of whoever handed the client in."""
+    transport = Answering()
+    with httpx.Client(transport=transport) as own:
+        client = fb.Client("https://relay.test", KEY, http_client=own, retry=0)
+        client.stream(REQUEST, "messages").__enter__()
+        assert transport.closed == []
+
+        with contextlib.suppress(fb.APIError):
+            ends(client)
+
+    assert transport.closed[:1] == [True]
+
+
+@pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
+def test_a_stream_that_outlives_its_event_loop_takes_it_along() -> None:
+    """Nobody can await its end any more; a client that serves other loops must not keep it."""
+    own = httpx.AsyncClient(transport=httpx.MockTransport(_answered))
+    client = fb.AsyncClient("https://relay.test", KEY, http_client=own)
+
+    async def leave_open() -> tuple[fb.AsyncStream, weakref.ref[asyncio.AbstractEventLoop]]:
+        stream = await client.stream(REQUEST, "messages").__aenter__()
+        return stream, weakref.ref(asyncio.get_running_loop())
+
+    stream, loop = asyncio.run(leave_open())
+    del stream
+    gc.collect()
+
+    assert loop() is None
+
+
+MANY = 70
+
+
+def _answered(_: httpx.Request) -> httpx.Response:
+    return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=stream_of("messages"))
+
+
+def _in_memory(kind: type, made: list[httpx.Client | httpx.AsyncClient]) -> Callable[..., Any]:
+    """Return what makes clients of the library without a socket, and notes them."""
+
+    def make(**settings: Any) -> Any:
+        made.append(kind(transport=httpx.MockTransport(_answered), **settings))
+        return made[-1]
+
+    return make
+
+
+def _open_many(client: fb.Client) -> None:
+    with contextlib.ExitStack() as streams:
+        for _ in range(MANY):
+            streams.enter_context(client.stream(REQUEST, "messages"))
+
+
+async def _open_many_async(client: fb.AsyncClient) -> None:
+    async with contextlib.AsyncExitStack() as streams:
+        for _ in range(MANY):
+            await streams.enter_async_context(client.stream(REQUEST, "messages"))
+
+
+def test_after_many_calls_at_once_few_connections_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a burst has opened nobody uses afterwards, and the server hangs up on it: the sockets would stay half closed for ever."""
+    made: list[httpx.Client | httpx.AsyncClient] = []
+    monkeypatch.setattr(httpx, "Client", _in_memory(httpx.Client, made))
+
+    _open_many(fb.Client("https://relay.test", KEY))
+
+    assert [own.is_closed for own in made] == [False, True, True]
+
+
+def test_after_many_calls_at_once_few_connections_of_a_loop_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same in an event loop, where closing has to be awaited."""
+    made: list[httpx.Client | httpx.AsyncClient] = []
+    monkeypatch.setattr(httpx, "AsyncClient", _in_memory(httpx.AsyncClient, made))
+
+    asyncio.run(_open_many_async(fb.AsyncClient("https://relay.test", KEY)))
+
+    assert [own.is_closed for own in made] == [False, True, True]
+
+
+def test_a_client_that_was_handed_in_stays_open_after_many_calls() -> None:
+    """It is its owner's to close, however many calls it has served at once."""
+    with httpx.Client(transport=httpx.MockTransport(_answered)) as own:
+        client = fb.Client("https://relay.test", KEY, http_client=own)
+
+        _open_many(client)
+
+        assert not own.is_closed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,6 +13,7 @@ import httpx
 import pytest
 
 import formatbridge as fb
+from formatbridge.relay.inflate import BodyTooLargeError, Opener
 from tests.servers import KEY, answer_of, body_of, stream_of
 
 REQUEST = body_of("requests", "messages")
@@ -74,6 +76,57 @@ def test_a_stream_is_taken_up_to_its_limit_however_it_is_packed(format: str, enc
             follow()
         assert not seen or getattr(caught.value, "partial", None) is not None
     assert seen or encoding != "identity"
+
+
+MIB = 1024 * 1024
+TAILS = {"zeros": b"\0", "text": b"more", "half a head": b"\x1f", "a head that comes late": b"x\x1f\x8b"}
+
+
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_what_stands_behind_the_end_of_a_packed_body_is_passed_over(encoding: str, tail: str) -> None:
+    """Some packers fill up with zeros, and what is whole is not spoiled by what follows."""
+    client = _client(200, PACKERS[encoding](BODY) + TAILS[tail] * 50, headers={"content-encoding": encoding})
+
+    assert client.send(REQUEST, "messages").native == answer_of("messages")
+
+
+def test_several_bodies_of_gzip_are_one_wherever_they_are_cut() -> None:
+    """The format allows it, and packers that append to a file or run side by side write it so."""
+    data = gzip.compress(BODY[:50]) + gzip.compress(b"") + gzip.compress(BODY[50:])
+
+    for at in range(1, len(data)):
+        opener = Opener("gzip", len(BODY))
+        assert opener.feed(data[:at]) + opener.feed(data[at:]) == BODY
+
+
+ENDLESS = {"behind the end": gzip.compress(BODY) + bytes(2 * MIB), "in empty bodies": gzip.compress(b"") * (MIB // 10)}
+
+
+@pytest.mark.parametrize("case", ENDLESS)
+def test_packed_bytes_count_though_they_open_to_nothing(case: str) -> None:
+    """Otherwise who sends them without end keeps the client busy until its time is over."""
+    opener, data = Opener("gzip", 1000), ENDLESS[case]
+    for at in range(0, MIB, 4096):
+        opener.feed(data[at : at + 4096])
+
+    with pytest.raises(BodyTooLargeError, match="longer than 1000 bytes"):
+        opener.feed(data[MIB : MIB + 4096])
+
+
+def test_what_is_passed_over_is_not_kept() -> None:
+    """It would cost memory, and time that grows with its square."""
+    opener = Opener("gzip", 8 * MIB)
+    opener.feed(gzip.compress(BODY))
+    tracemalloc.start()
+    try:
+        for _ in range(64):
+            opener.feed(bytes(MIB // 16))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < MIB
 
 
 @pytest.mark.parametrize("encoding", PACKERS)

@@ -130,6 +130,21 @@ def test_a_stream_cut_before_its_first_event_is_a_broken_connection(via: str, on
     assert len(calls) == count
 
 
+@pytest.mark.parametrize("via", fb.FORMATS)
+def test_a_stream_that_cannot_be_read_is_not_tried_again(via: str) -> None:
+    """It is paid for, and the same would come again."""
+    calls: list[Any] = []
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        calls.append(request)
+        return httpx.Response(200, content=b"data: hello\n\n", headers={"content-type": "text/event-stream"})
+
+    with pytest.raises(fb.StreamDecodeError):
+        _client(httpx, serve).stream(REQUEST, "messages", via).__enter__()
+
+    assert len(calls) == 1
+
+
 @pytest.mark.parametrize(
     ("status", "error", "count"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import dataclasses
+import gc
 import gzip
 import json
 import logging
@@ -14,6 +15,7 @@ import time
 import traceback
 import tracemalloc
 import warnings
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -493,6 +495,24 @@ def test_one_client_serves_several_event_loops() -> None:
 
     assert len(set(texts)) == 1
     assert server.connections == 3
+
+
+def test_the_connections_of_an_event_loop_go_with_it() -> None:
+    """A script that calls ``asyncio.run`` for each request would run out of sockets."""
+    loops: list[weakref.ref[asyncio.AbstractEventLoop]] = []
+
+    async def call(client: fb.AsyncClient) -> None:
+        loops.append(weakref.ref(asyncio.get_running_loop()))
+        await client.send(REQUEST, "messages")
+
+    with warnings.catch_warnings(), Server(relay) as server:
+        warnings.simplefilter("ignore", ResourceWarning)  # the connections that went with their loops
+        client = fb.AsyncClient(server.url, KEY)
+        for _ in range(4):
+            asyncio.run(call(client))
+        gc.collect()
+
+    assert sum(loop() is not None for loop in loops) <= 1
 
 
 def test_a_child_process_does_not_use_its_parents_connection() -> None:

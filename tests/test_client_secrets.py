@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+import traceback
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -134,3 +136,40 @@ def test_other_headers_are_shown() -> None:
     made = _client(None, headers={"X-Team": "blue"}).prepare(REQUEST, "messages")
 
     assert made.headers["x-team"] == "blue"
+
+
+MISTAKES: dict[str, Callable[[], object]] = {
+    "no address": lambda: fb.Client(api_key=KEY),
+    "no address, async": lambda: fb.AsyncClient(api_key=KEY),
+    "another setting": lambda: fb.Client("https://relay.test", KEY, timeout="soon"),  # type: ignore[arg-type]  # the mistake
+    "a key that is none": lambda: fb.Client("https://relay.test", KEY + "\u201d"),
+    "a key that is told at each call": lambda: fb.Client("https://relay.test", lambda: KEY + " x").prepare(REQUEST, "messages"),
+    "a transport": lambda: fb.transport("https://relay.test", KEY, via="none"),
+    "a transport with a key that is none": lambda: fb.transport("https://relay.test", KEY + "\u201d", via="messages"),
+    "a bridge": lambda: fb.Bridge("none", via="messages"),
+}
+
+
+def _shown(act: Callable[[], object]) -> str:
+    """Return a traceback as tools show it that show what frames hold."""
+    with pytest.raises(fb.FormatBridgeError) as caught:
+        act()
+    return "".join(traceback.TracebackException.from_exception(caught.value, capture_locals=True).format())
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_traceback_of_what_could_not_be_made_shows_no_key(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key with a typographic quote behind it comes from a page of the web, and is one but for the quote."""
+    monkeypatch.delenv("FORMATBRIDGE_BASE_URL", raising=False)
+
+    assert KEY not in _shown(MISTAKES[mistake])
+
+
+@pytest.mark.parametrize("make", [fb.Client, lambda url: fb.transport(url, via="messages")], ids=["client", "transport"])
+def test_a_key_of_the_environment_that_is_none_is_in_no_traceback(
+    make: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has written it out in the program, so nobody looks for it there."""
+    monkeypatch.setenv("FORMATBRIDGE_API_KEY", KEY + "\u201d")
+
+    assert KEY not in _shown(lambda: make("https://relay.test"))

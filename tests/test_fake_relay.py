@@ -446,6 +446,19 @@ MISTAKES: list[tuple[str, Any]] = [
         lambda: FakeRelay(base_url="relay.test"),
         lambda: FakeRelay(Answer(finish="bored")),  # type: ignore[arg-type]  # the mistake is the test
         lambda: FakeRelay(Failure(200)),
+        lambda: FakeRelay(Failure("429", "slow")),  # type: ignore[arg-type]  # the mistake is the test
+        lambda: FakeRelay(Failure(True)),
+        lambda: FakeRelay(Failure(429, retry_after="7")),  # type: ignore[arg-type]  # the mistake is the test
+        lambda: FakeRelay(Failure(500, after=1.5)),  # type: ignore[arg-type]  # the mistake is the test
+        lambda: FakeRelay(Failure(500, {"message": "slow"})),  # type: ignore[arg-type]  # the mistake is the test
+        lambda: FakeRelay(Answer(text=None)),  # type: ignore[arg-type]  # the mistake is the test
+        lambda: FakeRelay(Answer(tool_calls=[ToolCall("x", '{"a": 1}')])),  # type: ignore[arg-type]  # the mistake is the test
+        lambda: FakeRelay(Answer(tool_calls=[{"name": "x"}])),  # type: ignore[list-item]  # the mistake is the test
+        lambda: FakeRelay(Answer(tool_calls=ToolCall("x"))),  # type: ignore[arg-type]  # the mistake is the test
+        lambda: FakeRelay(Answer(usage={"input": 5})),  # type: ignore[arg-type]  # the mistake is the test
+        lambda: FakeRelay(Answer(usage=Usage(input="5"))),  # type: ignore[arg-type]  # the mistake is the test
+        lambda: FakeRelay().http_client("requests"),  # type: ignore[arg-type]  # the mistake is the test
+        lambda: FakeRelay().async_http_client("aiohttp"),  # type: ignore[arg-type]  # the mistake is the test
         lambda: FakeRelay(Body({}, "telepathy")),  # type: ignore[arg-type]  # the mistake is the test
         lambda: FakeRelay().handle_request("a request"),
         *(lambda name=name, wrong=wrong: FakeRelay(**{name: wrong}) for name, wrong in MISTAKES),

@@ -42,6 +42,8 @@ class Bridge:
         return Exchange(made, self.options if home is None else options_of(home))
 
     def __repr__(self) -> str:
+        if not hasattr(self, "via"):  # a traceback shows a bridge that could not be made, too
+            return "<Bridge, not made>"
         return f"Bridge({self.format!r}, via={self.via!r})"
 
 

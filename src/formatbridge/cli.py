@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -50,15 +51,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         with suppress(OSError):
-            _report((), (), _form(given), error=str(error))
+            _report(given, (), (), error=str(error))
         return 2
     finally:
         _settle()
 
 
 def _run(given: argparse.Namespace) -> int:
-    command: Callable[[argparse.Namespace], int] = given.command
+    """Run the command; in JSON what Python warns of is part of the report, which is all of standard error."""
     given.losses, given.additions, given.told = (), (), {}  # what is known of the report, should the command fail
+    with warnings.catch_warnings(record=_form(given) == "json") as warned:
+        given.warned = () if warned is None else warned
+        return _done(given)
+
+
+def _done(given: argparse.Namespace) -> int:
+    command: Callable[[argparse.Namespace], int] = given.command
     try:
         if sys.stdout is None:
             raise fb.ConfigurationError("standard output is closed, expected somewhere to write")
@@ -68,15 +76,20 @@ def _run(given: argparse.Namespace) -> int:
         sys.stdout.flush()
         return status
     except fb.LossyConversionError as error:
-        _report(given.losses or error.losses, given.additions, _form(given), error=str(error), **given.told)
+        _report(given, given.losses or error.losses, given.additions, error=str(error))
         return 1
     except fb.FormatBridgeError as error:
         partial: Converted | None = getattr(error, "partial", None)
         losses, additions = (partial.losses, partial.additions) if partial else ((), ())
         losses, additions = (*given.losses, *losses), (*given.additions, *additions)
-        _report(losses, additions, _form(given), error=str(error), **given.told)
+        _report(given, losses, additions, error=_in_options(error))
         is_relays = isinstance(error, fb.APIError) or (command in (_send, _demo) and isinstance(error, fb.StreamError))
         return 3 if is_relays else 2
+
+
+def _in_options(error: fb.FormatBridgeError) -> str:
+    """Return what an error says, with the option where it names an argument of Python."""
+    return str(error).replace("pass model=", "pass --model") if isinstance(error, fb.ConfigurationError) else str(error)
 
 
 def _form(given: argparse.Namespace) -> str:
@@ -196,7 +209,7 @@ def _convert(given: argparse.Namespace) -> int:
     if grave:
         raise fb.LossyConversionError(grave)
     _write(sys.stdout.buffer, made.json() + b"\n")
-    _report(made.losses, made.additions, given.report, **given.told)
+    _report(given, made.losses, made.additions)
     return 0
 
 
@@ -243,7 +256,7 @@ def _stream(given: argparse.Namespace) -> int:
         for made in fb.replay_response(body, source=given.source, target=given.target):
             _write(out, made)
         whole = fb.convert_response(body, source=given.source, target=given.target)
-        _report(whole.losses, whole.additions, given.report)
+        _report(given, whole.losses, whole.additions)
         return 0
     converter = fb.StreamConverter(source=given.source, target=given.target)
     read: Callable[[int], bytes] = getattr(_input(), "read1", _input().read)
@@ -259,7 +272,7 @@ def _stream(given: argparse.Namespace) -> int:
         raise fb.StreamFailedError(converter.error, partial=whole)
     if given.collect:
         _write(out, whole.json() + b"\n")
-    _report(whole.losses, whole.additions, given.report)
+    _report(given, whole.losses, whole.additions)
     return 0
 
 
@@ -279,13 +292,13 @@ def _send(given: argparse.Namespace) -> int:
         if not given.stream:
             reply = client.send(body, given.source, given.via, model=given.model)
             _write(sys.stdout.buffer, reply.json() + b"\n")
-            _report(reply.losses, reply.additions, given.report)
+            _report(given, reply.losses, reply.additions)
             return 0
         with client.stream(body, given.source, given.via, model=given.model) as stream:
             for piece in stream.text():
                 print(piece, end="", flush=True)
             print()
-            _report(stream.losses, stream.additions, given.report)
+            _report(given, stream.losses, stream.additions)
     return 0
 
 
@@ -355,9 +368,12 @@ def _input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def _report(losses: Sequence[Loss], additions: Sequence[Addition], form: str, **told: Any) -> None:
+def _report(given: argparse.Namespace, losses: Sequence[Loss], additions: Sequence[Addition], **more: Any) -> None:
     """Write the report to standard error: as one JSON document, with all that is to be told beside it, or as a table and lines."""
+    form, told = _form(given), {**given.told, **more}
     if form == "json":
+        if given.warned:
+            told["warnings"] = [str(warning.message) for warning in given.warned]
         report = {"losses": [asdict(loss) for loss in losses], "additions": [asdict(item) for item in additions], **told}
         _tell(json.dumps(report))  # in ASCII, which is JSON in whatever encoding standard error has
         return

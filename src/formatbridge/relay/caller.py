@@ -33,7 +33,7 @@ from formatbridge.relay.http import Pool, checked_client
 from formatbridge.relay.incoming import Incoming
 from formatbridge.relay.profile import RelayProfile, profile_of
 from formatbridge.relay.reply import Reply
-from formatbridge.relay.secret import HIDDEN, checked_headers
+from formatbridge.relay.secret import HIDDEN, checked_headers, hidden
 from formatbridge.relay.settings import (
     Key,
     Limits,
@@ -92,9 +92,11 @@ class Caller:
         on_attempt: Callable[[Attempt], None] | None = None,
         clock: Clock | None = None,
     ) -> None:
+        key = hidden(api_key)
+        del api_key
         self._profile = profile_of(profile)
         self._base_url = base_url_of(base_url, self._profile)
-        self._key = key_of(api_key)
+        self._key = key_of(key)
         self._timeout = None if isinstance(timeout, EllipsisType) else timeout_of(timeout)
         self._retry = retry_of(retry)
         checked_client(http_client, is_async=self._IS_ASYNC)
@@ -113,6 +115,8 @@ class Caller:
         )
 
     def __repr__(self) -> str:
+        if not hasattr(self, "_key"):  # a traceback shows a client that could not be made, too
+            return f"<{type(self).__name__}, not made>"
         key = "set" if self._key is not None else "none"
         return f"{type(self).__name__}(base_url={self._base_url!r}, profile={self._profile.name!r}, key={key})"
 

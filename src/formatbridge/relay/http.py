@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -50,49 +53,70 @@ def made_here(make: Callable[[], T], library: Any) -> T:
 
 
 class Shard:
-    """One client of an HTTP library, and how many calls are using it."""
+    """One client of an HTTP library, and the calls that are using it.
+
+    It keeps them: the collector would close an answer that is half read, and it may come while the library holds its lock.
+    """
 
     __slots__ = ("calls", "client", "module")
 
     def __init__(self, client: Any, module: ModuleType) -> None:
         self.client = client
         self.module = module
-        self.calls = 0
+        self.calls: set[object] = set()
 
 
 class Shards:
     """Several clients of a library that count as one, each with few calls at a time.
 
     What a library's pool of connections does for each call grows with the calls that are open: a thousand in one pool take three times as
-    long as in thirty. The first shard that has room is used, so that a quiet client keeps using the same connections.
+    long as in thirty. The first shard that has room is used, so that a quiet client keeps using the same connections; the others end with
+    the last of their calls, for a library lets go of idle connections at the next call only. ``room``: calls in each shard.
     """
 
-    def __init__(self, make: Callable[[], Any], module: ModuleType) -> None:
+    def __init__(self, make: Callable[[], Any], module: ModuleType, room: float = _CALLS_PER_SHARD) -> None:
         self._make = make
         self._module = module
-        self._lock = threading.Lock()
+        self._room = room
+        self._lock = threading.RLock()  # to be had twice: the collector ends coroutines, and it may come while a client is made
+        self._dropped: deque[Callable[[], None]] = deque()
         self.all: list[Shard] = []
 
-    def take(self) -> Shard:
-        """Return a shard with room, counting one call more in it."""
+    def take(self, call: object) -> Shard:
+        """Return a shard with room, for a call to use."""
         with self._lock:
-            shard = next((shard for shard in self.all if shard.calls < _CALLS_PER_SHARD), None)
+            shard = next((shard for shard in self.all if len(shard.calls) < self._room), None)
             if shard is None:
                 shard = Shard(made_here(self._make, self._module), self._module)
                 self.all.append(shard)
-            shard.calls += 1
+            shard.calls.add(call)
             return shard
 
-    def give(self, shard: Shard) -> None:
-        """Take one call less."""
+    def give(self, shard: Shard, call: object) -> Shard | None:
+        """Take a call from its shard; return the shard where it has ended and is to be closed."""
         with self._lock:
-            shard.calls -= 1
+            shard.calls.discard(call)
+            if shard.calls or shard not in self.all[1:]:
+                return None
+            self.all.remove(shard)
+            return shard
+
+    def drop(self, close: Callable[[], None]) -> None:
+        """Leave a call that has no owner any more to be closed later; the collector comes when it likes and must wait for no lock."""
+        self._dropped.append(close)
+
+    def close_dropped(self) -> None:
+        """Close the calls that have no owner any more."""
+        while self._dropped:
+            with suppress(IndexError):  # another thread was quicker
+                self._dropped.popleft()()
 
 
 class Places(Generic[T]):
     """One thing, such as connections, for each place where it may be used: apart for each process and, if async, each event loop.
 
-    A fork shares its parent's sockets and a second event loop cannot wake those of the first, so neither may use them.
+    A fork shares its parent's sockets and a second event loop cannot wake those of the first, so neither may use them. Connections hold
+    their loop, so what belongs to a loop that is closed is let go of when another comes.
     """
 
     def __init__(self, *, is_async: bool) -> None:
@@ -108,11 +132,19 @@ class Places(Generic[T]):
             self._process, self._own = os.getpid(), WeakKeyDictionary()
         place = self._place()
         found = self._own.get(place)
-        return found if found is not None else self._own.setdefault(place, make())
+        if found is not None:
+            return found
+        self._forget_closed()
+        return self._own.setdefault(place, make())
 
     def leave(self) -> T | None:
         """Forget the one of this place, and return it where there is one that is not another process's."""
         return self._own.pop(self._place(), None) if self._process == os.getpid() else None
+
+    def _forget_closed(self) -> None:
+        for place in [reference() for reference in self._own.keyrefs()]:
+            if isinstance(place, asyncio.AbstractEventLoop) and place.is_closed():
+                self._own.pop(place, None)
 
     def _place(self) -> object:
         return (running_loop() or _NO_LOOP) if self._is_async else _NO_LOOP
@@ -124,7 +156,7 @@ class Pool:
     def __init__(self, injected: Any, *, is_async: bool) -> None:
         self._is_async = is_async
         self._is_closed = False
-        self._injected = None if injected is None else Shards(lambda: injected, family(injected)[0])
+        self._injected = None if injected is None else Shards(lambda: injected, family(injected)[0], room=math.inf)
         self._own: Places[Shards] = Places(is_async=is_async)
         self._trust: Any = None
 
@@ -157,6 +189,9 @@ class Pool:
     def _ending(self) -> list[Shard]:
         self._is_closed = True
         own = self._own.leave()
+        for shards in (own, self._injected):
+            if shards is not None:
+                shards.close_dropped()
         return own.all if own is not None else []
 
 

@@ -22,8 +22,8 @@ class BodyTooLargeError(Exception):
 class Opener:
     """Opens a body piece by piece, at most ``limit`` bytes of it in all.
 
-    Raises ``BodyTooLargeError`` beyond the limit, beyond 1000 bytes for each compressed one (after the first MiB), and on bytes that are
-    not compressed as announced.
+    Raises ``BodyTooLargeError`` beyond the limit, beyond 1000 bytes for each compressed one (after the first MiB), beyond one MiB more of
+    compressed bytes than the limit, whatever they open to, and on bytes that are not compressed as announced.
     """
 
     def __init__(self, encoding: str, limit: int) -> None:
@@ -35,6 +35,8 @@ class Opener:
         self._taken = 0
         self._opener = zlib.decompressobj(_WINDOWS[encoding]) if encoding != "identity" else None
         self._is_raw_possible = encoding == "deflate"
+        self._begun = b""  # of what may be another body behind the end
+        self._is_over = False  # whether something else stands behind the end
 
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes as they came and return what is in them."""
@@ -42,21 +44,28 @@ class Opener:
             return self._counted(chunk)
         pieces: list[bytes] = []
         while chunk:
+            if self._opener.eof:
+                chunk = self._behind(chunk)
+                continue
             piece = self._open(chunk)
-            left = self._left()
-            self._taken += len(chunk) - len(left)
+            left = self._opener.unused_data if self._opener.eof else self._opener.unconsumed_tail
+            self._take(len(chunk) - len(left))
             pieces.append(self._counted(piece))
             chunk = left
         return b"".join(pieces)
 
-    def _left(self) -> bytes:
-        """Return what is still to be opened; a body of gzip may be several, one behind the other."""
-        assert self._opener is not None
-        behind = self._opener.unused_data
-        if not behind.startswith(_GZIP):
-            return self._opener.unconsumed_tail
-        self._opener = zlib.decompressobj(_WINDOWS["gzip"])
-        return behind
+    def _behind(self, chunk: bytes) -> bytes:
+        """Return what is still to be opened of bytes behind the end: gzip may be several, one behind the other; all else is passed over."""
+        chunk, self._begun = self._begun + chunk, b""
+        if not self._is_over and chunk.startswith(_GZIP):
+            self._opener = zlib.decompressobj(_WINDOWS["gzip"])
+            return chunk
+        if not self._is_over and chunk == _GZIP[:1]:
+            self._begun = chunk
+            return b""
+        self._is_over = True
+        self._take(len(chunk))
+        return b""
 
     def _open(self, chunk: bytes) -> bytes:
         assert self._opener is not None
@@ -70,6 +79,11 @@ class Opener:
             return self._open(chunk)
         self._is_raw_possible = False
         return made
+
+    def _take(self, count: int) -> None:
+        self._taken += count
+        if self._taken > self._limit + _FREE:
+            raise BodyTooLargeError(f"is longer than {self._limit} bytes, the limit")
 
     def _counted(self, piece: bytes) -> bytes:
         self._size += len(piece)

@@ -34,8 +34,8 @@ def sdk_key(headers: Mapping[str, str]) -> Secret | None:
         return None
     if name != "authorization":
         return checked_key(headers[name])
-    scheme, _, token = headers[name].partition(" ")
-    return checked_key(token if scheme.lower() == "bearer" else "")
+    is_bearer = headers[name].partition(" ")[0].lower() == "bearer"
+    return checked_key(headers[name].partition(" ")[2] if is_bearer else "")
 
 
 def passed_headers(given: Mapping[str, str], source: ir.Format, target: ir.Format) -> Headers:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from formatbridge.relay.broken import explained
@@ -84,17 +85,24 @@ class _Held:
 
     def _take(self) -> Shard:
         shards = self._pool.shards()
-        self._shard = shard = shards.take()
+        shards.close_dropped()
+        self._shard = shard = shards.take(self)
         self._shards = shards  # to be given back to once something was taken
         return shard
 
-    def _give(self) -> Any:
-        """Give the place back and return the answer that held it; None where it was read to its end, by which it has let go itself."""
+    def _give(self) -> list[Any]:
+        """Give the place back and return what is to be closed: the client of a shard that has ended, and before it an answer that was not
+        read to its end, by which it would have let go itself."""
         response, self._response = self._response, None
         shards, self._shards = self._shards, None
-        if shards is not None:
-            shards.give(self._shard)
-        return None if response is None or response.is_closed else response
+        left = [] if response is None or response.is_closed else [response]
+        ended = shards.give(self._shard, self) if shards is not None else None
+        return left if ended is None else [*left, ended.client]
+
+    def _breaks(self) -> suppress:
+        """Pass over what breaks while it is closed: it is closed."""
+        module = self._shard.module
+        return suppress(OSError, module.TransportError, module.StreamError)
 
 
 class Line(_Held):
@@ -135,17 +143,16 @@ class Line(_Held):
 
     def close(self) -> None:
         """Let the answer go; the connection stays where the body was read to its end."""
-        response = self._give()
+        left = self._give()
         self._chunks = iter(())
-        if response is not None:
-            try:
-                response.close()
-            except (OSError, self._shard.module.TransportError, self._shard.module.StreamError):
-                return  # a connection that breaks while it is closed is closed
+        for held in left:
+            with self._breaks():
+                held.close()
 
     def drop(self) -> None:
-        """Close without an owner."""
-        self.close()
+        """Close without an owner, from any place in any thread: before the next call."""
+        if self._shards is not None:
+            self._shards.drop(self.close)
 
 
 class AsyncLine(_Held):
@@ -186,18 +193,22 @@ class AsyncLine(_Held):
     async def close(self) -> None:
         """Let the answer go, whatever cancels the caller meanwhile."""
         self._watch.stop()
-        response = self._give()
+        left = self._give()
         self._chunks = _nothing()
-        if response is not None:
-            try:
-                await _shielded(response.aclose)
-            except (OSError, self._shard.module.TransportError, self._shard.module.StreamError):
-                return  # a connection that breaks while it is closed is closed
+        if left:
+            await _shielded(lambda: self._close_all(left))
+
+    async def _close_all(self, left: list[Any]) -> None:
+        for held in left:
+            with self._breaks():
+                await held.aclose()
 
     def drop(self) -> None:
         """Close without an owner, from any thread, as soon as the event loop has time for it."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self.close()))
+        else:
+            self._give()  # nobody can wait for it any more
 
 
 async def _nothing() -> AsyncIterator[bytes]:

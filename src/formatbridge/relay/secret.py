@@ -15,6 +15,7 @@ from formatbridge.given import a, caller
 from formatbridge.losses import Addition, Ledger, Loss
 
 E = TypeVar("E", bound=FormatBridgeError)
+T = TypeVar("T")
 
 HIDDEN = "***"
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
@@ -55,18 +56,34 @@ class Secret:
         return self
 
 
+def hidden(key: T) -> T | Secret:
+    """Return what a caller gives for a key as a frame may hold it: tracebacks show what frames hold."""
+    return Secret(key) if isinstance(key, str) else key
+
+
 def checked_key(key: object) -> Secret | None:
-    """Read a key: visible ASCII or refused. White space around it is removed with a warning. An empty one is none."""
-    if not isinstance(key, str):
-        raise ConfigurationError(f"api_key is {a(key)}, expected a string, or a callable that returns one")
-    bare = key.strip(" \t\r\n")
-    if not bare:
-        return None
-    if _VISIBLE.fullmatch(bare) is None:
-        raise ConfigurationError("api_key has a character that is no visible ASCII, expected U+0021 to U+007E only")
-    if bare != key:
+    """Read a key, hidden or not: visible ASCII or refused. White space around it is removed with a warning. An empty one is none.
+
+    What is raised leaves a frame behind that no longer holds the key.
+    """
+    given = key.reveal() if isinstance(key, Secret) else key
+    bare = given.strip(" \t\r\n") if isinstance(given, str) else None
+    problem = _key_problem(given, bare)
+    is_spaced = bare != given
+    made = Secret(bare) if bare else None
+    del key, given, bare
+    if problem is not None:
+        raise ConfigurationError(problem)
+    if made is not None and is_spaced:
         warnings.warn("api_key has white space around it, which was removed", UserWarning, stacklevel=caller()[1])
-    return Secret(bare)
+    return made
+
+
+def _key_problem(given: object, bare: str | None) -> str | None:
+    if bare is None:
+        return f"api_key is {a(given)}, expected a string, or a callable that returns one"
+    is_visible = not bare or _VISIBLE.fullmatch(bare) is not None
+    return None if is_visible else "api_key has a character that is no visible ASCII, expected U+0021 to U+007E only"
 
 
 class Headers(dict[str, str]):

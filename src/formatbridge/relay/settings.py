@@ -114,7 +114,7 @@ def base_url_of(given: str | None, profile: RelayProfile) -> str:
     return checked_url(url)
 
 
-def key_of(given: Key | None) -> Secret | Callable[[], str] | None:
+def key_of(given: Key | Secret | None) -> Secret | Callable[[], str] | None:
     """Return the key, or what tells it before each call: as given, else as the environment says. None: there is none."""
     if callable(given):
         return given

@@ -130,7 +130,7 @@ class Opening:
 
     def __del__(self) -> None:
         if self._line is not None and self._line.is_open:
+            self._line.drop()
             place = ":".join(map(str, self._made_at))
             message = f"a stream made at {place} was dropped open, expected it within with"
             warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
-            self._line.drop()

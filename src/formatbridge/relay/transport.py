@@ -18,7 +18,7 @@ from formatbridge.relay.crossing import Asked, Body, Crossing, Home
 from formatbridge.relay.homecoming import Homecoming
 from formatbridge.relay.http import Places, made_here
 from formatbridge.relay.profile import RelayProfile, profile_of
-from formatbridge.relay.secret import Headers, checked_headers
+from formatbridge.relay.secret import Headers, checked_headers, hidden
 from formatbridge.relay.settings import base_url_of, checked_callable, key_of, options_for
 
 _ENTRIES = ("handle_request", "handle_async_request")
@@ -48,14 +48,16 @@ def transport(
     answer, once a stream is over. ``inner``: the transport to go through; None: the HTTP library's own. Raises ``ConfigurationError`` on
     what is none, and at the first request on one of another kind or library than the SDK's client.
     """
+    has_key, key = api_key is not None, hidden(api_key)
+    del api_key
     chosen = profile_of(profile)
-    key = key_of(api_key)
+    key = key_of(key)
     crossing = Crossing(
         base_url=base_url_of(base_url, chosen),
         via=formats.load(via).NAME,
         profile=chosen,
         key=key,
-        takes_sdk_key=api_key is None and key is None,
+        takes_sdk_key=not has_key and key is None,
         headers=checked_headers(headers),
         options=options_for(options, chosen),
         report=checked_callable("on_convert", on_convert),

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import formatbridge as fb
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import a, checked_names, found
-from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.relay._library import LIBRARIES, answer_of, async_stream_of, library_of, stream_of
 from formatbridge.relay.clock import Clock
 from formatbridge.relay.profile import checked_url, origin_of
 from formatbridge.relay.settings import checked
@@ -117,11 +117,11 @@ class FakeRelay:
 
     def http_client(self, library: Literal["httpx", "httpx2"] = "httpx", **settings: Any) -> Any:
         """Return a sync client of an HTTP library, which is loaded now, whose every request comes here."""
-        return import_module(library).Client(transport=self, **settings)
+        return _loaded(library).Client(transport=self, **settings)
 
     def async_http_client(self, library: Literal["httpx", "httpx2"] = "httpx", **settings: Any) -> Any:
         """Return an async client of an HTTP library, which is loaded now, whose every request comes here."""
-        return import_module(library).AsyncClient(transport=self, **settings)
+        return _loaded(library).AsyncClient(transport=self, **settings)
 
     def leaks(self, secret: str) -> list[str]:
         """Return where a secret stands in any request, but for the one header that holds the key at the relay itself."""
@@ -268,6 +268,12 @@ class FakeRelay:
         pieces = body if isinstance(body, list) and all(isinstance(piece, bytes) for piece in body) else [_written(body)]
         sent = {"content-type": kind, "x-oneapi-request-id": f"fake-{number}", **(headers or {})}
         return _Reply(status, sent, tuple(cut(pieces, self._chunks)), fault)
+
+
+def _loaded(library: str) -> Any:
+    if library not in LIBRARIES:
+        raise ConfigurationError(f"library is {found(library)}, expected one of {', '.join(LIBRARIES)}")
+    return import_module(library)
 
 
 def _are_counts(values: Iterable[object]) -> bool:

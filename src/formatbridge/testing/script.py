@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from types import UnionType
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from pydantic import BaseModel
 
 import formatbridge as fb
 from formatbridge.errors import ConfigurationError, FormatBridgeError
+from formatbridge.given import found
 from formatbridge.testing.faults import Fault, Stall
 
 JsonObject = dict[str, Any]
@@ -27,6 +29,12 @@ _TOKEN_KINDS: Mapping[str, str] = {
 }  # fmt: skip
 
 
+def _check(name: str, value: object, kind: type | UnionType, expected: str) -> None:
+    """Raise ``ConfigurationError`` on a value of another kind. A bool is no number."""
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise ConfigurationError(f"{name} is {found(value)}, expected {expected}")
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A call of a tool. ``id``: None makes one that is unique in the relay."""
@@ -34,6 +42,10 @@ class ToolCall:
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     id: str | None = None
+
+    def __post_init__(self) -> None:
+        _check("name", self.name, str, "a string")
+        _check("arguments", self.arguments, Mapping, "a mapping, such as {'city': 'Rome'}; JSON text goes through json.loads")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +56,10 @@ class Usage:
     output: int = 7
     cache_read: int = 0
     cache_write: int = 0
+
+    def __post_init__(self) -> None:
+        for count in fields(self):
+            _check(count.name, getattr(self, count.name), int, "a number of tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +82,12 @@ class Answer:
     def __post_init__(self) -> None:
         if self.finish not in (None, *_STOP_REASONS):
             raise ConfigurationError(f"finish is {self.finish!r}, expected None or one of {', '.join(_STOP_REASONS)}")
+        _check("reasoning", self.reasoning, str, "a string")
+        _check("text", self.text, str, "a string")
+        _check("tool_calls", self.tool_calls, Sequence, "a list of ToolCall")
+        for call in self.tool_calls:
+            _check("one of tool_calls", call, ToolCall, "ToolCall")
+        _check("usage", self.usage, Usage, "Usage")
 
     def body(self, endpoint: str, model: str, number: int) -> JsonObject:
         """Return the answer in the messages format, with the token at home in the endpoint's; ``number`` makes its ids."""
@@ -134,8 +156,12 @@ class Failure:
     after: int | None = None
 
     def __post_init__(self) -> None:
+        _check("status", self.status, int, "400 to 599")
         if not 400 <= self.status <= 599:
             raise ConfigurationError(f"status is {self.status!r}, expected 400 to 599")
+        _check("message", self.message, str, "a string")
+        _check("retry_after", self.retry_after, int | float | None, "seconds or None")
+        _check("after", self.after, int | None, "a number of events, 0 or more")
         if self.after is not None and self.after < 0:
             raise ConfigurationError(f"after is {self.after!r}, expected a number of events, 0 or more")
 
