@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
+import jsonschema  # type: ignore[import-untyped]  # has no types of its own
 import pytest
 from pydantic import BaseModel, TypeAdapter
 
@@ -26,7 +27,8 @@ def test_web_services_take_the_models_as_bodies_and_answers() -> None:
     for name in formats.FORMATS:
         _add_route(app, name, wire_model(name, "request"), wire_model(name, "response"))
 
-    schemas = app.openapi()["components"]["schemas"]
+    described = app.openapi()
+    schemas = described["components"]["schemas"]
     body = {"model": "m", "messages": [{"role": "user", "content": "hi", "new_field": 1}]}
     answer = testclient.TestClient(app).post("/chat_completions", json=body)
     refused = testclient.TestClient(app).post("/chat_completions", json={"messages": 5})
@@ -35,6 +37,9 @@ def test_web_services_take_the_models_as_bodies_and_answers() -> None:
     assert answer.status_code == 200
     assert answer.json()["choices"][0]["message"]["content"] == "hi"
     assert refused.status_code == 422
+    for fixture in fixtures("request"):
+        taken = described["paths"][f"/{fixture.format}"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        jsonschema.Draft202012Validator(taken | {"components": described["components"]}).validate(fixture.body)
 
 
 def _add_route(app: Any, name: str, request: type[BaseModel], response: type[BaseModel]) -> None:

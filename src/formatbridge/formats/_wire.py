@@ -85,6 +85,23 @@ class Open:
                 choices[value] = schema
         return core_schema.tagged_union_schema(choices, _discriminator(self, choices))
 
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonObject:
+        """Let ``Unknown`` take what no other member is asked for; as it stands it takes every object."""
+        made = handler(schema)
+        if "?" not in schema["choices"]:
+            return made
+        unknown = handler(schema["choices"]["?"])
+        known = [name for name in schema["choices"] if name != "?"]
+        return {"anyOf": [*(arm for arm in made["oneOf"] if arm != unknown), unknown | self._unknown(known)]}
+
+    def _unknown(self, known: list[str]) -> JsonObject:
+        """Say in JSON Schema which objects are of no known kind: the discriminator in other words."""
+        other: JsonObject = {"properties": {self.key: {"type": "string", "not": {"enum": known}}}, "required": [self.key]}
+        if self.absent and not self.having:
+            return other
+        nameless = {"properties": {key: {"type": "null"} for key in (self.key, self.having) if key}}
+        return {"anyOf": [other, nameless]}
+
 
 class Plain:
     """Marks values of which many can be told to be sound at a glance; those the checker takes without a second look.
