@@ -18,6 +18,7 @@ from formatbridge.formats.chat_completions.wire import tools as chat_completions
 from formatbridge.formats.generate_content.wire import Content
 from formatbridge.formats.messages.wire import tools as messages
 from formatbridge.formats.messages.wire.messages import Block
+from formatbridge.formats.responses.wire.items import Item
 from tests.fixtures import Fixture, fixtures
 from tests.pointers import leaves, with_value
 
@@ -81,6 +82,7 @@ def _is_read(model: Any, body: Any) -> bool:
         (Block, {"type": None}),
         (messages.Tool, {"name": "f", "input_schema": {}}),
         (chat_completions.Tool, {"name": "f"}),
+        (Item, {"id": "msg_1"}),
     ],
 )
 def test_a_schema_accepts_kinds_that_nobody_has_heard_of(union: Any, value: Any) -> None:
@@ -97,6 +99,7 @@ def test_a_schema_accepts_kinds_that_nobody_has_heard_of(union: Any, value: Any)
         (Block, "text"),
         (messages.Tool, {"input_schema": {}}),
         (chat_completions.Tool, {"function": {}}),
+        (Item, {"id": "msg_1", "role": "user"}),
     ],
 )
 def test_a_schema_refuses_a_known_kind_that_is_broken(union: Any, value: Any) -> None:

@@ -6,7 +6,7 @@ from formatbridge.formats._wire import Int, Open, Unknown, Wire
 
 from .reasoning import ExtraContent
 
-_BY_TYPE = Open("type", absent="function", having="function")
+_BY_TYPE = Open("type", having={"function": "function"})
 """Seen: recorded traffic, requests and streams that leave ``type`` out."""
 
 
