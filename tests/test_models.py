@@ -13,6 +13,10 @@ import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge.convert import check, wire_model
 from formatbridge.formats._protocol import Kind
+from formatbridge.formats._wire import checker
+from formatbridge.formats.chat_completions import wire as chat_completions
+from formatbridge.formats.messages import wire as messages
+from formatbridge.formats.responses import wire as responses
 from tests import corpus, laws
 from tests.fixtures import Fixture, fixtures
 
@@ -104,6 +108,66 @@ def test_an_integer_of_64_bits_stays_one(number: int, kept: float) -> None:
     model: Any = wire_model("responses", "request").model_validate({"model": "m", "input": "hi", "temperature": number})
 
     assert repr(model.temperature) == repr(kept)
+
+
+NAMED: list[tuple[type[BaseModel], dict[str, Any], dict[str, Any]]] = [
+    (chat_completions.JsonSchema, {"name": "n", "schema_": {}}, {"name": "n", "schema": {}}),
+    (messages.JsonSchemaFormat, {"type": "json_schema", "schema_": {}}, {"type": "json_schema", "schema": {}}),
+    (
+        messages.FallbackBlock,
+        {"type": "fallback", "from_": {"model": "m"}, "to": {"model": "n"}},
+        {"type": "fallback", "from": {"model": "m"}, "to": {"model": "n"}},
+    ),
+    (
+        messages.MessageStop,
+        {"type": "message_stop", "invocation_metrics": {}},
+        {"type": "message_stop", "amazon-bedrock-invocationMetrics": {}},
+    ),
+    (
+        responses.JsonSchemaFormat,
+        {"type": "json_schema", "name": "n", "schema_": {}},
+        {"type": "json_schema", "name": "n", "schema": {}},
+    ),
+    (
+        responses.FunctionTool,
+        {"type": "function", "name": "f", "async_": True},
+        {"type": "function", "name": "f", "async": True},
+    ),
+    (responses.CustomTool, {"type": "custom", "name": "f", "async_": True}, {"type": "custom", "name": "f", "async": True}),
+    (
+        responses.FunctionCall,
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "", "async_": True},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "", "async": True},
+    ),
+    (
+        responses.CustomToolCall,
+        {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "", "async_": True},
+        {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "", "async": True},
+    ),
+]
+"""Models with a field that Python has to call otherwise: how they are made, and what they write."""
+
+
+@pytest.mark.parametrize(("model", "given", "written"), NAMED, ids=lambda value: getattr(value, "__qualname__", ""))
+def test_a_field_is_set_by_the_name_that_python_has_for_it(
+    model: type[BaseModel], given: dict[str, Any], written: dict[str, Any]
+) -> None:
+    """Whoever makes ``JsonSchema(schema_=...)`` finds the schema in the body, once."""
+    made = model(**given)
+
+    assert made.model_dump(by_alias=True, exclude_unset=True) == written
+    assert made == model.model_validate(written)
+    assert checker(list[model]).validate_python([written]) == [written]  # type: ignore[valid-type]  # a variable of types
+
+
+@pytest.mark.parametrize("wire", [chat_completions, messages, responses])
+def test_every_field_that_python_calls_otherwise_is_tried(wire: Any) -> None:
+    """A new one would be swallowed where its model has other rules."""
+    models = [each for each in vars(wire).values() if isinstance(each, type) and issubclass(each, BaseModel)]
+
+    renamed = {model for model in models if any(field.alias for field in model.model_fields.values())}
+
+    assert renamed <= {model for model, _, _ in NAMED}
 
 
 @pytest.mark.parametrize("fixture", REQUESTS, ids=str)

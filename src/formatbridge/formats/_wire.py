@@ -53,9 +53,14 @@ Number = Annotated[float, Numeric()]
 
 
 class Wire(BaseModel):
-    """One JSON object of a format: the vendor's field names, unknown fields kept, no coercion."""
+    """One JSON object of a format: the vendor's field names, unknown fields kept, no coercion.
 
-    model_config = ConfigDict(extra="allow", strict=True, defer_build=True, protected_namespaces=(), serialize_by_alias=True)
+    A field whose name on the wire is no Python name is set by either.
+    """
+
+    model_config = ConfigDict(
+        extra="allow", strict=True, defer_build=True, protected_namespaces=(), serialize_by_alias=True, populate_by_name=True
+    )
 
 
 AT_ONCE = ConfigDict(defer_build=False)

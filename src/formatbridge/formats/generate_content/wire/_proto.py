@@ -37,7 +37,8 @@ class Proto(Wire):
     Seen: recorded traffic, ``inline_data``, ``parameters_json_schema`` and others.
     """
 
-    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=_spellings))
+    # The spellings have the name already; to look for it once more costs time.
+    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=_spellings), populate_by_name=False)
 
 
 Word = str | int
