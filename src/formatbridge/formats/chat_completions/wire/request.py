@@ -5,10 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from formatbridge.formats._wire import AT_ONCE, Int, Number, Numeric, Open, Unknown, Wire
-
-from .content import Content
-from .message import Message
-from .tools import Function, Tool, ToolChoice, ToolName
+from formatbridge.formats.chat_completions.wire.content import Content
+from formatbridge.formats.chat_completions.wire.message import Message
+from formatbridge.formats.chat_completions.wire.tools import Function, Tool, ToolChoice, ToolName
 
 
 class VoiceId(Wire):

@@ -3,8 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from formatbridge.formats._wire import Int, Open, Unknown, Wire
-
-from .reasoning import ExtraContent
+from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent
 
 _BY_TYPE = Open("type", having={"function": "function"})
 """Seen: recorded traffic, requests and streams that leave ``type`` out."""
