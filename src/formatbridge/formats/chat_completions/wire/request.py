@@ -199,7 +199,7 @@ class Request(Wire):
     """Deprecated: ``tool_choice``. Known words: none, auto."""
     functions: list[Function] | None = None
     """Deprecated: ``tools``."""
-    logit_bias: dict[str, Int | Number] | None = None
+    logit_bias: dict[str, Number] | None = None
     """Token id to bias, -100 to 100."""
     logprobs: bool | None = None
     max_completion_tokens: TokenLimit | None = None

@@ -123,7 +123,7 @@ class Envelope(Wire):
     """
 
     id: str | None = None
-    created: Int | Number | None = None
+    created: Number | None = None
     """Unix seconds; 0 from some servers."""
     model: str | None = None
     object: str | None = None
