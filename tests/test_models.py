@@ -71,6 +71,28 @@ def test_a_model_holds_its_whole_body(fixture: Fixture) -> None:
     assert written == _documented(fixture.format, fixture.kind, fixture.body)
 
 
+MODEL_LISTS: list[dict[str, Any]] = [
+    {"data": [{"id": "m"}]},
+    {"object": "models", "data": [{"id": "m", "created": 1790000000.5, "name": "M", "context_length": 1}]},
+    {"data": [{"id": "m", "created": "now"}]},
+    {"data": [{"id": "m", "name": 5}]},
+    {"data": [{"id": "m", "context_length": -1}]},
+]
+
+
+@pytest.mark.parametrize("body", MODEL_LISTS)
+def test_the_formats_of_one_endpoint_read_the_same_list_of_models(body: dict[str, Any]) -> None:
+    """One server answers both, and it does not know who asks."""
+    read = set()
+    for format in ("chat_completions", "responses"):
+        try:
+            read.add(str(check(body, format, "models")))
+        except fb.InvalidPayloadError as error:
+            read.add(str(error).replace(format, ""))
+
+    assert len(read) == 1
+
+
 def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
