@@ -96,7 +96,8 @@ class ToolMessage(Wire):
 
     content: Content
     role: Literal["tool"]
-    tool_call_id: str
+    tool_call_id: str | None = None
+    """Optional in the specification; a result without it answers no call."""
     name: str | None = None
 
 
