@@ -16,7 +16,7 @@ from formatbridge.ir.response import Error, Finish, TokenLogprob, Usage
 
 @dataclass(slots=True)
 class Start:
-    """The answer begins. ``extra`` and ``settings`` are those of ``ir.Response``; ``usage`` is what is known of it already."""
+    """The answer begins. ``extra`` is that of ``ir.Response``; ``usage`` is what is known of it already."""
 
     id: str | None
     model: str | None
