@@ -55,6 +55,8 @@ def test_text_and_models_are_read_too() -> None:
 
 @pytest.mark.parametrize("text", [b"{", b"[1, 2]", b"5"])
 def test_what_is_no_object_is_refused(text: bytes) -> None:
-    """There is nothing to look at."""
-    with pytest.raises(fb.InvalidPayloadError):
+    """There is nothing to look at, and no format or kind to blame."""
+    with pytest.raises(fb.InvalidPayloadError) as caught:
         fb.detect_format(text)
+
+    assert (caught.value.format, caught.value.kind) == ("unknown", "payload")

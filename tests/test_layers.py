@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -10,26 +11,38 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "formatbridge"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("ir", "errors"),
+    ("ir", "errors", "_sparse", "_version"),
     ("given",),
     ("options",),
     ("losses",),
     ("_codec",),
     ("streaming",),
     ("formats",),
-    ("convert", "detect"),
+    ("convert",),
+    ("detect",),
     ("own_fields", "stream_source"),
     ("streams",),
     ("bridge", "matrix"),
     ("relay",),
-    ("cli", "demo", "testing"),
-    ("__init__", "__main__"),
+    ("__init__",),
+    ("testing",),
+    ("demo",),
+    ("cli",),
+    ("__main__",),
 )
-"""From the ground up; a module may import its own package and the layers below it."""
+"""From the ground up; a module may import its own package and the layers below it. ``__init__`` is the face."""
 
 FORMATS = ("chat_completions", "messages", "responses", "generate_content")
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def _name(path: Path) -> str:
+    """Return the name under which a file is imported."""
+    return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+NAMES = {_name(path) for path in MODULES}
 
 
 def _imports(path: Path) -> set[str]:
@@ -41,29 +54,45 @@ def _imports(path: Path) -> set[str]:
     for node in ast.walk(tree):
         if id(node) in hidden:
             continue
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("formatbridge"):
-            names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {node.module or ""} | names
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name if name in NAMES else node.module or "" for name in names}
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names if alias.name.startswith("formatbridge")}
-    return found
+            found |= {alias.name for alias in node.names}
+    return found & NAMES
 
 
-def _layer(module: str) -> str | None:
-    steps = module.split(".")
-    return next((step for step in steps[1:2] if step in RANKS), None)
+def _layer(module: str) -> str:
+    """Return the row's entry that a module belongs to: its package, or itself."""
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def test_every_module_has_its_layer() -> None:
+    """A module that the table leaves out could import anything."""
+    assert {_layer(name) for name in NAMES} == RANKS.keys()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_are_absolute(path: Path) -> None:
+    """A relative import would be seen by none of the tests here."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+
+    assert not [node.lineno for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_point_down(path: Path) -> None:
-    """A module that reaches up would make two layers one."""
-    own = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-    if own == "__init__":
-        return
+    """A module that reaches up, or to its side, would make two layers one."""
+    own = _layer(_name(path))
 
-    above = {module for module in _imports(path) if RANKS.get(_layer(module) or "", -1) > RANKS[own]}
+    others = {module for module in _imports(path) if _layer(module) != own and RANKS[_layer(module)] >= RANKS[own]}
 
-    assert not above, f"{path} imports {above} from above"
+    assert not others, f"{path} imports {others}, which are not below it"
+
+
+def test_no_imports_form_a_circle() -> None:
+    """Which module works would depend on which one is imported first."""
+    TopologicalSorter({_name(path): _imports(path) - {_name(path)} for path in MODULES}).prepare()
 
 
 @pytest.mark.parametrize("format", FORMATS)

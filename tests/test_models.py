@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
+import jsonschema  # type: ignore[import-untyped]  # has no types of its own
 import pytest
 from pydantic import BaseModel, TypeAdapter
 
@@ -12,6 +13,10 @@ import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge.convert import check, wire_model
 from formatbridge.formats._protocol import Kind
+from formatbridge.formats._wire import checker
+from formatbridge.formats.chat_completions import wire as chat_completions
+from formatbridge.formats.messages import wire as messages
+from formatbridge.formats.responses import wire as responses
 from tests import corpus, laws
 from tests.fixtures import Fixture, fixtures
 
@@ -26,7 +31,8 @@ def test_web_services_take_the_models_as_bodies_and_answers() -> None:
     for name in formats.FORMATS:
         _add_route(app, name, wire_model(name, "request"), wire_model(name, "response"))
 
-    schemas = app.openapi()["components"]["schemas"]
+    described = app.openapi()
+    schemas = described["components"]["schemas"]
     body = {"model": "m", "messages": [{"role": "user", "content": "hi", "new_field": 1}]}
     answer = testclient.TestClient(app).post("/chat_completions", json=body)
     refused = testclient.TestClient(app).post("/chat_completions", json={"messages": 5})
@@ -35,6 +41,9 @@ def test_web_services_take_the_models_as_bodies_and_answers() -> None:
     assert answer.status_code == 200
     assert answer.json()["choices"][0]["message"]["content"] == "hi"
     assert refused.status_code == 422
+    for fixture in fixtures("request"):
+        taken = described["paths"][f"/{fixture.format}"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        jsonschema.Draft202012Validator(taken | {"components": described["components"]}).validate(fixture.body)
 
 
 def _add_route(app: Any, name: str, request: type[BaseModel], response: type[BaseModel]) -> None:
@@ -47,6 +56,11 @@ def _add_route(app: Any, name: str, request: type[BaseModel], response: type[Bas
     app.post(f"/{name}", response_model_exclude_unset=True)(route)
 
 
+def _documented(format: str, kind: str, body: Any) -> Any:
+    """Return a body with its keys in the documented spelling; in generate_content they may come in snake_case."""
+    return check(body, format, cast(Kind, kind)) if format == "generate_content" else body
+
+
 @pytest.mark.parametrize("fixture", fixtures(), ids=str)
 def test_a_model_holds_its_whole_body(fixture: Fixture) -> None:
     """Reading and writing loses nothing, unknown fields and nulls included."""
@@ -54,8 +68,29 @@ def test_a_model_holds_its_whole_body(fixture: Fixture) -> None:
 
     written = model.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
-    if fixture.format != "generate_content":  # whose keys may come in snake_case
-        assert written == fixture.body
+    assert written == _documented(fixture.format, fixture.kind, fixture.body)
+
+
+MODEL_LISTS: list[dict[str, Any]] = [
+    {"data": [{"id": "m"}]},
+    {"object": "models", "data": [{"id": "m", "created": 1790000000.5, "name": "M", "context_length": 1}]},
+    {"data": [{"id": "m", "created": "now"}]},
+    {"data": [{"id": "m", "name": 5}]},
+    {"data": [{"id": "m", "context_length": -1}]},
+]
+
+
+@pytest.mark.parametrize("body", MODEL_LISTS)
+def test_the_formats_of_one_endpoint_read_the_same_list_of_models(body: dict[str, Any]) -> None:
+    """One server answers both, and it does not know who asks."""
+    read = set()
+    for format in ("chat_completions", "responses"):
+        try:
+            read.add(str(check(body, format, "models")))
+        except fb.InvalidPayloadError as error:
+            read.add(str(error).replace(format, ""))
+
+    assert len(read) == 1
 
 
 def _text(value: Any) -> str:
@@ -67,14 +102,11 @@ def test_a_model_spells_numbers_as_its_body_does(format: str) -> None:
     """A time is an integer to readers in other languages, which take ``1767225600.0`` for none."""
     changed = []
     for sample in (*laws.shipped(format), *laws.recorded(format)):
-        kind = cast(Kind, sample.kind)
-        body = (
-            check(sample.body, format, kind) if format == "generate_content" else sample.body
-        )  # whose keys may come in snake_case
+        model = wire_model(format, cast(Kind, sample.kind)).model_validate(sample.body)
 
-        written = json.loads(wire_model(format, kind).model_validate(body).model_dump_json(exclude_unset=True))
+        written = json.loads(model.model_dump_json(exclude_unset=True))
 
-        if _text(written) != _text(body):
+        if _text(written) != _text(_documented(format, sample.kind, sample.body)):
             changed.append(sample.id)
     assert not changed
 
@@ -99,6 +131,66 @@ def test_an_integer_of_64_bits_stays_one(number: int, kept: float) -> None:
     model: Any = wire_model("responses", "request").model_validate({"model": "m", "input": "hi", "temperature": number})
 
     assert repr(model.temperature) == repr(kept)
+
+
+NAMED: list[tuple[type[BaseModel], dict[str, Any], dict[str, Any]]] = [
+    (chat_completions.JsonSchema, {"name": "n", "schema_": {}}, {"name": "n", "schema": {}}),
+    (messages.JsonSchemaFormat, {"type": "json_schema", "schema_": {}}, {"type": "json_schema", "schema": {}}),
+    (
+        messages.FallbackBlock,
+        {"type": "fallback", "from_": {"model": "m"}, "to": {"model": "n"}},
+        {"type": "fallback", "from": {"model": "m"}, "to": {"model": "n"}},
+    ),
+    (
+        messages.MessageStop,
+        {"type": "message_stop", "invocation_metrics": {}},
+        {"type": "message_stop", "amazon-bedrock-invocationMetrics": {}},
+    ),
+    (
+        responses.JsonSchemaFormat,
+        {"type": "json_schema", "name": "n", "schema_": {}},
+        {"type": "json_schema", "name": "n", "schema": {}},
+    ),
+    (
+        responses.FunctionTool,
+        {"type": "function", "name": "f", "async_": True},
+        {"type": "function", "name": "f", "async": True},
+    ),
+    (responses.CustomTool, {"type": "custom", "name": "f", "async_": True}, {"type": "custom", "name": "f", "async": True}),
+    (
+        responses.FunctionCall,
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "", "async_": True},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "", "async": True},
+    ),
+    (
+        responses.CustomToolCall,
+        {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "", "async_": True},
+        {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "", "async": True},
+    ),
+]
+"""Models with a field that Python has to call otherwise: how they are made, and what they write."""
+
+
+@pytest.mark.parametrize(("model", "given", "written"), NAMED, ids=lambda value: getattr(value, "__qualname__", ""))
+def test_a_field_is_set_by_the_name_that_python_has_for_it(
+    model: type[BaseModel], given: dict[str, Any], written: dict[str, Any]
+) -> None:
+    """Whoever makes ``JsonSchema(schema_=...)`` finds the schema in the body, once."""
+    made = model(**given)
+
+    assert made.model_dump(by_alias=True, exclude_unset=True) == written
+    assert made == model.model_validate(written)
+    assert checker(list[model]).validate_python([written]) == [written]  # type: ignore[valid-type]  # a variable of types
+
+
+@pytest.mark.parametrize("wire", [chat_completions, messages, responses])
+def test_every_field_that_python_calls_otherwise_is_tried(wire: Any) -> None:
+    """A new one would be swallowed where its model has other rules."""
+    models = [each for each in vars(wire).values() if isinstance(each, type) and issubclass(each, BaseModel)]
+
+    renamed = {model for model in models if any(field.alias for field in model.model_fields.values())}
+
+    assert renamed <= {model for model, _, _ in NAMED}
 
 
 @pytest.mark.parametrize("fixture", REQUESTS, ids=str)
@@ -136,12 +228,13 @@ def _canonical(sample: laws.Sample) -> Any:
 
 @pytest.mark.parametrize("sample", list(laws.shipped()), ids=str)
 def test_what_is_canonical_survives_storage(sample: laws.Sample) -> None:
-    """Somebody keeps conversations in canonical form."""
+    """Somebody keeps conversations in canonical form; numbers keep their spelling, and settings their order."""
     given, adapter = _canonical(sample), CANONICAL[sample.kind]
 
     again = adapter.validate_json(adapter.dump_json(given))
 
     assert again == given
+    assert repr(again) == repr(given)
 
 
 @corpus.requires_corpus
@@ -154,7 +247,7 @@ def test_what_was_recorded_survives_storage_in_canonical_form(kind: str) -> None
 
         again = adapter.validate_json(adapter.dump_json(given))
 
-        if again != given:
+        if repr(again) != repr(given):
             lost.append(sample.id)
     assert not lost
 

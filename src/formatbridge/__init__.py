@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from formatbridge._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from formatbridge.bridge import Bridge, Exchange
     from formatbridge.convert import (
@@ -59,8 +61,6 @@ if TYPE_CHECKING:
     from formatbridge.relay.steps import Attempt
     from formatbridge.relay.transport import transport
     from formatbridge.streams import StreamConverter, collect_stream, convert_stream, iter_events, replay_response
-
-__version__ = "0.1.0"
 
 __all__ = [
     "FORMATS",

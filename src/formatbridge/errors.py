@@ -88,9 +88,9 @@ class InvalidPayloadError(FormatBridgeError, ValueError):
         told = "; ".join(f"{pointer or 'body'} {message}" for pointer, message in problems[:_SHOWN])
         more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
         super().__init__(f"{format} {kind}: {told}{more}")
-        #: The format that the body was to be of.
+        #: The format that the body was to be of; ``unknown`` where that was to be found out.
         self.format = format
-        #: ``request``, ``response``, ``error`` or ``models``.
+        #: ``request``, ``response``, ``error`` or ``models``; ``payload`` where that was to be found out.
         self.kind = kind
         #: Pairs of a JSON pointer into the body and what is wrong there; never empty.
         self.problems = tuple(problems)

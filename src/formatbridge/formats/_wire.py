@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Mapping
+from itertools import takewhile
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
@@ -51,9 +53,14 @@ Number = Annotated[float, Numeric()]
 
 
 class Wire(BaseModel):
-    """One JSON object of a format: the vendor's field names, unknown fields kept, no coercion."""
+    """One JSON object of a format: the vendor's field names, unknown fields kept, no coercion.
 
-    model_config = ConfigDict(extra="allow", strict=True, defer_build=True, protected_namespaces=(), serialize_by_alias=True)
+    A field whose name on the wire is no Python name is set by either.
+    """
+
+    model_config = ConfigDict(
+        extra="allow", strict=True, defer_build=True, protected_namespaces=(), serialize_by_alias=True, populate_by_name=True
+    )
 
 
 AT_ONCE = ConfigDict(defer_build=False)
@@ -68,11 +75,11 @@ class Open:
     """Marks a union of models as told apart by one key, with ``Unknown`` for every other value of it.
 
     ``Part = Annotated[TextPart | ImagePart | Unknown, Open("type")]``. The key's values are read from the members' ``Literal``
-    annotations. ``absent`` names the value that an object without the key counts as, if it has the key ``having`` where that is
-    given. Without ``Unknown`` the union is closed: an unknown value is refused by its name.
+    annotations. An object without the key counts as the value that ``having`` names for the first other key it has, or else as
+    ``absent``, or else as unknown. Without ``Unknown`` the union is closed: an unknown value is refused by its name.
     """
 
-    def __init__(self, key: str, *, absent: str | None = None, having: str | None = None) -> None:
+    def __init__(self, key: str, *, absent: str | None = None, having: Mapping[str, str] = MappingProxyType({})) -> None:
         self.key = key
         self.absent = absent
         self.having = having
@@ -84,6 +91,33 @@ class Open:
             for value in ("?",) if member is Unknown else _literals(member, self.key):
                 choices[value] = schema
         return core_schema.tagged_union_schema(choices, _discriminator(self, choices))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonObject:
+        """Let ``Unknown`` take what no other member is asked for; as it stands it takes every object."""
+        choices = schema["choices"]
+        if "?" not in choices:
+            return handler(schema)
+        known = [name for name in choices if name != "?"]
+        arms: list[JsonObject] = []
+        for name, choice in choices.items():
+            arm = handler(choice) | self._limits(name, known)
+            if arm not in arms:
+                arms.append(arm)
+        return {"anyOf": arms}
+
+    def _limits(self, name: str, known: list[str]) -> JsonObject:
+        """Say in JSON Schema what the discriminator says of ``Unknown``, and of a member that other keys come before."""
+        lacked = list(takewhile(lambda key: self.having[key] != name, self.having))
+        if name == "?":
+            named: JsonObject = {"type": "string", "not": {"enum": known}}
+        elif lacked and name in self.having.values():
+            named = {"const": name}
+        else:
+            return {}
+        has_key: JsonObject = {"properties": {self.key: named}, "required": [self.key]}
+        if name == "?" and self.absent:
+            return has_key
+        return {"anyOf": [has_key, {"properties": {key: {"type": "null"} for key in (self.key, *lacked)}}]}
 
 
 class Plain:
@@ -117,24 +151,24 @@ def _literals(member: type[BaseModel], key: str) -> list[str]:
 
 def _discriminator(union: Open, choices: Mapping[str, object]) -> Callable[[Any], str | None]:
     """Name the member that reads a value; an unknown name goes to ``Unknown``, where there is one, and what is no name nowhere."""
-    key, absent, having, is_open = union.key, union.absent, union.having, "?" in choices
+    key, otherwise, having, is_open = union.key, union.absent or "?", tuple(union.having.items()), "?" in choices
 
     def tag(value: Any) -> str | None:
         found = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
         if type(found) is str and found in choices:  # nearly always
             return found
         if found is None:
-            found = absent if absent and (having is None or _has(value, having)) else "?"
+            found = otherwise
+            for other, name in having:
+                if (value.get(other) if isinstance(value, dict) else getattr(value, other, None)) is not None:
+                    found = name
+                    break
         if not isinstance(found, str):
             return None
         return found if found in choices or not is_open else "?"
 
     tag.__name__ = key  # the validator's errors name the function: this makes them name the key
     return tag
-
-
-def _has(value: Any, key: str) -> bool:
-    return (value.get(key) if isinstance(value, dict) else getattr(value, key, None)) is not None
 
 
 def checker(shape: Any) -> SchemaValidator:

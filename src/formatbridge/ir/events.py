@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from formatbridge.ir.parts import Citation, JsonObject, Part, Signature
+from formatbridge.ir.parts import Citation, JsonObject, Number, Part, Signature
 from formatbridge.ir.response import Error, Finish, TokenLogprob, Usage
 
 
 @dataclass(slots=True)
 class Start:
-    """The answer begins. ``extra`` and ``settings`` are those of ``ir.Response``; ``usage`` is what is known of it already."""
+    """The answer begins. ``extra`` is that of ``ir.Response``; ``usage`` is what is known of it already."""
 
     id: str | None
     model: str | None
-    created: float | None = None
+    created: Number | None = None
     usage: Usage | None = None
     extra: JsonObject | None = None
 
@@ -31,7 +31,7 @@ class Named:
 
     id: str | None = None
     model: str | None = None
-    created: float | None = None
+    created: Number | None = None
 
 
 @dataclass(slots=True)

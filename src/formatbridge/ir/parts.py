@@ -15,6 +15,8 @@ from typing import Any, ClassVar, Literal
 Format = Literal["chat_completions", "messages", "responses", "generate_content"]
 JsonValue = Any
 JsonObject = dict[str, Any]
+Number = int | float
+"""A number in the spelling of its body: what is stored as JSON says 1 again where it said 1, and 1.0 where it said that."""
 
 SignatureKind = Literal["thinking", "redacted", "encrypted", "thought", "call"]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from typing_extensions import TypedDict
 
-from formatbridge.ir.parts import Format, JsonObject, Part
+from formatbridge.ir.parts import Format, JsonObject, Number, Part
 from formatbridge.ir.tools import Tool
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
@@ -105,12 +106,12 @@ class Settings(TypedDict, total=False):
     ``compact_at`` None: the conversation is compacted where the server thinks fit.
     """
 
-    temperature: float
-    top_p: float
-    top_k: float
+    temperature: Number
+    top_p: Number
+    top_k: Number
     seed: int
-    presence_penalty: float
-    frequency_penalty: float
+    presence_penalty: Number
+    frequency_penalty: Number
     logprobs: bool
     top_logprobs: int
     n: int
@@ -134,6 +135,20 @@ class Settings(TypedDict, total=False):
     usage_in_stream: bool
 
 
+class _InOrder:
+    """Keeps settings in the order of their body where pydantic reads them from storage, which would take the order of the fields."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        from pydantic_core import core_schema  # only who stores needs it
+
+        return core_schema.no_info_wrap_validator_function(_in_order, handler(source))
+
+
+def _in_order(given: Any, validate: Callable[[Any], Any]) -> JsonObject:
+    made = validate(given)
+    return {name: made[name] for name in given if name in made}
+
+
 @dataclass(slots=True)
 class Request:
     """Everything a caller asks of a model, in no format's spelling.
@@ -151,6 +166,8 @@ class Request:
     output_format: OutputFormat | None = None
     audio: AudioOutput | None = None
     image: ImageOutput | None = None
-    settings: Settings = field(default_factory=cast("type[Settings]", dict))  # a typed dict of its own would cost more to make
+    settings: Annotated[Settings, _InOrder()] = field(
+        default_factory=cast("type[Settings]", dict)
+    )  # a typed dict of its own would cost more to make
     src: str = ""
     extra: JsonObject | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from formatbridge.ir.parts import Format, JsonObject, JsonValue, Part
+from formatbridge.ir.parts import Format, JsonObject, JsonValue, Number, Part
 
 FinishReason = Literal[
     "stop", "stop_sequence", "length", "context_length", "tool_calls", "content_filter", "refusal", "pause",
@@ -67,7 +67,7 @@ class TokenLogprob:
     """One token of an answer, its natural log probability, its UTF-8 bytes where known, and the runners-up at its place."""
 
     token: str
-    logprob: float
+    logprob: Number
     bytes: list[int] | None = None
     top: list[TokenLogprob] | None = None
     src: str = ""
@@ -102,7 +102,7 @@ class Error:
     type: str | None = None
     param: str | None = None
     request_id: str | None = None
-    retry_after: float | None = None
+    retry_after: Number | None = None
     src: str = ""
     extra: JsonObject | None = None
 
@@ -119,7 +119,7 @@ class Response:
     id: str | None
     model: str | None
     choices: list[Choice]
-    created: float | None = None
+    created: Number | None = None
     usage: Usage | None = None
     extra: JsonObject | None = None
     error: Error | None = None
@@ -137,7 +137,7 @@ class Model:
     display_name: str | None = None
     description: str | None = None
     version: str | None = None
-    created: float | None = None
+    created: Number | None = None
     owner: str | None = None
     input_limit: int | None = None
     output_limit: int | None = None

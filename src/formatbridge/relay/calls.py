@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from formatbridge import _codec, formats, ir
+from formatbridge._version import __version__
 from formatbridge.bridge import Exchange
 from formatbridge.convert import Converted, ConvertedError
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
@@ -150,8 +151,6 @@ def build_models_call(
 
 def _accepted(streams: bool) -> dict[str, str]:
     """Say what may come back. A stream is not to be compressed: its pieces would wait for one another."""
-    from formatbridge import __version__
-
     return {
         "accept": "text/event-stream, application/json" if streams else "application/json",
         "accept-encoding": "identity" if streams else "gzip, deflate",

@@ -24,7 +24,7 @@ from formatbridge.formats.chat_completions.response import (
 from formatbridge.formats.chat_completions.stream import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.formats.chat_completions.stream_fold import fold_stream, unfold_stream
-from formatbridge.losses import Own, Spelling
+from formatbridge.losses import ITSELF, Own, Spelling
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "chat_completions"
@@ -122,6 +122,7 @@ SPELLING = Spelling(
         "Request.prediction": Own(),
         "Response.service_tier": Own("info", "diagnostic"),
         "Response.system_fingerprint": Own("info", "diagnostic"),
+        f"ToolResult.{ITSELF}": Own("lossy", "orphan", kind="changed", after="the result of a call that has another id"),
     },
 )
 

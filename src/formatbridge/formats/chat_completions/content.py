@@ -17,7 +17,7 @@ from formatbridge.formats._parts import drop_id, is_plain
 from formatbridge.formats._signatures import decode_token, native_token
 from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning, encode_history
-from formatbridge.losses import Ledger
+from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
@@ -290,13 +290,18 @@ def _decode_legacy_call(raw: JsonObject, src: str, call_id: str) -> ir.ToolCall:
 
 
 def decode_result(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.ToolResult:
-    """Read a message that answers a call; a legacy one names the function instead of the call."""
+    """Read a message that answers a call; a legacy one names the function instead of the call.
+
+    Without either it answers no call, and is marked on itself.
+    """
     name = raw.get("name") if raw["role"] == "function" else None
     given = raw.get("tool_call_id") or calls.get(name or "")
     call_id = given or name or f"call_{_position(src)}"
     result = ir.ToolResult(call_id, decode_content(raw.get("content"), f"{src}/content"), src, id_made=not given)
     if name:
         result.name = name
+    elif not given:
+        result.extra = {ITSELF: ""}
     return result
 
 

@@ -33,9 +33,11 @@ _RESULT = frozenset({"type", "call_id", "name", "output"})
 
 
 def kind_of(raw: JsonObject) -> str:
-    """Return the type of an item; one without is a message."""
+    """Return the type of an item; one without is a message, or refers to one where nobody speaks."""
     kind = raw.get("type")
-    return kind if isinstance(kind, str) else "message" if kind is None else str(kind)
+    if kind is None:
+        return "message" if raw.get("role") is not None else "item_reference"
+    return str(kind)
 
 
 def decode_message(raw: JsonObject, src: str) -> ir.Message:

@@ -44,7 +44,7 @@ def decode_hosted(raw: JsonObject, src: str) -> ir.Part:
 
 
 def _keep(raw: JsonObject, src: str) -> ir.Opaque:
-    kind = str(raw.get("type"))
+    kind = str(raw.get("type") or "item_reference")  # the one kind without a type that comes here
     return ir.Opaque(format="responses", raw=raw, what=kind, severity=SEVERITIES.get(kind, "impossible"), src=src)
 
 

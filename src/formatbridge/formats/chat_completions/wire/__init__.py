@@ -1,8 +1,7 @@
 """The JSON of the chat completions format, one class per object, fields as on the wire."""
 
 from formatbridge.formats._wire import Unknown
-
-from .content import (
+from formatbridge.formats.chat_completions.wire.content import (
     Annotation,
     Audio,
     AudioPart,
@@ -23,8 +22,8 @@ from .content import (
     VideoPart,
     VideoUrl,
 )
-from .error import Error, ErrorDetail, Misalignment, Steer
-from .message import (
+from formatbridge.formats.chat_completions.wire.error import Error, ErrorDetail, Misalignment, Steer
+from formatbridge.formats.chat_completions.wire.message import (
     Answer,
     AssistantMessage,
     DeveloperMessage,
@@ -35,9 +34,15 @@ from .message import (
     UserMessage,
     Utterance,
 )
-from .models import Model, ModelList
-from .moderation import Moderation, ModerationError, ModerationOutcome, ModerationResult, ModerationResults
-from .reasoning import (
+from formatbridge.formats.chat_completions.wire.models import Model, ModelList
+from formatbridge.formats.chat_completions.wire.moderation import (
+    Moderation,
+    ModerationError,
+    ModerationOutcome,
+    ModerationResult,
+    ModerationResults,
+)
+from formatbridge.formats.chat_completions.wire.reasoning import (
     ExtraContent,
     ReasoningDetail,
     ReasoningEncrypted,
@@ -49,7 +54,7 @@ from .reasoning import (
     ThinkingBlock,
     Thought,
 )
-from .request import (
+from formatbridge.formats.chat_completions.wire.request import (
     ApproximateLocation,
     AudioOptions,
     JsonObjectFormat,
@@ -68,7 +73,7 @@ from .request import (
     VoiceId,
     WebSearchOptions,
 )
-from .response import (
+from formatbridge.formats.chat_completions.wire.response import (
     Choice,
     CompletionTokensDetails,
     Envelope,
@@ -80,8 +85,16 @@ from .response import (
     TopLogprob,
     Usage,
 )
-from .stream import Chunk, ChunkChoice, CustomCallDelta, Delta, FunctionCallDelta, StreamEvent, ToolCallDelta
-from .tools import (
+from formatbridge.formats.chat_completions.wire.stream import (
+    Chunk,
+    ChunkChoice,
+    CustomCallDelta,
+    Delta,
+    FunctionCallDelta,
+    StreamEvent,
+    ToolCallDelta,
+)
+from formatbridge.formats.chat_completions.wire.tools import (
     AllowedTools,
     AllowedToolsChoice,
     Custom,

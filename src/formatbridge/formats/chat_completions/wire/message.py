@@ -5,10 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from formatbridge.formats._wire import Open, Unknown, Wire
-
-from .content import Annotation, Audio, Content, ImagePart
-from .reasoning import ExtraContent, ReasoningDetail, ThinkingBlock
-from .tools import FunctionCall, ToolCall
+from formatbridge.formats.chat_completions.wire.content import Annotation, Audio, Content, ImagePart
+from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent, ReasoningDetail, ThinkingBlock
+from formatbridge.formats.chat_completions.wire.tools import FunctionCall, ToolCall
 
 
 class SystemMessage(Wire):
@@ -97,7 +96,8 @@ class ToolMessage(Wire):
 
     content: Content
     role: Literal["tool"]
-    tool_call_id: str
+    tool_call_id: str | None = None
+    """Optional in the specification; a result without it answers no call."""
     name: str | None = None
 
 

@@ -1,6 +1,6 @@
 """The list of models in this format, from GET /v1/models."""
 
-from formatbridge.formats._wire import AT_ONCE, Count, Int, Number, Wire
+from formatbridge.formats._wire import AT_ONCE, Count, Number, Wire
 
 
 class Model(Wire):
@@ -10,7 +10,7 @@ class Model(Wire):
     """
 
     id: str
-    created: Int | Number | None = None
+    created: Number | None = None
     """Unix seconds; relays send one constant for all models."""
     object: str | None = None
     """Known: model."""

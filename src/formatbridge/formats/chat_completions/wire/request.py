@@ -5,10 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from formatbridge.formats._wire import AT_ONCE, Int, Number, Numeric, Open, Unknown, Wire
-
-from .content import Content
-from .message import Message
-from .tools import Function, Tool, ToolChoice, ToolName
+from formatbridge.formats.chat_completions.wire.content import Content
+from formatbridge.formats.chat_completions.wire.message import Message
+from formatbridge.formats.chat_completions.wire.tools import Function, Tool, ToolChoice, ToolName
 
 
 class VoiceId(Wire):
@@ -179,6 +178,7 @@ class WebSearchOptions(Wire):
 
 Penalty = Annotated[float, Numeric(-2, 2)]
 TokenLimit = Annotated[Int, Field(ge=1)]
+"""A number of tokens, 1 or more. The specification gives no bound; 0 means something in messages alone, where it warms a cache."""
 
 
 class Request(Wire):
@@ -200,13 +200,13 @@ class Request(Wire):
     """Deprecated: ``tool_choice``. Known words: none, auto."""
     functions: list[Function] | None = None
     """Deprecated: ``tools``."""
-    logit_bias: dict[str, Int | Number] | None = None
+    logit_bias: dict[str, Number] | None = None
     """Token id to bias, -100 to 100."""
     logprobs: bool | None = None
     max_completion_tokens: TokenLimit | None = None
-    """Tokens of the answer, reasoning included."""
+    """Tokens of the answer, reasoning included; 1 or more, which is our bound."""
     max_tokens: TokenLimit | None = None
-    """Deprecated by the vendor: ``max_completion_tokens``."""
+    """Deprecated by the vendor: ``max_completion_tokens``; 1 or more, which is our bound."""
     metadata: dict[str, str] | None = None
     """At most 16 pairs, keys of at most 64 and values of at most 512 characters."""
     modalities: list[str] | None = None

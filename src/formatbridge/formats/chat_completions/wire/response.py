@@ -1,9 +1,8 @@
 """The answer to POST /v1/chat/completions."""
 
 from formatbridge.formats._wire import AT_ONCE, Count, Int, Number, Wire
-
-from .message import Answer
-from .moderation import Moderation
+from formatbridge.formats.chat_completions.wire.message import Answer
+from formatbridge.formats.chat_completions.wire.moderation import Moderation
 
 
 class PromptTokensDetails(Wire):
@@ -124,7 +123,7 @@ class Envelope(Wire):
     """
 
     id: str | None = None
-    created: Int | Number | None = None
+    created: Number | None = None
     """Unix seconds; 0 from some servers."""
     model: str | None = None
     object: str | None = None

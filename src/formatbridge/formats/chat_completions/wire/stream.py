@@ -5,11 +5,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Tag
 
 from formatbridge.formats._wire import Int, Unknown, Wire
-
-from .error import Error, ErrorDetail
-from .message import Utterance
-from .reasoning import ExtraContent
-from .response import Envelope, Outcome
+from formatbridge.formats.chat_completions.wire.error import Error, ErrorDetail
+from formatbridge.formats.chat_completions.wire.message import Utterance
+from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent
+from formatbridge.formats.chat_completions.wire.response import Envelope, Outcome
 
 
 class FunctionCallDelta(Wire):

@@ -3,10 +3,9 @@
 from typing import Annotated, Any, Literal
 
 from formatbridge.formats._wire import Int, Open, Unknown, Wire
+from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent
 
-from .reasoning import ExtraContent
-
-_BY_TYPE = Open("type", absent="function", having="function")
+_BY_TYPE = Open("type", having={"function": "function"})
 """Seen: recorded traffic, requests and streams that leave ``type`` out."""
 
 

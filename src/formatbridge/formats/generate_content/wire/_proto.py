@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AliasChoices, AliasGenerator, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, AliasGenerator, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.alias_generators import to_snake
+from pydantic_core import CoreSchema
 
-from formatbridge.formats._wire import Int, Number, Wire
+from formatbridge.formats._wire import Int, JsonObject, Number, Wire
 
 T = TypeVar("T")
 
@@ -20,14 +21,24 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, dict) else value
 
 
+class _OneOrMore:
+    """Says both shapes of a ``Repeated`` field in JSON Schema."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonObject:
+        several = handler(schema)
+        return {"anyOf": [several, several["items"]]}
+
+
 class Proto(Wire):
     """One message of this format; each field is also read under its snake_case name.
 
     When both spellings come, the camelCase one wins and the other stays as an unknown field.
+    JSON Schema names the documented spelling alone.
     Seen: recorded traffic, ``inline_data``, ``parameters_json_schema`` and others.
     """
 
-    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=_spellings))
+    # The spellings have the name already; to look for it once more costs time.
+    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=_spellings), populate_by_name=False)
 
 
 Word = str | int
@@ -39,7 +50,7 @@ Int64 = Int | Annotated[str, Field(pattern=r"^-?[0-9]{1,19}$")]
 Double = Number | Literal["NaN", "Infinity", "-Infinity"]
 """A number computed by the server; proto3 JSON has words for what JSON numbers cannot say."""
 
-Repeated = Annotated[list[T], BeforeValidator(_as_list)]
+Repeated = Annotated[list[T], BeforeValidator(_as_list), _OneOrMore()]
 """A list of objects; a single object counts as a list of one, as it does for the vendor's server.
 
 Source: widespread request code, ``"contents": {"parts": {"text": "Hi"}}``. Not in recorded traffic.

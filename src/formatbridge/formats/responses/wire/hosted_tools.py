@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import Count, Int, Number, Open, Unknown, Wire
+from formatbridge.formats._wire import Count, Number, Open, Unknown, Wire
 from formatbridge.formats.responses.wire.containers import CodeContainer, Environment
 from formatbridge.formats.responses.wire.settings import Reasoning
 
@@ -73,7 +73,7 @@ class ComparisonFilter(Wire):
 
     key: str
     type: Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"]
-    value: str | Int | Number | bool | list[str | Int | Number]
+    value: str | Number | bool | list[str | Number]
 
 
 class CompoundFilter(Wire):

@@ -31,7 +31,7 @@ from formatbridge.formats.responses.wire.tools import Tool
 
 
 class Message(Wire):
-    """What one side said; an item without ``type`` is one.
+    """What one side said; an item without ``type`` is one, but for references.
 
     One class for the vendor's three messages: the easy one, the input one with a status, the output one with an id.
     Source: official SDK types, 2026-11; specification, "Responses-format response", names all but ``phase``.
@@ -231,12 +231,12 @@ class CompactionTrigger(Wire):
 class ItemReference(Wire):
     """Stands for an item that the server keeps.
 
-    The vendor lets ``type`` be absent; such an object cannot be told from a message without role and is read as one.
+    The vendor lets ``type`` be absent: an object with an id that has neither role nor content.
     Source: official SDK types, 2026-11.
     """
 
     id: str
-    type: Literal["item_reference"]
+    type: Literal["item_reference"] | None = None
 
 
 class Program(Wire):
@@ -300,6 +300,6 @@ Item = Annotated[
     | Program
     | ProgramOutput
     | Unknown,
-    Open("type", absent="message"),
+    Open("type", absent="message", having={"role": "message", "content": "message", "id": "item_reference"}),
 ]
 """An entry of ``input`` or ``output``; the two differ in which members the vendor allows, not in their shape."""

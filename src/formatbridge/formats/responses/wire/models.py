@@ -1,24 +1,26 @@
 """The list of models; the same body as in chat completions, since both share an endpoint."""
 
-from typing import Literal
-
-from formatbridge.formats._wire import AT_ONCE, Int, Wire
+from formatbridge.formats._wire import AT_ONCE, Count, Number, Wire
 
 
 class Model(Wire):
     """A model that can be asked.
 
-    Source: official SDK types, 2026-11. Seen: lists of other servers, with ``id`` alone in common.
+    Source: official SDK types, 2026-11; the last three: recorded traffic. Seen: lists of other servers, with ``id`` alone in common.
     """
 
     id: str
-    created: Int | None = None
+    created: Number | None = None
     """Unix time in seconds; a constant at some relays."""
     object: str | None = None
     """``model``."""
     owned_by: str | None = None
     shutdown_date: str | None = None
     """When the model ends; None: not announced."""
+    name: str | None = None
+    description: str | None = None
+    context_length: Count | None = None
+    """Tokens of input and output together."""
 
 
 class ModelList(Wire):
@@ -29,5 +31,6 @@ class ModelList(Wire):
 
     model_config = AT_ONCE
 
-    object: Literal["list"] | None = None
+    object: str | None = None
+    """``list``."""
     data: list[Model]

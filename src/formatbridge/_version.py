@@ -1,0 +1,3 @@
+"""The version of the library, as ``pyproject.toml`` says it."""
+
+__version__ = "0.1.0"
