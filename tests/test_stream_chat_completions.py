@@ -158,6 +158,63 @@ def test_an_id_that_comes_late_is_no_second_call() -> None:
     assert [(part.id, part.arguments) for part in answer.choices[0].parts if isinstance(part, ir.ToolCall)] == [("a", "{}")]
 
 
+def _piece(arguments: str, name: str | None = None, call_id: str | None = None, index: int | None = 0) -> dict[str, Any]:
+    told = {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
+    return {"tool_calls": [{key: value for key, value in told.items() if value is not None}]}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "calls"),
+    [
+        ([_piece('{"x":1}', "f", ""), _piece('{"y":2}', "g", "")], [("f", '{"x":1}'), ("g", '{"y":2}')]),
+        ([_piece('{"x":1}', "f", ""), _piece('{"x":2}', "f", "")], [("f", '{"x":1}'), ("f", '{"x":2}')]),
+        ([_piece('{"x":1}', "f", index=None), _piece('{"x":2}', "f", index=None)], [("f", '{"x":1}'), ("f", '{"x":2}')]),
+        (
+            [_piece('{"x":', "f"), _piece("1}"), _piece("", "f"), _piece('{"x":'), _piece("2}")],
+            [("f", '{"x":1}'), ("f", '{"x":2}')],
+        ),
+        ([_piece("", "f"), _piece("", "g"), _piece("{}")], [("f", ""), ("g", "{}")]),
+        ([_piece('{"x":1}', "f", "a"), _piece('{"y":2}', "g")], [("f", '{"x":1}'), ("g", '{"y":2}')]),
+        ([_piece('{"x":', "f"), _piece("1", "f"), _piece("}", "f"), _piece("", "f"), _piece(" ", "f")], [("f", '{"x":1} ')]),
+        ([_piece('{"x":"}', "f"), _piece('{}"', "f"), _piece("}", "f")], [("f", '{"x":"}{}"}')]),
+        ([_piece('{"x":', "f", "a"), _piece("1}", call_id="b"), _piece("", call_id="c")], [("f", '{"x":1}')]),
+        ([_piece('{"x":1}', "f"), _piece("", "f", "a")], [("f", '{"x":1}')]),
+    ],
+    ids=[
+        "another name",
+        "the same name behind whole arguments",
+        "no index",
+        "in pieces",
+        "no arguments",
+        "another name where ids were given",
+        "a name in every piece",
+        "braces in a text",
+        "an id that changes",
+        "an id that comes last",
+    ],
+)
+@pytest.mark.parametrize("target", [NAME, "responses"])
+def test_calls_at_one_index_are_told_apart_without_ids(target: str, pieces: list[Any], calls: list[tuple[str, str]]) -> None:
+    """Servers without ids, and those that give an id to each piece, tell by the name where a call begins; two must not become one."""
+    made = collect_stream([_chunks(*pieces)], source=NAME, target=target).body
+
+    said = (
+        [item for item in made["output"] if item["type"] == "function_call"]
+        if target == "responses"
+        else [call["function"] for call in made["choices"][0]["message"]["tool_calls"]]
+    )
+    assert [(each["name"], each["arguments"]) for each in said] == calls
+
+
+def test_another_id_of_a_call_is_reported() -> None:
+    """The first id of a call is its own; one that a later piece tells is in the report."""
+    made = collect_stream([_chunks(_piece("{", "f", "a"), _piece("}", call_id="b"))], source=NAME, target="messages")
+
+    assert [(loss.path, loss.before) for loss in made.losses if loss.severity == "lossy"] == [
+        ("/choices/0/message/tool_calls/0/id", "b")
+    ]
+
+
 def test_the_tokens_of_a_refusal_stay_with_it() -> None:
     """Log probabilities come apart for a text and for a refusal, and leave so."""
     tokens = [{"token": "No", "logprob": -0.5, "bytes": [78, 111], "top_logprobs": []}]

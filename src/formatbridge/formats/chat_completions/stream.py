@@ -250,18 +250,19 @@ class StreamDecoder:
     # Tool calls.
 
     def _feed_call(self, choice: Choice, raw: JsonObject, position: int, made: list[events.Event]) -> None:
-        """Add to the call that an index names; an index that is used again with another id begins a new call."""
+        """Add to the call that an index names, or to the next one at that index."""
         calls = choice.calls = choice.calls or Calls()
         slot = calls.slot_of(raw, position)
         calls.note_unread(raw, slot)
         number = calls.open.get(slot)
         if number is None:
             held = calls.waiting.setdefault(slot, Held())
+            calls.note_again(raw, slot, held)
             held.take(raw)
             if held.id and held.name:
                 self._open_call(choice, calls, slot, made)
             return
-        calls.note_name(raw, slot, choice.kinds[number])
+        calls.note_again(raw, slot, calls.begun[slot])
         if text := text_of(raw):
             self._growing = calls.begun[slot]
             self._growing.add(text)
