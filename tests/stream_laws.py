@@ -122,7 +122,8 @@ def _growing(raw: JsonObject) -> list[str]:
     choices = [f"/choices/{at}" for at, _ in enumerate(raw.get("choices") or ())]
     candidates = [f"/candidates/{at}" for at, _ in enumerate(raw.get("candidates") or ())]
     deltas = ["/delta"] if isinstance(raw.get("delta"), dict) else []
-    return ["", *deltas, *choices, *(f"{choice}/delta" for choice in choices if value_at(raw, f"{choice}/delta")), *candidates]
+    told = [f"{choice}/{name}" for choice in choices for name in ("delta", "message")]
+    return ["", *deltas, *choices, *(path for path in told if value_at(raw, path) not in (ABSENT, None, {})), *candidates]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, collect_stream, ir
+from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, collect_stream, convert_response, ir
 from formatbridge.convert import check
 from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
@@ -307,3 +307,25 @@ def test_done_ends_an_answer_that_says_something_whole(deltas: list[Any]) -> Non
     made = collect_stream([data + encode_event(DONE)], source=NAME, target="messages")
 
     assert made.body["stop_reason"] == ("end_turn" if "content" in deltas[0] else "tool_use")
+
+
+@pytest.mark.parametrize("target", FORMATS)
+def test_a_whole_message_is_read_as_its_only_delta(target: str) -> None:
+    """A server that does not stream answers in one event; its answer is what a client gets that asked for no stream."""
+    message = {"role": "assistant", "content": "Let me look.", "tool_calls": [CALL]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    answer = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    data = encode_event(json.dumps(answer).encode()) + encode_event(DONE)
+
+    collected = collect_stream([data], source=NAME, target=target)
+
+    assert collected.body == convert_response(answer, source=NAME, target=target).body
+
+
+def test_a_message_beside_a_delta_is_no_text() -> None:
+    """Some servers repeat in each event what has come so far."""
+    told = [{"delta": {"content": text}, "message": {"content": so_far}} for text, so_far in (("Hel", "Hel"), ("lo", "Hello"))]
+    decoder = StreamDecoder()
+    happened = [event for each in told for event in decoder.feed({"id": "x", "choices": [{"index": 0, **each}]})]
+
+    assert "".join(event.text for event in happened if isinstance(event, events.Delta)) == "Hello"

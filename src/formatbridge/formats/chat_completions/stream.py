@@ -150,13 +150,14 @@ class StreamDecoder:
         choice = self._choices.get(index)
         if choice is None:
             choice = self._choices[index] = Choice(index)
-        delta = raw.get("delta") or {}
+        place = "message" if raw.get("delta") is None else "delta"  # some servers answer with the whole message in one event
+        delta = raw.get(place) or {}
         if delta:
             self._feed_delta(choice, delta, made)
         if raw.get("logprobs"):
             self._feed_logprobs(choice, raw["logprobs"], made)
         if not (_CHOICE.issuperset(raw) and _DELTA.issuperset(delta)):
-            choice.unknown.take(joined(rest(delta, _DELTA, "message/"), rest(raw, _CHOICE)))
+            choice.unknown.take(joined(rest(delta, _DELTA, "message/"), rest(raw, _CHOICE | {place})))
             self._more += [choice.unknown] if choice.unknown.latest else []
         if raw.get("stop_reason") is not None:
             choice.stop = raw["stop_reason"]
