@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from formatbridge.formats._arguments import read_object
+from formatbridge.formats._choices import told_apart
 from formatbridge.formats._extra import Pieces
 
 JsonObject = dict[str, Any]
@@ -175,8 +176,9 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
     """Return the chunks that fold to a body: each choice in one piece, its end, and usage last."""
     head = {key: value for key, value in body.items() if key not in ("choices", "usage")} | {"object": _CHUNK}
     pieces: list[JsonObject] = []
-    for index, choice in enumerate(body.get("choices") or ()):
-        number = choice.get("index", index)
+    choices = body.get("choices") or []
+    given = [index if choice.get("index") is None else choice["index"] for index, choice in enumerate(choices)]
+    for number, choice in zip(told_apart(given), choices, strict=True):
         message = choice.get("message") or {}
         delta = dict(message)
         if message.get("tool_calls"):
