@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, collect_stream, convert_response, ir
+from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, collect_stream, convert_response, ir, iter_events
 from formatbridge.convert import check
 from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
@@ -307,6 +307,20 @@ def test_done_ends_an_answer_that_says_something_whole(deltas: list[Any]) -> Non
     made = collect_stream([data + encode_event(DONE)], source=NAME, target="messages")
 
     assert made.body["stop_reason"] == ("end_turn" if "content" in deltas[0] else "tool_use")
+
+
+@pytest.mark.parametrize("done", [b"data: [DONE] \n\n", b"data:  [DONE]\n\n", b"data:[DONE]\t\n\n"])
+@pytest.mark.parametrize("target", FORMATS)
+def test_done_ends_a_stream_with_white_space_around_it(target: str, done: bytes) -> None:
+    """The official client looks at how the data begins, so there are servers that nobody has told."""
+    chunk = {"id": "x", "model": "m", "choices": [{"index": 0, "delta": {"content": "Hello"}, "finish_reason": None}]}
+    converter = StreamConverter(source=NAME, target=target)
+
+    converter.feed(encode_event(json.dumps(chunk).encode()) + done)
+
+    assert converter.has_ended
+    converter.finish()
+    assert len(list(iter_events([encode_event(json.dumps(chunk).encode()) + done], format=NAME))) == 1
 
 
 @pytest.mark.parametrize("target", FORMATS)

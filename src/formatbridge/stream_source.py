@@ -97,9 +97,10 @@ class StreamSource:
             if self._refrain.counts_usage:
                 self._unread = event
             return [delta]
-        if self.is_over or not data.strip():
+        said = data.strip()
+        if self.is_over or not said:
             return []
-        if data == DONE:
+        if said == DONE:
             self._refrain.forget()
             happened = self._decoder.done()
             self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.END_OF_STREAM)
