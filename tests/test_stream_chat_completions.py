@@ -343,3 +343,47 @@ def test_a_message_beside_a_delta_is_no_text() -> None:
     happened = [event for each in told for event in decoder.feed({"id": "x", "choices": [{"index": 0, **each}]})]
 
     assert "".join(event.text for event in happened if isinstance(event, events.Delta)) == "Hello"
+
+
+def _cites(url: str, start: int, end: int) -> dict[str, Any]:
+    return {"type": "url_citation", "url_citation": {"url": url, "title": "", "start_index": start, "end_index": end}}
+
+
+@pytest.mark.parametrize("target", FORMATS)
+def test_citations_that_come_behind_a_call_hang_on_the_text_that_they_cite(target: str) -> None:
+    """A server that searches tells its sources last; who collects gets what the whole answer would have become."""
+    cited = [_cites("https://a.example", 0, 4), _cites("https://b.example", 5, 7)]
+    stream = _chunks({"content": "Rome is old."}, {"tool_calls": [CALL]}, {"annotations": cited[:1]}, {"annotations": cited[1:]})
+    whole = collect_stream([stream], source=NAME)
+
+    made = collect_stream([stream], source=NAME, target=target)
+
+    expected = convert_response(whole.body, source=NAME, target=target)
+    assert (made.body, sorted(map(str, made.losses))) == (expected.body, sorted(map(str, expected.losses)))
+
+
+def test_a_span_says_which_text_a_late_citation_cites() -> None:
+    """Two texts around a call are one content to the server; the second citation begins in the second."""
+    cited = [_cites("https://a.example", 0, 4), _cites("https://b.example", 5, 8)]
+    stream = _chunks({"content": "Rome."}, {"tool_calls": [CALL]}, {"content": "Oslo."}, {"refusal": "No."}, {"annotations": cited})
+
+    made = collect_stream([stream], source=NAME, target="responses")
+
+    texts = [part for item in made.body["output"] for part in item.get("content", ()) if part["type"] == "output_text"]
+    assert [(text["text"], [each["url"] for each in text["annotations"]]) for text in texts] == [
+        ("Rome.", ["https://a.example"]),
+        ("Oslo.", ["https://b.example"]),
+    ]
+
+
+@pytest.mark.parametrize(("target", "is_late"), [("messages", True), ("responses", True), ("generate_content", False)])
+def test_a_late_citation_that_the_stream_has_left_without_is_reported(target: str, *, is_late: bool) -> None:
+    """A block that has closed takes no more; formats that cite at the end still can."""
+    stream = _chunks({"content": "Rome."}, {"tool_calls": [CALL]}, {"annotations": [_cites("https://a.example", 0, 4)]})
+    converter = StreamConverter(source=NAME, target=target)
+
+    made = converter.feed(stream) + converter.finish()
+
+    assert ("/choices/0/message/annotations/0" in [loss.path for loss in converter.losses if loss.code == "late"]) is is_late
+    assert (b"https://a.example" in made) is not is_late
+    assert "https://a.example" in json.dumps(converter.response().body)

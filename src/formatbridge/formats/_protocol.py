@@ -108,6 +108,7 @@ class Format(Protocol):
 
     ``ID_FIELD``: the field of an answer that has its id. ``IN_URL``: fields of requests that the URL has in their place.
     ``STREAMED``: the parts whose text, written as a stream, leaves as it comes.
+    ``CITES_LAST``: the citations of a stream stand at the end of their choice; elsewhere with their text, before it ends.
     ``HOLDS_FAILURES``: an answer that failed is an answer, with what came before; elsewhere it is an error.
     """
 
@@ -119,6 +120,7 @@ class Format(Protocol):
     IN_URL: frozenset[str]
     HOLDS_FAILURES: bool
     STREAMED: tuple[type[ir.Part], ...]
+    CITES_LAST: bool
     StreamDecoder: Callable[[], StreamDecoder]
     END_OF_STREAM: bytes
     StreamEncoder: Callable[[Options, Context | None], StreamEncoder]

@@ -80,6 +80,9 @@ class StreamEncoder:
                 return self._start(event)
             case events.PartMeta():
                 return self._meta(event)
+            case events.Cited():
+                self._choices[event.choice].citations.append(event.citation)
+                return b""
             case events.PartEnd():
                 return self._end(event)
             case events.Finished():

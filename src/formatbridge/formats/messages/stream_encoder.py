@@ -78,6 +78,7 @@ class StreamEncoder:
         return b"".join([self._feed(each) for each in self._first.feed(event)])
 
     def _feed(self, event: events.Event) -> bytes:
+        """Write an event; a citation whose block has closed has no place any more."""
         match event:
             case events.Delta() | events.PartStart() | events.PartMeta() | events.PartEnd():
                 return self._take(event)
