@@ -140,6 +140,11 @@ class StreamSource:
             self._collector.feed(self._decoder.start)  # as far as it is known; it will be told once more
         return self._collector.response()
 
+    def so_far(self) -> list[events.Event]:
+        """Return the events that fold to the answer so far; what is open stays open."""
+        self.answer()  # takes what nobody has read yet
+        return self._collector.so_far()
+
     def body(self) -> JsonObject | None:
         """Return the whole answer in its own format, as the vendor's client would add it up; None where nobody can say."""
         if self.error or not self.is_complete:

@@ -150,8 +150,9 @@ class StreamConverter:
         if self._near is not self._far:
             return self._encoder.fail(_TRUNCATED)
         encoder = self._far.StreamEncoder(self._options, None)
-        encoder.feed(replay(self._source.answer())[0])
-        return encoder.fail(_TRUNCATED)
+        for event in self._source.so_far():
+            encoder.feed(event)
+        return encoder.fail(_TRUNCATED, behind=self._source.heard)
 
     def _convert(self, event: ServerSentEvent) -> bytes:
         happened = self._source.decode(event)

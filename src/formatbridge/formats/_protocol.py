@@ -96,8 +96,8 @@ class StreamEncoder(Protocol):
     def feed(self, event: events.Event) -> bytes:
         """Take what happened and return the bytes that it becomes."""
 
-    def fail(self, error: ir.Error) -> bytes:
-        """Write an error in the stream; nothing follows."""
+    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
+        """Write an error in the stream; nothing follows. ``behind``: how many events have left, where others wrote them."""
 
 
 class Format(Protocol):

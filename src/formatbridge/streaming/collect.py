@@ -156,6 +156,15 @@ class Collector:
             cited=tuple(citation for choice in self._choices.values() for citation in choice.cited),
         )
 
+    def so_far(self) -> list[events.Event]:
+        """Return the events that fold to the answer as far as it has come, each part in one piece; what is open stays open."""
+        made: list[events.Event] = [self._start]
+        for index, choice in self._choices.items():
+            for number, part in sorted(choice.parts.items()):
+                told = unfold(index, number, part.whole())
+                made += told[:-1] if part.is_open else told
+        return made if self._usage is None else [*made, events.UsageTold(self._usage)]
+
     def unfinished(self) -> list[events.Event]:
         """Return what would close the answer, as one that ran out of tokens: the open parts, then the choices without an end."""
         made: list[events.Event] = []

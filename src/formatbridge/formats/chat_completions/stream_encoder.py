@@ -94,8 +94,9 @@ class StreamEncoder:
             case _:
                 return self._note(event)
 
-    def fail(self, error: ir.Error) -> bytes:
+    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Write an error in the stream; nothing follows, not even ``[DONE]``."""
+        del behind  # events have no numbers here
         _, body = encode_error(error, nowhere())
         return encode_event(dumps(body))
 

@@ -98,8 +98,9 @@ class StreamEncoder:
                 self._note(event)
         return b""
 
-    def fail(self, error: ir.Error) -> bytes:
+    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Write an error in the stream; nothing follows."""
+        del behind  # events have no numbers here
         return encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
 
     def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta) -> None:

@@ -94,8 +94,9 @@ class StreamEncoder:
                 return self.fail(event.error)
         return b""
 
-    def fail(self, error: ir.Error) -> bytes:
+    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Write an error, behind which nothing follows; the open block stays open."""
+        del behind  # events have no numbers here
         if self._is_over:
             return b""
         self._is_over = True
