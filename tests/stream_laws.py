@@ -122,7 +122,8 @@ def _growing(raw: JsonObject) -> list[str]:
     choices = [f"/choices/{at}" for at, _ in enumerate(raw.get("choices") or ())]
     candidates = [f"/candidates/{at}" for at, _ in enumerate(raw.get("candidates") or ())]
     deltas = ["/delta"] if isinstance(raw.get("delta"), dict) else []
-    return ["", *deltas, *choices, *(f"{choice}/delta" for choice in choices if value_at(raw, f"{choice}/delta")), *candidates]
+    told = [f"{choice}/{name}" for choice in choices for name in ("delta", "message")]
+    return ["", *deltas, *choices, *(path for path in told if value_at(raw, path) not in (ABSENT, None, {})), *candidates]
 
 
 @dataclass(frozen=True)
@@ -265,9 +266,15 @@ def stream_and_whole_agree(stream: Stream, target: str) -> str | None:
     if whole.get("status") == "failed":  # in this format a failed answer is an answer, and a failed stream a failure
         return None if b"response.failed" in made else f"{stream.id} -> {target}: did not fail"
     one, other = (meaning(body, stream.format, target) for body in (collect_stream([made], source=target).body, whole))
-    if any(loss.code == "late" and loss.path.lower().startswith("/model") for loss in converter.losses):
+    late = [loss for loss in converter.losses if loss.code == "late"]
+    if any(loss.path.lower().startswith("/model") for loss in late):
         del other["model"]
         one.pop("model", None)
+    sources = {
+        loss.before["url_citation"]["url"] for loss in late if "/annotations/" in loss.path
+    }  # told when their text had closed
+    for choice in (*one["choices"], *other["choices"]) if sources else ():
+        choice["citations"] = [each for each in choice.get("citations", []) if not any(url in str(each) for url in sources)]
     return None if one == other else f"{stream.id} -> {target}: {_first_difference(one, other)}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, collect_stream, ir
+from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, collect_stream, convert_response, ir, iter_events
 from formatbridge.convert import check
 from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
@@ -158,6 +158,63 @@ def test_an_id_that_comes_late_is_no_second_call() -> None:
     assert [(part.id, part.arguments) for part in answer.choices[0].parts if isinstance(part, ir.ToolCall)] == [("a", "{}")]
 
 
+def _piece(arguments: str, name: str | None = None, call_id: str | None = None, index: int | None = 0) -> dict[str, Any]:
+    told = {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
+    return {"tool_calls": [{key: value for key, value in told.items() if value is not None}]}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "calls"),
+    [
+        ([_piece('{"x":1}', "f", ""), _piece('{"y":2}', "g", "")], [("f", '{"x":1}'), ("g", '{"y":2}')]),
+        ([_piece('{"x":1}', "f", ""), _piece('{"x":2}', "f", "")], [("f", '{"x":1}'), ("f", '{"x":2}')]),
+        ([_piece('{"x":1}', "f", index=None), _piece('{"x":2}', "f", index=None)], [("f", '{"x":1}'), ("f", '{"x":2}')]),
+        (
+            [_piece('{"x":', "f"), _piece("1}"), _piece("", "f"), _piece('{"x":'), _piece("2}")],
+            [("f", '{"x":1}'), ("f", '{"x":2}')],
+        ),
+        ([_piece("", "f"), _piece("", "g"), _piece("{}")], [("f", ""), ("g", "{}")]),
+        ([_piece('{"x":1}', "f", "a"), _piece('{"y":2}', "g")], [("f", '{"x":1}'), ("g", '{"y":2}')]),
+        ([_piece('{"x":', "f"), _piece("1", "f"), _piece("}", "f"), _piece("", "f"), _piece(" ", "f")], [("f", '{"x":1} ')]),
+        ([_piece('{"x":"}', "f"), _piece('{}"', "f"), _piece("}", "f")], [("f", '{"x":"}{}"}')]),
+        ([_piece('{"x":', "f", "a"), _piece("1}", call_id="b"), _piece("", call_id="c")], [("f", '{"x":1}')]),
+        ([_piece('{"x":1}', "f"), _piece("", "f", "a")], [("f", '{"x":1}')]),
+    ],
+    ids=[
+        "another name",
+        "the same name behind whole arguments",
+        "no index",
+        "in pieces",
+        "no arguments",
+        "another name where ids were given",
+        "a name in every piece",
+        "braces in a text",
+        "an id that changes",
+        "an id that comes last",
+    ],
+)
+@pytest.mark.parametrize("target", [NAME, "responses"])
+def test_calls_at_one_index_are_told_apart_without_ids(target: str, pieces: list[Any], calls: list[tuple[str, str]]) -> None:
+    """Servers without ids, and those that give an id to each piece, tell by the name where a call begins; two must not become one."""
+    made = collect_stream([_chunks(*pieces)], source=NAME, target=target).body
+
+    said = (
+        [item for item in made["output"] if item["type"] == "function_call"]
+        if target == "responses"
+        else [call["function"] for call in made["choices"][0]["message"]["tool_calls"]]
+    )
+    assert [(each["name"], each["arguments"]) for each in said] == calls
+
+
+def test_another_id_of_a_call_is_reported() -> None:
+    """The first id of a call is its own; one that a later piece tells is in the report."""
+    made = collect_stream([_chunks(_piece("{", "f", "a"), _piece("}", call_id="b"))], source=NAME, target="messages")
+
+    assert [(loss.path, loss.before) for loss in made.losses if loss.severity == "lossy"] == [
+        ("/choices/0/message/tool_calls/0/id", "b")
+    ]
+
+
 def test_the_tokens_of_a_refusal_stay_with_it() -> None:
     """Log probabilities come apart for a text and for a refusal, and leave so."""
     tokens = [{"token": "No", "logprob": -0.5, "bytes": [78, 111], "top_logprobs": []}]
@@ -250,3 +307,83 @@ def test_done_ends_an_answer_that_says_something_whole(deltas: list[Any]) -> Non
     made = collect_stream([data + encode_event(DONE)], source=NAME, target="messages")
 
     assert made.body["stop_reason"] == ("end_turn" if "content" in deltas[0] else "tool_use")
+
+
+@pytest.mark.parametrize("done", [b"data: [DONE] \n\n", b"data:  [DONE]\n\n", b"data:[DONE]\t\n\n"])
+@pytest.mark.parametrize("target", FORMATS)
+def test_done_ends_a_stream_with_white_space_around_it(target: str, done: bytes) -> None:
+    """The official client looks at how the data begins, so there are servers that nobody has told."""
+    chunk = {"id": "x", "model": "m", "choices": [{"index": 0, "delta": {"content": "Hello"}, "finish_reason": None}]}
+    converter = StreamConverter(source=NAME, target=target)
+
+    converter.feed(encode_event(json.dumps(chunk).encode()) + done)
+
+    assert converter.has_ended
+    converter.finish()
+    assert len(list(iter_events([encode_event(json.dumps(chunk).encode()) + done], format=NAME))) == 1
+
+
+@pytest.mark.parametrize("target", FORMATS)
+def test_a_whole_message_is_read_as_its_only_delta(target: str) -> None:
+    """A server that does not stream answers in one event; its answer is what a client gets that asked for no stream."""
+    message = {"role": "assistant", "content": "Let me look.", "tool_calls": [CALL]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    answer = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    data = encode_event(json.dumps(answer).encode()) + encode_event(DONE)
+
+    collected = collect_stream([data], source=NAME, target=target)
+
+    assert collected.body == convert_response(answer, source=NAME, target=target).body
+
+
+def test_a_message_beside_a_delta_is_no_text() -> None:
+    """Some servers repeat in each event what has come so far."""
+    told = [{"delta": {"content": text}, "message": {"content": so_far}} for text, so_far in (("Hel", "Hel"), ("lo", "Hello"))]
+    decoder = StreamDecoder()
+    happened = [event for each in told for event in decoder.feed({"id": "x", "choices": [{"index": 0, **each}]})]
+
+    assert "".join(event.text for event in happened if isinstance(event, events.Delta)) == "Hello"
+
+
+def _cites(url: str, start: int, end: int) -> dict[str, Any]:
+    return {"type": "url_citation", "url_citation": {"url": url, "title": "", "start_index": start, "end_index": end}}
+
+
+@pytest.mark.parametrize("target", FORMATS)
+def test_citations_that_come_behind_a_call_hang_on_the_text_that_they_cite(target: str) -> None:
+    """A server that searches tells its sources last; who collects gets what the whole answer would have become."""
+    cited = [_cites("https://a.example", 0, 4), _cites("https://b.example", 5, 7)]
+    stream = _chunks({"content": "Rome is old."}, {"tool_calls": [CALL]}, {"annotations": cited[:1]}, {"annotations": cited[1:]})
+    whole = collect_stream([stream], source=NAME)
+
+    made = collect_stream([stream], source=NAME, target=target)
+
+    expected = convert_response(whole.body, source=NAME, target=target)
+    assert (made.body, sorted(map(str, made.losses))) == (expected.body, sorted(map(str, expected.losses)))
+
+
+def test_a_span_says_which_text_a_late_citation_cites() -> None:
+    """Two texts around a call are one content to the server; the second citation begins in the second."""
+    cited = [_cites("https://a.example", 0, 4), _cites("https://b.example", 5, 8)]
+    stream = _chunks({"content": "Rome."}, {"tool_calls": [CALL]}, {"content": "Oslo."}, {"refusal": "No."}, {"annotations": cited})
+
+    made = collect_stream([stream], source=NAME, target="responses")
+
+    texts = [part for item in made.body["output"] for part in item.get("content", ()) if part["type"] == "output_text"]
+    assert [(text["text"], [each["url"] for each in text["annotations"]]) for text in texts] == [
+        ("Rome.", ["https://a.example"]),
+        ("Oslo.", ["https://b.example"]),
+    ]
+
+
+@pytest.mark.parametrize(("target", "is_late"), [("messages", True), ("responses", True), ("generate_content", False)])
+def test_a_late_citation_that_the_stream_has_left_without_is_reported(target: str, *, is_late: bool) -> None:
+    """A block that has closed takes no more; formats that cite at the end still can."""
+    stream = _chunks({"content": "Rome."}, {"tool_calls": [CALL]}, {"annotations": [_cites("https://a.example", 0, 4)]})
+    converter = StreamConverter(source=NAME, target=target)
+
+    made = converter.feed(stream) + converter.finish()
+
+    assert ("/choices/0/message/annotations/0" in [loss.path for loss in converter.losses if loss.code == "late"]) is is_late
+    assert (b"https://a.example" in made) is not is_late
+    assert "https://a.example" in json.dumps(converter.response().body)

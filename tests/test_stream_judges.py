@@ -113,3 +113,40 @@ def test_the_official_client_reads_a_replay_as_the_answer(format: str, stem: str
     made = b"".join(fb.replay_response(body, source=format))
 
     assert list(differences(said(read(made, format), format), said(body, format))) == []
+
+
+@pytest.mark.parametrize("numbers", [(None, None), (0, 0), (1, 1), (None, 0)], ids=str)
+@pytest.mark.parametrize("source", ["chat_completions", "generate_content"])
+@pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
+def test_choices_without_numbers_of_their_own_stay_apart_in_a_replay(
+    source: str, target: str, numbers: tuple[int | None, ...]
+) -> None:
+    """Servers leave the numbers of choices out, or say one twice; a stream tells by them which choice a text belongs to."""
+    told = [{} if number is None else {"index": number} for number in numbers]
+    texts = ["Rome", "Oslo"]
+    answers: dict[str, Any] = {
+        "chat_completions": {
+            "id": "x",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m",
+            "choices": [
+                {**index, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+                for index, text in zip(told, texts, strict=True)
+            ],
+        },
+        "generate_content": {
+            "candidates": [
+                {**index, "content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}
+                for index, text in zip(told, texts, strict=True)
+            ]
+        },
+    }
+    answer = answers[source]
+
+    made = b"".join(fb.replay_response(answer, source=source, target=target))
+
+    assert [choice["text"] for choice in said(read(made, target), target)["choices"]] == texts
+    collected, whole = fb.collect_stream([made], source=target).body, fb.convert_response(answer, source=source, target=target).body
+    assert [choice["text"] for choice in said(collected, target)["choices"]] == texts
+    assert [choice["text"] for choice in said(whole, target)["choices"]] == texts

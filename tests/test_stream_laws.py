@@ -382,7 +382,6 @@ def _no_constant(name: str) -> Any:
 
 REPORTED_OTHERWISE = {
     "stream-text_no_created-responses": "its head came with its end, when the target's had left",
-    "stream-citations_after_calls_own-chat_completions": "its source came when its text had ended",
     "stream-late_in_last_event-responses": "its last event adds to items that had left",
     "stream-blocked_midway-generate_content": "the whole answer has an end of its own beside the block",
 }

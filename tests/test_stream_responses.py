@@ -207,9 +207,10 @@ def test_calls_that_an_empty_last_output_hides_still_end_the_answer_for_calls() 
         {"type": "error", "code": "rate_limit_exceeded", "message": "slow down", "param": None, "sequence_number": 3},
         {"type": "error", "error": {"code": "rate_limit_exceeded", "message": "slow down"}},
         {"error": {"code": "rate_limit_exceeded", "message": "slow down"}},
+        {"type": "response.error", "error": {"code": "rate_limit_exceeded", "message": "slow down"}},
         {"type": "response.failed", "response": {"error": {"code": "rate_limit_exceeded", "message": "slow down"}}},
     ],
-    ids=["flat", "nested", "a body without a type", "failed"],
+    ids=["flat", "nested", "a body without a type", "of a type that nobody knows", "failed"],
 )
 def test_an_error_of_any_shape_is_a_failure_and_the_last_thing(raw: JsonObject) -> None:
     """Law 9: an error never becomes a normal end."""
@@ -219,7 +220,9 @@ def test_an_error_of_any_shape_is_a_failure_and_the_last_thing(raw: JsonObject) 
     assert (made[-1].error.kind, made[-1].error.message) == ("rate_limit", "slow down")
 
 
-@pytest.mark.parametrize("raw", [{"type": "response.output_text.delta", "delta": None}, {"type": "new"}, {}, {"type": None}])
+@pytest.mark.parametrize(
+    "raw", [{"type": "response.output_text.delta", "delta": None}, {"type": "new", "error": None}, {}, {"type": None}]
+)
 def test_an_event_that_says_nothing_known_is_passed_over(raw: JsonObject) -> None:
     """Nulls, padding and events of tomorrow."""
     assert not any(isinstance(each, events.Delta | events.Failed) for each in StreamDecoder().feed(raw))

@@ -347,6 +347,34 @@ def test_a_cut_stream_of_the_same_format_ends_in_an_error_behind_whole_events(fo
     assert reader.error is not None
 
 
+def _words(body: dict[str, Any]) -> str:
+    items = [part["text"] for item in body["output"] for part in item.get("content", ())]
+    return "".join([*items, *(item["arguments"] for item in body["output"] if "arguments" in item)])
+
+
+@pytest.mark.parametrize("stem", ["text_plain", "tools_parallel"])
+def test_a_cut_stream_of_responses_fails_with_the_answer_so_far(stem: str) -> None:
+    """Whoever reads a stream that was passed on gets what a converted one has: open items done, all that came, numbers that go on."""
+    stream = next(each.data for each in fixtures.streams("responses") if each.stem == stem)
+    told = [json.loads(event.data) for event in StreamReader().feed(stream)]
+    done = next(at for at, event in enumerate(told) if event["type"] == "response.completed")
+    for count in range(2, done):
+        converter = fb.StreamConverter(source="responses", target="responses")
+        converter.feed(b"".join(encode_event(json.dumps(event).encode(), event["type"]) for event in told[:count]))
+
+        with pytest.raises(fb.TruncatedStreamError) as caught:
+            converter.finish()
+
+        tail = [json.loads(event.data) for event in StreamReader().feed(caught.value.tail)]
+        assert [event["sequence_number"] for event in tail] == list(range(count, count + len(tail)))
+        assert tail[-1]["response"]["status"] == "failed"
+        assert _words(tail[-1]["response"]) == "".join(event["delta"] for event in told[:count] if "delta" in event)
+        closed = {event["item"]["id"] for event in told[:count] if event["type"] == "response.output_item.done"}
+        ended = {event["item"]["id"]: event["item"]["status"] for event in tail if event["type"] == "response.output_item.done"}
+        grown = {event["item_id"] for event in told[:count] if event["type"].endswith(".delta")}
+        assert ended == dict.fromkeys(grown - closed, "incomplete")
+
+
 def test_a_stream_brings_custom_tools_home() -> None:
     """A free-form tool that crossed over as a function answers as itself, streamed as well as whole."""
     request = fb.convert_request(

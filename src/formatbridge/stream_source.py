@@ -97,9 +97,10 @@ class StreamSource:
             if self._refrain.counts_usage:
                 self._unread = event
             return [delta]
-        if self.is_over or not data.strip():
+        said = data.strip()
+        if self.is_over or not said:
             return []
-        if data == DONE:
+        if said == DONE:
             self._refrain.forget()
             happened = self._decoder.done()
             self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.END_OF_STREAM)
@@ -138,6 +139,11 @@ class StreamSource:
         if self._decoder.start is not None:
             self._collector.feed(self._decoder.start)  # as far as it is known; it will be told once more
         return self._collector.response()
+
+    def so_far(self) -> list[events.Event]:
+        """Return the events that fold to the answer so far; what is open stays open."""
+        self.answer()  # takes what nobody has read yet
+        return self._collector.so_far()
 
     def body(self) -> JsonObject | None:
         """Return the whole answer in its own format, as the vendor's client would add it up; None where nobody can say."""

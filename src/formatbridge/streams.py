@@ -150,8 +150,9 @@ class StreamConverter:
         if self._near is not self._far:
             return self._encoder.fail(_TRUNCATED)
         encoder = self._far.StreamEncoder(self._options, None)
-        encoder.feed(replay(self._source.answer())[0])
-        return encoder.fail(_TRUNCATED)
+        for event in self._source.so_far():
+            encoder.feed(event)
+        return encoder.fail(_TRUNCATED, behind=self._source.heard)
 
     def _convert(self, event: ServerSentEvent) -> bytes:
         happened = self._source.decode(event)
@@ -201,6 +202,8 @@ def _whole(
 
 def _note_late(answer: ir.Response, far: Format, losses: Ledger) -> None:
     """Note what the source told of its head, or of a text, when that had left without it or with another."""
+    for citation in answer.cited if not far.CITES_LAST else ():
+        losses.dropped(citation, code="late")
     for name in answer.late:
         losses.dropped(answer, name, "late", severity="info")
     for part, told in answer.retold:

@@ -1,10 +1,22 @@
-"""Which of several choices a format writes, and when: those with room for one the first by number, whichever comes first."""
+"""How several choices are numbered, which of them a format writes, and when: those with room for one the first by number."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from formatbridge import ir
 from formatbridge.ir import events
+
+
+def told_apart(numbers: list[int]) -> list[int]:
+    """Return the numbers of choices; where two have the same, as where a server leaves them out, their places."""
+    return numbers if len(set(numbers)) == len(numbers) else list(range(len(numbers)))
+
+
+def number_apart(choices: list[ir.Choice]) -> None:
+    """Give each choice of a whole answer a number of its own."""
+    for choice, number in zip(choices, told_apart([choice.index for choice in choices]), strict=True):
+        choice.index = number
 
 
 class FirstChoice:

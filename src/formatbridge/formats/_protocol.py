@@ -96,8 +96,8 @@ class StreamEncoder(Protocol):
     def feed(self, event: events.Event) -> bytes:
         """Take what happened and return the bytes that it becomes."""
 
-    def fail(self, error: ir.Error) -> bytes:
-        """Write an error in the stream; nothing follows."""
+    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
+        """Write an error in the stream; nothing follows. ``behind``: how many events have left, where others wrote them."""
 
 
 class Format(Protocol):
@@ -108,6 +108,7 @@ class Format(Protocol):
 
     ``ID_FIELD``: the field of an answer that has its id. ``IN_URL``: fields of requests that the URL has in their place.
     ``STREAMED``: the parts whose text, written as a stream, leaves as it comes.
+    ``CITES_LAST``: the citations of a stream stand at the end of their choice; elsewhere with their text, before it ends.
     ``HOLDS_FAILURES``: an answer that failed is an answer, with what came before; elsewhere it is an error.
     """
 
@@ -119,6 +120,7 @@ class Format(Protocol):
     IN_URL: frozenset[str]
     HOLDS_FAILURES: bool
     STREAMED: tuple[type[ir.Part], ...]
+    CITES_LAST: bool
     StreamDecoder: Callable[[], StreamDecoder]
     END_OF_STREAM: bytes
     StreamEncoder: Callable[[Options, Context | None], StreamEncoder]

@@ -65,6 +65,14 @@ class PartMeta:
 
 
 @dataclass(slots=True)
+class Cited:
+    """A citation comes when the texts of its choice have closed; its span says which of them it cites."""
+
+    choice: int
+    citation: Citation
+
+
+@dataclass(slots=True)
 class PartEnd:
     """A part closes. ``extra`` and ``part``: what became known only now; None: nothing did."""
 
@@ -109,10 +117,10 @@ class End:
     """The answer is complete; nothing follows."""
 
 
-Event = Start | Named | PartStart | Delta | PartMeta | PartEnd | Finished | UsageTold | Meta | Failed | End
+Event = Start | Named | PartStart | Delta | PartMeta | Cited | PartEnd | Finished | UsageTold | Meta | Failed | End
 """Everything that can happen in a stream."""
 
-PartEvent = PartStart | Delta | PartMeta | PartEnd | Finished
+PartEvent = PartStart | Delta | PartMeta | Cited | PartEnd | Finished
 """What happens within one choice."""
 
 RawEvent = dict[str, Any]

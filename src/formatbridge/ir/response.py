@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from formatbridge.ir.parts import Format, JsonObject, JsonValue, Number, Part
+from formatbridge.ir.parts import Citation, Format, JsonObject, JsonValue, Number, Part
 
 FinishReason = Literal[
     "stop", "stop_sequence", "length", "context_length", "tool_calls", "content_filter", "refusal", "pause",
@@ -112,7 +112,7 @@ class Response:
     """A whole answer. ``created`` in seconds since the epoch. ``error`` set: it failed on the way, ``choices`` is what came before.
 
     ``late``: the fields that a stream told when it had begun without them. ``retold``: its parts whose end said something else than their
-    deltas, with what those said.
+    deltas, with what those said. ``cited``: the citations that came when the texts of their choice had closed.
     """
 
     format: Format
@@ -127,6 +127,7 @@ class Response:
     src: str = ""
     late: tuple[str, ...] = ()
     retold: tuple[tuple[Part, str], ...] = ()
+    cited: tuple[Citation, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 from formatbridge import ir
@@ -59,6 +61,7 @@ class _Part:
 @dataclass(slots=True)
 class _Choice:
     parts: dict[int, _Part] = field(default_factory=dict)
+    cited: list[ir.Citation] = field(default_factory=list)
     logprobs: list[ir.TokenLogprob] | None = None
     refusal_logprobs: list[ir.TokenLogprob] | None = None
     finish: ir.Finish | None = None
@@ -101,6 +104,8 @@ class Collector:
                 self._choice(event.choice).parts[event.index] = _Part(event.part)
             case events.PartMeta():
                 self._tell(self._choices[event.choice].parts[event.index], event)
+            case events.Cited():
+                self._choice(event.choice).cited.append(event.citation)
             case events.PartEnd():
                 self._close(self._choices[event.choice].parts[event.index], event)
             case events.Finished():
@@ -148,7 +153,17 @@ class Collector:
                 for part in choice.parts.values()
                 if part.retold is not None
             ),
+            cited=tuple(citation for choice in self._choices.values() for citation in choice.cited),
         )
+
+    def so_far(self) -> list[events.Event]:
+        """Return the events that fold to the answer as far as it has come, each part in one piece; what is open stays open."""
+        made: list[events.Event] = [self._start]
+        for index, choice in self._choices.items():
+            for number, part in sorted(choice.parts.items()):
+                told = unfold(index, number, part.whole())
+                made += told[:-1] if part.is_open else told
+        return made if self._usage is None else [*made, events.UsageTold(self._usage)]
 
     def unfinished(self) -> list[events.Event]:
         """Return what would close the answer, as one that ran out of tokens: the open parts, then the choices without an end."""
@@ -190,8 +205,9 @@ class Collector:
 
 
 def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
+    parts = [part.whole() for _, part in sorted(choice.parts.items())]
     return ir.Choice(
-        parts=[part.whole() for _, part in sorted(choice.parts.items())],
+        parts=_with_citations(parts, choice.cited) if choice.cited else parts,
         finish=choice.finish,
         index=index,
         logprobs=choice.logprobs,
@@ -199,6 +215,20 @@ def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
         src=src,
         extra=choice.extra,
     )
+
+
+def _with_citations(parts: list[ir.Part], citations: list[ir.Citation]) -> list[ir.Part]:
+    """Hang each citation on the text in which its span begins; one that has no span, or begins behind all, on the last."""
+    texts = [(at, part) for at, part in enumerate(parts) if isinstance(part, ir.Text)]
+    ends = list(accumulate(len(text.text) for _, text in texts))
+    cited: dict[int, list[ir.Citation]] = {at: list(text.citations or ()) for at, text in texts}
+    for citation in citations:
+        place = len(texts) if citation.start is None else bisect_right(ends, citation.start)
+        cited[texts[min(place, len(texts) - 1)][0]].append(citation)
+    made = list(parts)
+    for at, text in texts:
+        made[at] = replace(text, citations=cited[at] or None)
+    return made
 
 
 def replay(response: ir.Response) -> list[events.Event]:

@@ -37,7 +37,7 @@ _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 def carries_json(event: ServerSentEvent) -> bool:
     """Say whether an event is one of its format's, and not an empty one or ``[DONE]``."""
-    return event.data != DONE and bool(event.data.strip())
+    return event.data.strip() not in (DONE, b"")
 
 
 def encode_event(data: bytes, event: str | None = None) -> bytes:

@@ -33,6 +33,7 @@ ID_FIELD = "id"
 IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = False
 STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
+CITES_LAST = True
 END_OF_STREAM = b"data: [DONE]\n\n"
 """What stands behind the last event."""
 TOOL_RULES = ToolRules(
@@ -134,6 +135,7 @@ def request_path(model: str, *, stream: bool) -> str:
 
 
 __all__ = [
+    "CITES_LAST",
     "END_OF_STREAM",
     "FINISH",
     "HOLDS_FAILURES",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._choices import number_apart
 from formatbridge.formats._errors import decode_error_object, encode_error_object
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._finish import refusal_of
@@ -31,6 +32,8 @@ def decode_response(body: JsonObject) -> ir.Response:
     """Read a whole answer."""
     usage, given = body.get("usage"), body.get("id") or None
     choices = [_decode_choice(raw, index, given or "") for index, raw in enumerate(body["choices"])]
+    if len(choices) > 1:
+        number_apart(choices)
     counts = decode_usage(usage, "/usage") if usage else None
     extra = None if _RESPONSE.issuperset(body) else rest(body, _RESPONSE)
     return ir.Response("chat_completions", given, body.get("model"), choices, body.get("created"), counts, extra)

@@ -150,13 +150,14 @@ class StreamDecoder:
         choice = self._choices.get(index)
         if choice is None:
             choice = self._choices[index] = Choice(index)
-        delta = raw.get("delta") or {}
+        place = "message" if raw.get("delta") is None else "delta"  # some servers answer with the whole message in one event
+        delta = raw.get(place) or {}
         if delta:
             self._feed_delta(choice, delta, made)
         if raw.get("logprobs"):
             self._feed_logprobs(choice, raw["logprobs"], made)
         if not (_CHOICE.issuperset(raw) and _DELTA.issuperset(delta)):
-            choice.unknown.take(joined(rest(delta, _DELTA, "message/"), rest(raw, _CHOICE)))
+            choice.unknown.take(joined(rest(delta, _DELTA, "message/"), rest(raw, _CHOICE | {place})))
             self._more += [choice.unknown] if choice.unknown.latest else []
         if raw.get("stop_reason") is not None:
             choice.stop = raw["stop_reason"]
@@ -250,18 +251,19 @@ class StreamDecoder:
     # Tool calls.
 
     def _feed_call(self, choice: Choice, raw: JsonObject, position: int, made: list[events.Event]) -> None:
-        """Add to the call that an index names; an index that is used again with another id begins a new call."""
+        """Add to the call that an index names, or to the next one at that index."""
         calls = choice.calls = choice.calls or Calls()
         slot = calls.slot_of(raw, position)
         calls.note_unread(raw, slot)
         number = calls.open.get(slot)
         if number is None:
             held = calls.waiting.setdefault(slot, Held())
+            calls.note_again(raw, slot, held)
             held.take(raw)
             if held.id and held.name:
                 self._open_call(choice, calls, slot, made)
             return
-        calls.note_name(raw, slot, choice.kinds[number])
+        calls.note_again(raw, slot, calls.begun[slot])
         if text := text_of(raw):
             self._growing = calls.begun[slot]
             self._growing.add(text)

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
-from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._arguments import read_object
 from formatbridge.formats._extra import rest
+from formatbridge.streaming.framing import ArrayReader
 
 JsonObject = dict[str, Any]
 
 _CALL = frozenset({"index", "id", "type", "function", "custom", "extra_content"})
 _FUNCTION = frozenset({"name", "arguments", "input"})
+
+
+class _Ending:
+    """Looks for the end of an object in pieces of text that grow in number, at each of them once."""
+
+    def __init__(self) -> None:
+        self._reader = ArrayReader(sys.maxsize)
+        self._count = 0
+        self._is_found = False
+
+    def is_in(self, pieces: list[str]) -> bool:
+        """Say whether these pieces have come to it."""
+        told = "".join(pieces[self._count :]).encode()
+        self._count = len(pieces)
+        self._is_found = self._is_found or any(value.data.startswith(b"{") for value in self._reader.feed(told))
+        return self._is_found
 
 
 @dataclass(slots=True)
@@ -25,13 +42,16 @@ class Held:
     name: str | None = None
     extra: JsonObject | None = None
     pieces: list[str] = field(default_factory=list)
+    is_named_again: bool = False
+    _ending: _Ending | None = None
 
     def take(self, raw: JsonObject) -> None:
-        """Take another piece; what was told stays, where it does not tell again."""
-        body = raw.get("custom") or raw.get("function") or {}
+        """Take another piece; the first id and the first name count."""
+        name = name_of(raw)
+        self.is_named_again = self.is_named_again or bool(name and self.name)
         self.kind = "custom" if raw.get("custom") else self.kind
-        self.id = raw.get("id") or self.id
-        self.name = body.get("name") or self.name
+        self.id = self.id or raw.get("id")
+        self.name = self.name or name
         self.extra = raw.get("extra_content") or self.extra
         self.add(text_of(raw))
 
@@ -43,6 +63,12 @@ class Held:
     def is_whole(self) -> bool:
         """Whether it can be made as it stands: it has a name, and its arguments are an object. Of free text nobody can say."""
         return bool(self.name) and (self.kind == "custom" or read_object("".join(self.pieces)) is not None)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its arguments have come to the end of an object. Of free text nobody can say."""
+        self._ending = self._ending or _Ending()
+        return self.kind == "function" and self._ending.is_in(self.pieces)
 
     def call(self, made_id: str) -> JsonObject:
         """Return the call in the shape that a whole answer has, without its arguments."""
@@ -68,20 +94,29 @@ class Calls:
     latest: dict[int, int] = field(default_factory=dict)
 
     def slot_of(self, raw: JsonObject, position: int) -> int:
-        """Find the slot of a piece. Some servers leave the index out, and some use one again for a call with another id."""
+        """Find the slot of a piece. Some servers leave the index out, and some use one again for the next call."""
         index, call_id = raw.get("index"), raw.get("id")
         slot = self.latest.get(index, index) if index is not None else None
         if slot is None:
             last = max(self.ids, default=-1)
             slot = self._named(call_id, last + 1) if call_id else max(last, position, 0)
-        elif call_id and self.ids.get(slot) not in (None, "", call_id):
-            slot = self._named(call_id, max(self.ids) + 1)
-        self.ids.setdefault(slot, "")
+        held = self.waiting.get(slot) or self.begun.get(slot)
+        if held is not None:
+            slot = self._slot_behind(held, raw, slot)
+        self.ids[slot] = self.ids.get(slot) or call_id or ""
         if index is not None:
             self.latest[index] = slot
-        if call_id:
-            self.ids[slot] = call_id
         return int(slot)
+
+    def _slot_behind(self, held: Held, raw: JsonObject, slot: int) -> int:
+        """Find the slot of a piece that comes to a call: its own, that of the next, or of another that has its id."""
+        call_id, is_next = raw.get("id"), _is_of_the_next(raw, held)
+        behind = max(self.ids) + 1 if is_next else slot
+        if call_id and held.id and call_id != held.id:
+            return self._named(call_id, behind)
+        if is_next and not name_of(raw):
+            self.waiting[behind] = Held(name=held.name)
+        return behind
 
     @property
     def are_whole(self) -> bool:
@@ -99,12 +134,32 @@ class Calls:
             known = self.unread.get(slot, {})
             self.unread[slot] = known | (rest(raw, _CALL) or {}) | (rest(body, _FUNCTION, f"{kind}/") or {})
 
-    def note_name(self, raw: JsonObject, slot: int, part: ir.Part) -> None:
-        """Keep a name that a piece tells again, where it is another one: the first has left."""
-        name = (raw.get("custom") or raw.get("function") or {}).get("name")
-        if name and isinstance(part, ir.ToolCall) and name != part.name:
-            kind = "custom" if raw.get("custom") else "function"
-            self.unread[slot] = self.unread.get(slot, {}) | {f"{kind}/name": name}
+    def note_again(self, raw: JsonObject, slot: int, held: Held) -> None:
+        """Keep an id or a name that a piece tells again, where it is another one: the first counts."""
+        kind = "custom" if raw.get("custom") else "function"
+        for place, told, known in (("id", raw.get("id"), held.id), (f"{kind}/name", name_of(raw), held.name)):
+            if told and known and told != known:
+                self.unread[slot] = self.unread.get(slot, {}) | {place: told}
+
+
+def _is_of_the_next(raw: JsonObject, held: Held) -> bool:
+    """Say whether a piece that comes to a call is of the next one: it has another id, and a name.
+
+    Where the server gives no ids, another name tells, or the same one with text behind the end of the arguments: some servers say the name
+    in every piece, and some send empty pieces last. A call that has an id takes no other name behind the end of its arguments, either.
+    """
+    call_id, name = raw.get("id"), name_of(raw)
+    if call_id and held.id:
+        return bool(name) and call_id != held.id
+    if name and held.name and name != held.name:
+        return not held.id or held.has_ended
+    is_named_twice = held.name is not None and (name is not None or held.is_named_again)
+    return is_named_twice and not held.id and bool(text_of(raw).strip()) and held.has_ended
+
+
+def name_of(raw: JsonObject) -> str | None:
+    """Return the name that a piece tells; None where it is empty, too."""
+    return (raw.get("custom") or raw.get("function") or {}).get("name") or None
 
 
 def text_of(raw: JsonObject) -> str:

@@ -96,8 +96,10 @@ class Choice:
             self.open = None
 
     def cite(self, citations: list[ir.Citation], made: list[events.Event]) -> None:
-        """Hang citations on the text that is open; where none is, they wait for the next, or for an empty one at the end."""
+        """Hang citations on the text that is open, or on those that have closed; before any they wait for it, or for the end."""
         if self.open is not None and isinstance(self.kinds[self.open[1]], ir.Text):
             made += [events.PartMeta(self.index, self.open[1], citation=citation) for citation in citations]
+        elif any(isinstance(part, ir.Text) for part in self.kinds):
+            made += [events.Cited(self.index, citation) for citation in citations]
         else:
             self.notes = [*(self.notes or ()), *citations]

@@ -80,6 +80,9 @@ class StreamEncoder:
                 return self._start(event)
             case events.PartMeta():
                 return self._meta(event)
+            case events.Cited():
+                self._choices[event.choice].citations.append(event.citation)
+                return b""
             case events.PartEnd():
                 return self._end(event)
             case events.Finished():
@@ -91,8 +94,9 @@ class StreamEncoder:
             case _:
                 return self._note(event)
 
-    def fail(self, error: ir.Error) -> bytes:
+    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Write an error in the stream; nothing follows, not even ``[DONE]``."""
+        del behind  # events have no numbers here
         _, body = encode_error(error, nowhere())
         return encode_event(dumps(body))
 

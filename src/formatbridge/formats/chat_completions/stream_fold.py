@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from formatbridge.formats._arguments import read_object
+from formatbridge.formats._choices import told_apart
 from formatbridge.formats._extra import Pieces
 
 JsonObject = dict[str, Any]
@@ -33,7 +35,7 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
             index = piece.get("index") or 0
             if not choices.setdefault(index, _Choice(index)).grow(piece):
                 return None
-    if not choices:
+    if not choices or not all(choice.is_clear for choice in choices.values()):
         return None
     return {"object": _WHOLE} | body | {"choices": [choice.body() for _, choice in sorted(choices.items())]}
 
@@ -46,6 +48,7 @@ class _Choice:
         self._message: JsonObject = {}
         self._pieces: dict[str, list[str]] = {}
         self._calls: list[tuple[JsonObject, list[str]]] = []
+        self._named_again: set[int] = set()
         self._logprobs: JsonObject = {}
         self._details: list[_Detail] = []
         self._fields, self._lists = Pieces(), Pieces()
@@ -110,7 +113,14 @@ class _Choice:
         pieces += [] if text is None else [text]
         again = {key: value for key, value in raw.items() if key not in ("index", kind) and value is not None}
         named = {key: value for key, value in body.items() if key != _ARGUMENTS[kind] and value is not None}
+        if named.get("name") and not call.get("id"):
+            self._named_again.add(at)
         return kind in call and again.items() <= call.items() and named.items() <= call[kind].items()
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether no call may be two: one that has no id, whose name came again, and whose arguments are no object."""
+        return all(read_object("".join(self._calls[at][1])) is not None for at in self._named_again)
 
     def body(self) -> JsonObject:
         """Return the choice as a whole answer has it."""
@@ -166,8 +176,9 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
     """Return the chunks that fold to a body: each choice in one piece, its end, and usage last."""
     head = {key: value for key, value in body.items() if key not in ("choices", "usage")} | {"object": _CHUNK}
     pieces: list[JsonObject] = []
-    for index, choice in enumerate(body.get("choices") or ()):
-        number = choice.get("index", index)
+    choices = body.get("choices") or []
+    given = [index if choice.get("index") is None else choice["index"] for index, choice in enumerate(choices)]
+    for number, choice in zip(told_apart(given), choices, strict=True):
         message = choice.get("message") or {}
         delta = dict(message)
         if message.get("tool_calls"):

@@ -29,6 +29,7 @@ ID_FIELD = "responseId"
 IN_URL = frozenset({"model", "stream"})
 HOLDS_FAILURES = False
 STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal)
+CITES_LAST = True
 END_OF_STREAM = b""
 """What stands behind the last event."""
 TOOL_RULES = ToolRules(
@@ -53,6 +54,7 @@ def frame_event(data: bytes, name: str | None) -> bytes:
 
 
 __all__ = [
+    "CITES_LAST",
     "END_OF_STREAM",
     "FINISH",
     "HOLDS_FAILURES",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._choices import number_apart
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._models import encode_time, time_of
@@ -36,6 +37,8 @@ def decode_response(body: JsonObject) -> ir.Response:
     created = time_of(time) if time else None
     given = body.get("responseId") or None
     choices = [_decode_choice(raw, f"/candidates/{index}", given) for index, raw in enumerate(body.get("candidates") or ())]
+    if len(choices) > 1:
+        number_apart(choices)
     error = body.get("error")
     if not choices and not error:
         choices = [_decode_missing(feedback)]

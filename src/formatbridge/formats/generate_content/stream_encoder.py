@@ -84,6 +84,8 @@ class StreamEncoder:
                 self._start(event)
             case events.PartMeta():
                 self._meta(event)
+            case events.Cited():
+                self._cite(event)
             case events.PartEnd():
                 return self._end(event)
             case events.Finished():
@@ -96,8 +98,9 @@ class StreamEncoder:
                 self._note(event)
         return b""
 
-    def fail(self, error: ir.Error) -> bytes:
+    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Write an error in the stream; nothing follows."""
+        del behind  # events have no numbers here
         return encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
 
     def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta) -> None:
@@ -164,6 +167,12 @@ class StreamEncoder:
             told.setdefault("citations", []).append(event.citation)
         if event.transcript:
             told.setdefault("transcript", []).append(event.transcript)
+
+    def _cite(self, event: events.Cited) -> None:
+        """Keep a citation with the first text: where it belongs is what its span says."""
+        visible = self._choices[event.choice].visible
+        place, text = next((place, part) for place, part in enumerate(visible) if isinstance(part, ir.Text))
+        visible[place] = replace(text, citations=[*(text.citations or ()), event.citation])
 
     def _end(self, event: events.PartEnd) -> bytes:
         """Close a part; a call waits for those that opened before it."""

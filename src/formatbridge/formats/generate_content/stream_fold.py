@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from formatbridge.formats._choices import told_apart
+
 JsonObject = dict[str, Any]
 
 _LISTS = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
@@ -100,12 +102,14 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
     envelope = {key: body[key] for key in ("modelVersion", "responseId", "createTime") if key in body}
     made: list[JsonObject] = []
     ends: list[JsonObject] = []
-    for candidate in body.get("candidates") or ():
+    candidates = body.get("candidates") or []
+    numbers = told_apart([candidate.get("index") or 0 for candidate in candidates])
+    for number, candidate in zip(numbers, candidates, strict=True):
         content = candidate.get("content")
-        index = {"index": candidate["index"]} if "index" in candidate else {}
+        index = {"index": number} if number or "index" in candidate else {}
         groups = _groups((content or {}).get("parts") or [])
         made += [envelope | {"candidates": [{"content": content | {"parts": parts}} | index]} for parts in groups]
-        ends.append({key: value for key, value in candidate.items() if key != "content" or not groups})
+        ends.append({key: value for key, value in candidate.items() if key != "content" or not groups} | index)
     return [*made, body | ({"candidates": ends} if ends else {})]
 
 

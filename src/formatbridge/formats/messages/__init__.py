@@ -28,6 +28,7 @@ ID_FIELD = "id"
 IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = False
 STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
+CITES_LAST = False
 END_OF_STREAM = b""
 """What stands behind the last event."""
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
@@ -157,6 +158,7 @@ def request_path(model: str, *, stream: bool) -> str:
 
 
 __all__ = [
+    "CITES_LAST",
     "END_OF_STREAM",
     "FINISH",
     "HOLDS_FAILURES",

@@ -78,6 +78,7 @@ class StreamEncoder:
         return b"".join([self._feed(each) for each in self._first.feed(event)])
 
     def _feed(self, event: events.Event) -> bytes:
+        """Write an event; a citation whose block has closed has no place any more."""
         match event:
             case events.Delta() | events.PartStart() | events.PartMeta() | events.PartEnd():
                 return self._take(event)
@@ -93,8 +94,9 @@ class StreamEncoder:
                 return self.fail(event.error)
         return b""
 
-    def fail(self, error: ir.Error) -> bytes:
+    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Write an error, behind which nothing follows; the open block stays open."""
+        del behind  # events have no numbers here
         if self._is_over:
             return b""
         self._is_over = True

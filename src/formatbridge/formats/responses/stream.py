@@ -93,6 +93,8 @@ class StreamDecoder:
             self._told = name_late(self._told, *head_of(body, "created_at"), made)
         handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_plainly
         self._fields.take(unknown(raw))
+        if handle is None and raw.get("error") and kind not in _SAID:  # the vendor's client raises on it, whatever its type
+            handle = StreamDecoder._fail if isinstance(raw["error"], dict) else StreamDecoder._fail_plainly
         if handle:
             handle(self, raw)
         return made

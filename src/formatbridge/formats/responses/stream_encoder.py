@@ -80,8 +80,11 @@ class StreamEncoder:
                 handle(self, each)
         return self._writer.take()
 
-    def fail(self, error: ir.Error) -> bytes:
+    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """End the stream as failed: what is open is incomplete, and the last event has what came and the error."""
+        if behind:
+            self._leave_message()  # whoever wrote it has closed it, unless it grows
+            self._writer.go_on(behind)
         return self.feed(events.Failed(error))
 
     # The answer as a whole.

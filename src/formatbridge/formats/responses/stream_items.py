@@ -62,6 +62,10 @@ class Writer:
         self._out.append(encode_event(dumps({"type": kind, **fields, "sequence_number": self._number}), kind))
         self._number += 1
 
+    def go_on(self, number: int) -> None:
+        """Number the next event so, and write none of those before it: others have."""
+        self._number, self._out = number, []
+
     def grow(self, live: Live, text: str) -> None:
         """Write a delta: the envelope is there already."""
         self._out.append(self.grown(live, text))

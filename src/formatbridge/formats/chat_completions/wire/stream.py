@@ -65,10 +65,12 @@ class Delta(Utterance):
 class ChunkChoice(Outcome):
     """What is new in one of the answers.
 
-    Source: official SDK types, 2026-11.
+    Source: official SDK types, 2026-11; ``message`` in its place: a guess, for servers that do not stream.
     """
 
     delta: Delta | None = None
+    message: Delta | None = None
+    """The whole answer, in place of ``delta``; beside one it only repeats what has come so far."""
 
 
 class Chunk(Envelope):
