@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from formatbridge import formats, ir
-from formatbridge.losses import REASONS
+from formatbridge._reasons import REASONS
 from formatbridge.matrix import matrix_rows
 from formatbridge.streaming.grammar import GRAMMARS, Grammar, Moves
 

@@ -10,7 +10,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import ir
-from formatbridge.losses import REASONS
+from formatbridge._reasons import REASONS
 from tests.documents import DOCS, DOCUMENTS
 from tests.relay_server import served
 

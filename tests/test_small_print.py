@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -115,3 +116,49 @@ def test_what_a_place_does_not_say_is_not_said() -> None:
     made = fb.convert_request(body, source="messages", target="chat_completions")
 
     assert problems("chat_completions", "request", made.body) == []
+
+
+@pytest.mark.parametrize(
+    "end", [{"finish_reason": "error", "error": {"code": 502, "message": "gone"}}, {"finish_reason": "error"}, {"error": "gone"}]
+)
+@pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
+def test_an_answer_that_ends_in_an_error_is_no_success(end: dict[str, Any], target: str) -> None:
+    """Servers that stand for others say so in the choice; whoever reads a word of it for an end stores half an answer as a whole one."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": "The capi"}, "finish_reason": None, **end}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+
+    whole = fb.convert_response(body, source="chat_completions", target=target)
+    streamed = fb.StreamConverter(source="chat_completions", target=target)
+    streamed.feed(b"data: %s\n\ndata: [DONE]\n\n" % json.dumps(body).encode())
+
+    if target == "responses":
+        assert (whole.body["status"], whole.body["output"][0]["content"][0]["text"]) == ("failed", "The capi")
+    else:
+        assert isinstance(whole, fb.ConvertedError)
+    assert streamed.error is not None
+    assert ("gone" in whole.json().decode()) is ("error" in end)
+
+
+@pytest.mark.parametrize(("target", "place"), [("chat_completions", ["reasoning_effort"]), ("responses", ["reasoning", "effort"])])
+def test_thoughts_between_tools_only_are_none_where_nobody_knows_them(target: str, place: list[str]) -> None:
+    """An effort beside them would make the model think before it speaks, which was turned off."""
+    asked = {"thinking": {"type": "between_tools"}, "output_config": {"effort": "low"}}
+
+    made = fb.convert_request({"model": "m", "max_tokens": 9000, "messages": ASKED, **asked}, source="messages", target=target)
+
+    written: Any = made.body
+    for step in place:
+        written = written[step]
+    assert written == "none"
+    assert {(loss.path, loss.kind) for loss in made.losses} == {("/thinking/type", "changed"), ("/output_config/effort", "dropped")}
+
+
+def test_what_to_show_of_no_thoughts_is_told() -> None:
+    """Nothing is shown of thinking that is off; law 1 wants it in the report all the same."""
+    config = {"thinkingConfig": {"thinkingBudget": 0, "includeThoughts": True}}
+    body = {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": config}
+
+    made = fb.convert_request(body, source="generate_content", target="messages", model="m")
+
+    assert made.body["thinking"] == {"type": "disabled"}
+    assert [(loss.path, loss.severity) for loss in made.losses] == [("/generationConfig/thinkingConfig/includeThoughts", "info")]

@@ -59,6 +59,13 @@ def _text_of(message: JsonObject) -> str:
     return content if isinstance(content, str) else str(content[-1].get("text", ""))
 
 
+def _parts(turns: Iterable[JsonObject]) -> Iterator[JsonObject]:
+    """Yield the parts of turns and of results that are lists of parts."""
+    for turn in turns:
+        for content in (turn.get("content"), turn.get("output")):
+            yield from content if isinstance(content, list) else ()
+
+
 def _answers_late(messages: list[JsonObject]) -> bool:
     """Say whether a result stands elsewhere than behind its call, or behind other results there, although it has one."""
     asked: dict[str, int] = {}
@@ -118,9 +125,18 @@ _CHAT_COMPLETIONS: Rules = {
     ),
     "top_logprobs is only allowed when logprobs is enabled": lambda body: "top_logprobs" in body and not body.get("logprobs"),
     "stop: at most 4": lambda body: len(body.get("stop") or ()) > 4,
+    "tool_calls.id: at most 40 characters": lambda body: any(
+        len(call["id"]) > 40 for message in body["messages"] for call in message.get("tool_calls") or ()
+    ),
+    "missing required parameter: file.filename": lambda body: any(
+        "file_data" in part.get("file", ()) and not part["file"].get("filename") for part in _parts(body["messages"])
+    ),
 }
 
 _RESPONSES: Rules = {
+    "missing required parameter: filename": lambda body: any(
+        "file_data" in part and not part.get("filename") for part in _parts(body["input"])
+    ),
     "tool_choice must be specified with tools": lambda body: "tool_choice" in body and not body.get("tools"),
 }
 

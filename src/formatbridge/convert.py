@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator
 
 from formatbridge import _codec, formats, ir
+from formatbridge._reasons import REASONS
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._foreign import without_foreign_tokens
@@ -18,7 +19,7 @@ from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Home, JsonObject, Kind
 from formatbridge.formats._tools import adapt_tools
 from formatbridge.given import checked_model, checked_status, checked_stream
-from formatbridge.losses import REASONS, Addition, Ledger, Loss
+from formatbridge.losses import Addition, Ledger, Loss
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
 
 _TEXT = (bytes, bytearray, str)
@@ -33,9 +34,8 @@ KINDS: dict[str, Kind] = {name: kind for kind, name in _MODELS.items()}
 class Converted:
     """A body in the target format, and what it cost to get it there.
 
-    ``body`` is ready for JSON; what is nested in it is shared, so change a copy. The report is worked out, and equal keys in JSON text,
-    of which only the last counts, are looked for, when it is first read (or at once where ``Options(raise_on=...)`` is set): whoever
-    does not ask does not pay.
+    ``body`` is ready for JSON; what is nested in it is shared, so change a copy. The report is worked out, and equal keys in JSON text
+    are looked for, when it is first read (or at once where ``Options(raise_on=...)`` is set): whoever does not ask does not pay.
     """
 
     __slots__ = ("_ledger", "_losses", "body", "kind", "source", "target")
@@ -167,10 +167,9 @@ def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
 def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
     """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
     try:
-        checked: JsonObject = _checker(source, kind).validate_python(raw)
+        return _checker(source, kind).validate_python(raw)  # type: ignore[no-any-return]  # an object, as the models are
     except ValidationError as error:
         raise InvalidPayloadError(source, kind, problems_of(error, raw)) from None
-    return checked
 
 
 def source_of(body: Any, source: str | None) -> ir.Format:

@@ -12,53 +12,10 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, Literal
 
+from formatbridge._reasons import REASONS, REQUIRED
 from formatbridge.options import SEVERITIES, Severity
 
 JsonValue = Any
-
-REASONS: Mapping[str, str] = {
-    "no_counterpart": "the target has no place for it",
-    "unknown_field": "known to its own format alone",
-    "out_of_range": "outside the range of the target",
-    "nearest_value": "the nearest value the target has",
-    "weaker_carrier": "carried, but with less meaning",
-    "foreign_signature": "only the format that minted it can read it",
-    "unsigned_reasoning": "the target takes signed reasoning only",
-    "foreign_id": "the id belongs to another vendor",
-    "unsupported_media": "the target does not take this medium here",
-    "flattened": "written as plain text",
-    "moved": "stands elsewhere in the target",
-    "position_lost": "its place in the turn is lost",
-    "renamed": "the target allows no such name",
-    "wrapped": "free text becomes a JSON argument",
-    "invalid_arguments": "no JSON object, passed on as raw text",
-    "duplicate_keys": "of equal keys only the last counts",
-    "inexact_number": "the target reads numbers as doubles",
-    "too_many": "more than the target takes",
-    "single_answer": "the target gives one answer only",
-    "excluded": "the target refuses it beside another setting",
-    "without_tools": "the target takes it beside tools only",
-    "schema_keyword": "moved into the description",
-    "late": "told when the stream had begun without it",
-    "server_history": "server tool history stays with its vendor",
-    "server_tool": "the target has no such server tool",
-    "repeated_id": "another call has the same id",
-    "orphan": "call and result do not match",
-    "no_turns": "the target demands a turn besides instructions",
-    "empty": "nothing is left of the turn",
-    "echo": "only repeats the request",
-    "diagnostic": "tells about the server, not the answer",
-    "accounting": "the target does not count this",
-    "finish_reason": "the target ends for fewer reasons",
-    "prefill": "the target may not continue this turn",
-    "span_lost": "the target cites without offsets",
-    "not_portable": "depends on state of the source's server",
-}
-"""Code of a loss to its reason: the same words for the same reason everywhere."""
-
-
-REQUIRED = "required, and the source names none"
-"""Why nearly every value is added."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,15 +28,17 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
             if getattr(config, name) not in (None, "none"):
                 losses.dropped(config, name, "excluded")
         return "none"
+    if config.mode == "between_tools":
+        losses.changed(config, "mode", "none")
+        if config.effort not in (None, "none"):
+            losses.dropped(config, "effort", "excluded")
+        return "none"
     if config.effort is not None:
         if config.budget is not None:
             losses.dropped(config, "budget", "excluded")
         return config.effort
     made: ir.Effort | None = None
-    if config.mode == "between_tools":
-        made = "none"
-        losses.changed(config, "mode", made)
-    elif config.budget is not None:
+    if config.budget is not None:
         made = effort_of(config.budget)
         losses.changed(config, "budget", made)
     elif config.mode == "adaptive":

@@ -19,8 +19,8 @@ _SEALING = frozenset({"responses"})  # formats whose tokens are sealed to an ite
 _HOMES = ("chat_completions", "messages", "responses", "generate_content")
 
 
-def decode_token(token: str, home: ir.Format, kind: ir.SignatureKind, src: str) -> ir.Signature:
-    """Read a token out of a slot of ``home``: a tagged one gets its own home and kind back."""
+def decode_token(token: str, home: ir.Format, kind: ir.SignatureKind, src: str, item: str | None = None) -> ir.Signature:
+    """Read a token out of a slot of ``home``: a tagged one gets its own home and kind back. ``item``: the id of the item around it."""
     text = token
     if home == "generate_content" and token.startswith(_TAG_IN_BYTES):
         try:
@@ -30,10 +30,10 @@ def decode_token(token: str, home: ir.Format, kind: ir.SignatureKind, src: str) 
     if text.startswith(_TAG):
         pieces = text.split("|", 3)
         if len(pieces) == 4 and pieces[1] in _HOMES and pieces[2] in _KINDS:
-            inner, item = _split_item(pieces[3]) if pieces[1] in _SEALING else (pieces[3], None)
+            inner, sealed = _split_item(pieces[3]) if pieces[1] in _SEALING else (pieces[3], None)
             known, said = cast(ir.Format, pieces[1]), cast(ir.SignatureKind, pieces[2])
-            return ir.Signature(home=known, kind=said, token=inner, src=src, item=item)
-    return ir.Signature(home=home, kind=kind, token=token, src=src)
+            return ir.Signature(home=known, kind=said, token=inner, src=src, item=sealed)
+    return ir.Signature(home=home, kind=kind, token=token, src=src, item=item if home in _SEALING else None)
 
 
 def _split_item(text: str) -> tuple[str, str | None]:

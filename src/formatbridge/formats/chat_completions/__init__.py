@@ -39,6 +39,7 @@ END_OF_STREAM = b"data: [DONE]\n\n"
 TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
     longest_name=64,
+    longest_call_id=40,  # of its servers; that of the vendor takes longer ones by now
     custom=True,
     allows=frozenset({"auto", "required"}),
 )

@@ -15,8 +15,9 @@ FINISH: Mapping[str, ir.FinishReason] = {
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
     "content_filter": "content_filter",
+    "error": "error",
 }
-"""The wire's words to ours; any other is ``other``, none at all is inferred from the content."""
+"""The wire's words to ours, one of them of relays; any other is ``other``, none at all is inferred from the content."""
 
 _PLAIN = frozenset({"length", "tool_calls", "function_call", "content_filter"})
 

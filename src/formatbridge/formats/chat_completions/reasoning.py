@@ -100,7 +100,7 @@ def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
     return ir.Reasoning(
         text=raw.get("text") or raw.get("summary") or "",
         summary="summary" in raw,
-        signature=decode_token(token, home, kind, f"{src}/{slot}") if token else None,
+        signature=decode_token(token, home, kind, f"{src}/{slot}", raw.get("id") or None) if token else None,
         id=raw.get("id") or None,
         src=src,
         extra=joined(rest(raw, known), unread),

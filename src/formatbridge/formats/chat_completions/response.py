@@ -22,7 +22,7 @@ JsonObject = dict[str, Any]
 
 __all__ = ["FINISH", "decode_error", "decode_response", "encode_error", "encode_response"]
 
-_RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage"})
+_RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage", "error"})
 _CHOICE = frozenset({"index", "message", "finish_reason", "logprobs"})
 LOGPROBS = frozenset({"content", "refusal"})
 """The members of a choice's log probabilities."""
@@ -36,7 +36,29 @@ def decode_response(body: JsonObject) -> ir.Response:
         number_apart(choices)
     counts = decode_usage(usage, "/usage") if usage else None
     extra = None if _RESPONSE.issuperset(body) else rest(body, _RESPONSE)
-    return ir.Response("chat_completions", given, body.get("model"), choices, body.get("created"), counts, extra)
+    made = ir.Response("chat_completions", given, body.get("model"), choices, body.get("created"), counts, extra)
+    failure, at = failure_of(body)
+    if failure:
+        made.error = decode_error({"error": failure}, status=None)
+        made.error.src = at
+        if at and choices[0].extra:
+            choices[0].extra.pop("error", None)
+    return made
+
+
+def failure_of(body: JsonObject) -> tuple[JsonObject | str | None, str]:
+    """Return what went wrong on the way, and the pointer of what says so.
+
+    Some servers say it beside the choices, some in the only one, and some as the reason of its end.
+    """
+    choices = body.get("choices") or []
+    only: JsonObject = choices[0] if len(choices) == 1 else {}
+    for told, at in ((body.get("error"), ""), (only.get("error"), "/choices/0")):
+        if told and isinstance(told, dict | str):
+            return told, at
+    if only.get("finish_reason") == "error":
+        return {"message": only.get("native_finish_reason") or "the answer ended with an error"}, "/choices/0"
+    return None, ""
 
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:

@@ -20,7 +20,7 @@ from formatbridge.formats.chat_completions.content import call_stem
 from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_part
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning
-from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error
+from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error, failure_of
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
@@ -68,7 +68,7 @@ class StreamDecoder:
             return []
         made: list[events.Event] = []
         self._growing, self._more = None, []
-        error = raw.get("error") or (raw.get("choices") is None and "usage" not in raw and is_bare_error(raw))
+        error = failure_of(raw)[0] or (raw.get("choices") is None and "usage" not in raw and is_bare_error(raw))
         if self.start is not None:
             self._begin(raw, made, is_last=bool(error))
         else:
@@ -79,7 +79,7 @@ class StreamDecoder:
             self._tail = [events.UsageTold(decode_usage(raw["usage"], "/usage"))]
         if error:
             self._is_over = self.is_complete = True
-            bare = raw if not raw.get("choices") else {key: value for key, value in raw.items() if key not in _HEAD}
+            bare = {"error": error} if raw.get("choices") else raw
             made.append(events.Failed(decode_error(bare, status=None)))
         elif not _CHUNK.issuperset(raw):
             self._extra = _kept(self._extra, rest(raw, _CHUNK)) or {}

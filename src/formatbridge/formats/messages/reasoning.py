@@ -150,6 +150,8 @@ def encode_reasoning_config(
     if config.mode == "off" or (config.effort == "none" and config.mode is None):
         if config.effort not in (None, "none"):
             losses.dropped(config, "effort", "excluded")
+        if config.show not in (None, "hide"):
+            losses.dropped(config, "show", "excluded", severity="info")
         return {"type": "disabled"}, None
     if barred:
         _drop_config(config, losses)

@@ -22,9 +22,7 @@ def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
     summary, content, token = raw.get("summary") or [], raw.get("content") or [], raw.get("encrypted_content")
     thought = _join(content) if content else ""
     digest = _join(summary) if summary else ""
-    signature = decode_token(token, "responses", "encrypted", f"{src}/encrypted_content") if token else None
-    if signature and signature.home == "responses":
-        signature.item = signature.item or raw.get("id")
+    signature = decode_token(token, "responses", "encrypted", f"{src}/encrypted_content", raw.get("id")) if token else None
     made = ir.Reasoning(thought or digest, src, signature, not thought, raw.get("id"))
     leftover = {"summary": summary} if thought and digest and digest != thought else None
     unread = None if leftover else _unread(summary, "summary")
@@ -42,8 +40,7 @@ def encode_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledge
         drop_empty(part, losses)
         return None
     token = native_token(part.signature, "responses", losses)
-    sealed = part.signature.item if part.signature and token else None
-    return encode_item(part.text, token, index, ids, sealed or part.id)
+    return encode_item(part.text, token, index, ids, id_of(part))
 
 
 def carry_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger, options: Options) -> JsonObject | None:
@@ -51,7 +48,13 @@ def carry_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger
     if part.extra:
         losses.extras(part)
     token = carry_token(part.signature, losses, options) if part.signature else None
-    return encode_item(part.text, token, index, ids, part.id) if part.text or token else None
+    return encode_item(part.text, token, index, ids, id_of(part)) if part.text or token else None
+
+
+def id_of(part: ir.Reasoning) -> str | None:
+    """Return the id that a thought is sealed to, else that of the item that it came in."""
+    sealed = part.signature.item if part.signature and part.signature.home == "responses" else None
+    return sealed or part.id
 
 
 def carry_token(

@@ -12,7 +12,7 @@ from formatbridge.formats.responses.answer import encode_answer_call
 from formatbridge.formats.responses.citations import encode_annotations
 from formatbridge.formats.responses.hosted_items import encode_hosted
 from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.formats.responses.reasoning import encode_item
+from formatbridge.formats.responses.reasoning import encode_item, id_of
 from formatbridge.losses import nowhere
 from formatbridge.streaming.sse import encode_event
 
@@ -185,7 +185,7 @@ class Thought:
 
     def __init__(self, writer: Writer, part: ir.Reasoning) -> None:
         self._writer = writer
-        item = encode_item("", None, writer.next_place(), writer.ids, part.id)
+        item = encode_item("", None, writer.next_place(), writer.ids, id_of(part))
         self._id: str = item["id"]
         self._at = writer.add(item)
         self._live: Live | None = None

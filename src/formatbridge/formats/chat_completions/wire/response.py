@@ -96,7 +96,7 @@ class Outcome(Wire):
     """
 
     finish_reason: str | None = None
-    """Known: stop, length, tool_calls, content_filter, function_call (deprecated). Some servers send "" or nothing."""
+    """Known: stop, length, tool_calls, content_filter, function_call (deprecated); error of some servers. Others send "" or nothing."""
     index: Int | None = None
     """From 0. None: 0."""
     logprobs: Logprobs | None = None
