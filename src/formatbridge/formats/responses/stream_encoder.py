@@ -295,7 +295,7 @@ class StreamEncoder:
         self._settle_held(slot)
         token = carry_token(slot.signature, self._writer.losses, self._options)
         if token:
-            Thought(self._writer, part).close(token)
+            Thought(self._writer, replace(part, signature=slot.signature)).close(token)
 
     def _close_hosted(self, slot: _Slot, part: ir.Hosted) -> None:
         """Close a call that the server ran: its result may come with it, later, or never."""
