@@ -162,3 +162,18 @@ def test_what_to_show_of_no_thoughts_is_told() -> None:
 
     assert made.body["thinking"] == {"type": "disabled"}
     assert [(loss.path, loss.severity) for loss in made.losses] == [("/generationConfig/thinkingConfig/includeThoughts", "info")]
+
+
+def test_an_error_in_one_of_several_streamed_choices_leaves_the_others() -> None:
+    """A chunk brings one choice at a time, so that it is alone there says nothing of the answer."""
+
+    def chunk(index: int, text: str, **end: Any) -> bytes:
+        choice = {"index": index, "delta": {"content": text}, "finish_reason": None, **end}
+        return b"data: %s\n\n" % json.dumps({"id": "c", "created": 1, "model": "m", "choices": [choice]}).encode()
+
+    stream = [chunk(0, "half"), chunk(1, "Who"), chunk(0, "", finish_reason="error"), chunk(1, "le.", finish_reason="stop")]
+
+    made = fb.collect_stream([*stream, b"data: [DONE]\n\n"], source="chat_completions", target="generate_content")
+
+    ends = [(each["content"]["parts"][0]["text"], each["finishReason"]) for each in made.body["candidates"]]
+    assert ends == [("half", "MALFORMED_RESPONSE"), ("Whole.", "STOP")]

@@ -68,7 +68,7 @@ class StreamDecoder:
             return []
         made: list[events.Event] = []
         self._growing, self._more = None, []
-        error = failure_of(raw)[0] or (raw.get("choices") is None and "usage" not in raw and is_bare_error(raw))
+        error = self._failure_in(raw) or (raw.get("choices") is None and "usage" not in raw and is_bare_error(raw))
         if self.start is not None:
             self._begin(raw, made, is_last=bool(error))
         else:
@@ -84,6 +84,13 @@ class StreamDecoder:
         elif not _CHUNK.issuperset(raw):
             self._extra = _kept(self._extra, rest(raw, _CHUNK)) or {}
         return made
+
+    def _failure_in(self, raw: JsonObject) -> JsonObject | str | None:
+        """Return what went wrong; in one of several choices it ends that one, and a chunk mostly brings one of them."""
+        failure, at = failure_of(raw)
+        if failure and at and self._choices.keys() - {raw["choices"][0].get("index") or 0}:
+            return None
+        return failure
 
     def grow(self, text: str) -> None:
         """Take the last event once more, with another piece of its text.
