@@ -43,6 +43,7 @@ class StreamSource:
         self._calls = CallsApart()
         self._head = b""
         self._has_begun = False
+        self._is_at_home = False
         self._chunk = b""  # the last, if it is short
         self._record = Record()
         self._refrain = Refrain()
@@ -186,6 +187,8 @@ class StreamSource:
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
         raw = _check_event(event, self.near.NAME)
+        if not self._is_at_home:
+            self._is_at_home = self._is_own(raw, event)
         self._record.add(event.data)
         self._has_begun, self._head = True, b""
         self.heard += raw.get("type") not in _PINGS
@@ -203,6 +206,15 @@ class StreamSource:
             self._pieces = self._collector.latest
             self._record.run(template, self._pieces, each_counts=self._decoder.tells_more)
         return happened
+
+    def _is_own(self, raw: JsonObject, event: ServerSentEvent) -> bool:
+        """Say whether an event is of the format beyond doubt; refuse one that is so of another, whose shape may fit all the same."""
+        if self.near.is_own_event(raw):
+            return True
+        for name in formats.FORMATS:
+            if formats.load(name).is_own_event(raw):
+                raise _refusal(event, self.near.NAME, [("", f"is an event of {name}")])
+        return False
 
 
 def _is_json(data: bytes) -> bool:

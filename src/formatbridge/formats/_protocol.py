@@ -146,6 +146,9 @@ class Format(Protocol):
     def frame_event(self, data: bytes, name: str | None) -> bytes:
         """Write the data of one event as a server-sent event, with its name where the format names events."""
 
+    def is_own_event(self, event: JsonObject) -> bool:
+        """Say whether an event of a stream has what those of no other format have."""
+
     def fold_stream(self, told: Iterable[JsonObject]) -> JsonObject | None:
         """Fold the events of a complete stream to the body of the whole answer; None where they bend the format's rules."""
 

@@ -7,6 +7,7 @@ add. Reasoning text, reasoning details and images in answers are in no official 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._foreign import as_it_is as settle_history
@@ -135,6 +136,11 @@ def request_path(model: str, *, stream: bool) -> str:
     return "/v1/chat/completions"
 
 
+def is_own_event(event: dict[str, Any]) -> bool:
+    """Say whether an event of a stream has what those of no other format have."""
+    return "choices" in event
+
+
 __all__ = [
     "CITES_LAST",
     "END_OF_STREAM",
@@ -160,6 +166,7 @@ __all__ = [
     "encode_response",
     "fold_stream",
     "frame_event",
+    "is_own_event",
     "request_path",
     "settle_history",
     "unfinished",

@@ -7,6 +7,7 @@ The JSON is proto3 JSON: keys in camelCase or snake_case, enumerations as words 
 from __future__ import annotations
 
 import re
+from typing import Any
 from urllib.parse import quote
 
 from formatbridge import ir
@@ -53,6 +54,11 @@ def frame_event(data: bytes, name: str | None) -> bytes:
     return encode_crlf_event(data)
 
 
+def is_own_event(event: dict[str, Any]) -> bool:
+    """Say whether an event of a stream has what those of no other format have."""
+    return not event.keys().isdisjoint(("candidates", "promptFeedback", "usageMetadata"))
+
+
 __all__ = [
     "CITES_LAST",
     "END_OF_STREAM",
@@ -78,6 +84,7 @@ __all__ = [
     "encode_response",
     "fold_stream",
     "frame_event",
+    "is_own_event",
     "request_path",
     "settle_history",
     "unfinished",

@@ -7,6 +7,7 @@ dated dialects are read alike: that of 2023-06-01 has sampling parameters, the n
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._protocol import ToolRules
@@ -157,6 +158,12 @@ def request_path(model: str, *, stream: bool) -> str:
     return "/v1/messages"
 
 
+def is_own_event(event: dict[str, Any]) -> bool:
+    """Say whether an event of a stream has what those of no other format have."""
+    kind = event.get("type")
+    return isinstance(kind, str) and kind.startswith(("message_", "content_block_"))
+
+
 __all__ = [
     "CITES_LAST",
     "END_OF_STREAM",
@@ -182,6 +189,7 @@ __all__ = [
     "encode_response",
     "fold_stream",
     "frame_event",
+    "is_own_event",
     "request_path",
     "settle_history",
     "unfinished",

@@ -8,6 +8,7 @@ request; an answer carries other formats' tokens in the same slot.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._foreign import as_it_is as settle_history
@@ -49,6 +50,12 @@ def request_path(model: str, *, stream: bool) -> str:
     return "/v1/responses"
 
 
+def is_own_event(event: dict[str, Any]) -> bool:
+    """Say whether an event of a stream has what those of no other format have."""
+    kind = event.get("type")
+    return isinstance(kind, str) and kind.startswith("response.")
+
+
 __all__ = [
     "CITES_LAST",
     "END_OF_STREAM",
@@ -74,6 +81,7 @@ __all__ = [
     "encode_response",
     "fold_stream",
     "frame_event",
+    "is_own_event",
     "request_path",
     "settle_history",
     "unfinished",

@@ -136,6 +136,8 @@ class StreamDecoder:
             elif item.said is not None:
                 self._add_late(item, item_raw)
         for item in self._items:
+            if overheard := item.overheard():
+                self._close(item, overheard)
             self._tell.close(item)
         self._tell.settle_token()
         body = {**body, "status": body.get("status") or _STATUSES[raw["type"]]}
@@ -182,6 +184,8 @@ class StreamDecoder:
         part = opening(item, given) if item.kind not in _LATE else None
         if part:
             self._tell.open(item, 0, part)
+        elif item.kind not in _LATE:
+            item.known = given
 
     def _new_item(self, kind: str, index: Any, item_id: Any) -> Item:
         is_place = isinstance(index, int) and index not in self._by_index
@@ -255,8 +259,7 @@ class StreamDecoder:
         self._tell.grow(slot, raw.get("delta"), tokens)
 
     def _refusal(self, raw: JsonObject) -> None:
-        slot = self._word(raw, "refusal")
-        if slot:
+        if slot := self._word(raw, "refusal"):
             self._tell.grow(slot, raw.get("delta"))
 
     def _word(self, raw: JsonObject, kind: str) -> Slot | None:
@@ -289,8 +292,7 @@ class StreamDecoder:
     def _finish_part(self, raw: JsonObject) -> None:
         given = raw["part"]
         if given.get("type") in _WORDS:
-            slot = self._word(raw, given["type"])
-            if slot:
+            if slot := self._word(raw, given["type"]):
                 slot.whole = given
 
     def _annotate(self, raw: JsonObject) -> None:
@@ -330,21 +332,20 @@ class StreamDecoder:
             self._tell.grow(slot, text)
 
     def _argue(self, raw: JsonObject) -> None:
-        slot = self._find(raw, raw.get("item_id")).slots.get(0)
+        item = self._find(raw, raw.get("item_id"))
+        slot = item.slots.get(0)
         if slot:
             self._tell.grow(slot, raw.get("delta"))
+        elif not item.is_closed:
+            item.overhear(raw, raw.get("delta"))
 
     # What is whole, and matters only where no delta came.
 
-    def _whole_text(self, raw: JsonObject) -> None:
-        slot = self._word(raw, "output_text")
+    def _whole_word(self, raw: JsonObject) -> None:
+        kind = raw["type"].split(".")[1]
+        slot = self._word(raw, kind)
         if slot and not slot.length:
-            self._tell.grow(slot, raw.get("text"))
-
-    def _whole_refusal(self, raw: JsonObject) -> None:
-        slot = self._word(raw, "refusal")
-        if slot and not slot.length:
-            self._tell.grow(slot, raw.get("refusal"))
+            self._tell.grow(slot, raw.get(_WORDS[kind]))
 
     def _whole_thought(self, raw: JsonObject) -> None:
         self._think(raw, "content_index", raw.get("text"), is_whole=True)
@@ -353,9 +354,12 @@ class StreamDecoder:
         self._think(raw, "summary_index", raw.get("text"), is_whole=True)
 
     def _whole_arguments(self, raw: JsonObject) -> None:
-        slot = self._find(raw, raw.get("item_id")).slots.get(0)
+        item = self._find(raw, raw.get("item_id"))
+        slot, text = item.slots.get(0), next((raw[key] for key in ("arguments", "input", "code") if raw.get(key)), None)
         if slot and not slot.length:
-            self._tell.grow(slot, next((raw[key] for key in ("arguments", "input", "code") if raw.get(key)), None))
+            self._tell.grow(slot, text)
+        elif slot is None and not item.is_closed:
+            item.overhear(raw, text, is_whole=True)
 
 
 def unknown(raw: JsonObject) -> JsonObject | None:
@@ -380,8 +384,8 @@ _HANDLERS: dict[str, Callable[[StreamDecoder, JsonObject], None]] = {
     "response.content_part.added": StreamDecoder._add_part,
     "response.content_part.done": StreamDecoder._finish_part,
     "response.output_text.annotation.added": StreamDecoder._annotate,
-    "response.output_text.done": StreamDecoder._whole_text,
-    "response.refusal.done": StreamDecoder._whole_refusal,
+    "response.output_text.done": StreamDecoder._whole_word,
+    "response.refusal.done": StreamDecoder._whole_word,
     "response.reasoning_text.done": StreamDecoder._whole_thought,
     "response.reasoning_summary_text.done": StreamDecoder._whole_summary,
     "response.function_call_arguments.done": StreamDecoder._whole_arguments,

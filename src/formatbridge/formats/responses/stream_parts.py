@@ -15,6 +15,10 @@ JsonObject = dict[str, Any]
 
 _GROWING = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
 """Kind of item to its field that deltas bring."""
+_WHOSE = {f"response.{kind}_{field}.{when}": kind for kind, field in _GROWING.items() for when in ("delta", "done")}
+"""Kind of event to the kind of item that it is about."""
+_NAMES = {"function_call": ("call_id", "name"), "custom_tool_call": ("call_id", "name"), "mcp_call": ("name", "server_label")}
+"""Kind of item to what says whose it is."""
 
 
 @dataclass(slots=True)
@@ -43,7 +47,8 @@ class Slot:
 class Item:
     """An item of the output. ``slots``: its parts by place; once closed, it keeps only what tells why the answer ended.
 
-    ``said``: how much it said when it was done; ``start``: how much visible text was before it.
+    ``said``: how much it said when it was done; ``start``: how much visible text was before it. ``heard``, ``known``: the
+    arguments of a call that did not open, and what else is known of it.
     """
 
     kind: str
@@ -55,6 +60,30 @@ class Item:
     has_refusal: bool = False
     said: JsonObject | None = None
     start: int = 0
+    heard: list[str] = field(default_factory=list)
+    known: JsonObject = field(default_factory=dict)
+
+    def overhear(self, raw: JsonObject, text: Any, *, is_whole: bool = False) -> None:
+        """Keep what comes of a call that did not open: who is called may be told later, or never."""
+        if self.kind not in _GROWING:
+            self.kind = _WHOSE[raw["type"]]
+        if isinstance(text, str) and text:
+            if is_whole:
+                self.heard.clear()
+            self.heard.append(text)
+        if isinstance(raw.get("name"), str):
+            self.known = {**self.known, "name": raw["name"]}
+
+    def overheard(self) -> JsonObject | None:
+        """Return the call that did not open, as far as it came. Its result is found by its id."""
+        if self.is_closed or self.slots or not (self.heard or self.known):
+            return None
+        names = dict.fromkeys(_NAMES.get(self.kind, ()), "")
+        if "call_id" in names:
+            names["call_id"] = self.id or ""
+        raw = {"type": self.kind, "id": self.id, **names, **{key: value for key, value in self.known.items() if value}}
+        field = _GROWING.get(self.kind)
+        return raw | {field: "".join(self.heard)} if field else raw
 
     def strays(self, count: int) -> Iterator[Slot]:
         """Yield the open parts whose place no whole item of so many parts has: some servers count on from the item before."""
