@@ -19,6 +19,8 @@ MOST_NODES = 20_000
 _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"})
 _LABELS = frozenset({"$schema", "$id", "$comment", "$anchor"})
 _UNIONS = ("anyOf", "oneOf", "allOf")
+_SAYING = frozenset({"type", "$ref", "enum", "const", *_UNIONS})
+"""What says which values there are."""
 _Work = list[tuple[Any, str, str, Any, Any]]
 
 
@@ -82,25 +84,46 @@ class _Subschema:
             ]
 
     def _take_kind(self, work: _Work) -> list[Any]:
-        """Take over what says which values there are: literals, a union, or types. Return the types."""
+        """Take over what says which values there are: literals, a union, or types. Return the types whose keywords may follow.
+
+        Beside literals or a union the server takes no type: what that says and they do not goes into the description.
+        """
         kind = self.left.pop("type", None)
-        literal = False
+        kinds = kind if isinstance(kind, list) else [kind]
+        literals = self._take_literals()
+        union = next((name for name in _UNIONS if isinstance(self.left.get(name), list)), None)
+        if union is None and not literals:
+            if kind is not None:
+                self.made["type"] = kind
+            return kinds
+        variants = self.left.pop(union) if union else []
+        is_whole = "properties" not in self.left  # what such an object may hold, its variants say
+        if kind is not None:
+            if literals:
+                is_said = all(_is_of(value, kinds) for value in literals)
+            else:
+                variants, is_said = _with_type(variants, kind) if is_whole else (variants, False)
+            if not is_said:
+                self.left["type"] = kind
+        if union:
+            self._take_union(union, variants, work)
+            if is_whole and self.left.get("additionalProperties") is False:
+                del self.left["additionalProperties"]  # they are closed as well
+        return [] if literals or is_whole else kinds
+
+    def _take_literals(self) -> list[Any]:
+        """Take over the values that are listed, and return them."""
+        found: list[Any] = []
         choices = self.left.get("enum")
         if isinstance(choices, list) and choices and all(map(_is_plain, choices)):
-            literal = True
+            found += choices
             self._take("enum")
         if "const" in self.left and _is_plain(self.left["const"]):
-            literal = True
+            found.append(self.left["const"])
             self._take("const")
-        union = next((name for name in _UNIONS if isinstance(self.left.get(name), list)), None)
-        if union is not None:
-            self._take_union(union, work)
-        elif kind is not None and not literal:
-            self.made["type"] = kind
-        return [] if literal else kind if isinstance(kind, list) else [kind]
+        return found
 
-    def _take_union(self, name: str, work: _Work) -> None:
-        variants = self.left.pop(name)
+    def _take_union(self, name: str, variants: list[Any], work: _Work) -> None:
         wire = "anyOf" if name == "oneOf" else name
         made = self.made[wire] = [None] * len(variants)
         if wire != name:
@@ -149,6 +172,33 @@ class _Subschema:
 
 def _severity(name: str) -> Any:
     return "info" if name in _LABELS else "lossy"
+
+
+def _with_type(variants: list[Any], kind: Any) -> tuple[list[Any], bool]:
+    """Give the variants of a union the type that stood beside them, where they have none; say whether all of them have it now."""
+    kinds = kind if isinstance(kind, list) else [kind]
+    made = [item | {"type": kind} if isinstance(item, dict) and _SAYING.isdisjoint(item) else item for item in variants]
+    return made, all(isinstance(item, dict) and "type" in item and _within(item["type"], kinds) for item in made)
+
+
+def _within(kind: Any, kinds: list[Any]) -> bool:
+    return all(each in kinds for each in kind) if isinstance(kind, list) else kind in kinds
+
+
+def _is_of(value: Any, kinds: list[Any]) -> bool:
+    """Say whether a literal is of one of some types."""
+    names = (
+        {"null"}
+        if value is None
+        else {"boolean"}
+        if isinstance(value, bool)
+        else {"string"}
+        if isinstance(value, str)
+        else {"number"}
+    )
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == int(value):
+        names.add("integer")
+    return any(name in kinds for name in names)
 
 
 def _is_plain(value: Any) -> bool:

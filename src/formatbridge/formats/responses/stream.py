@@ -291,9 +291,8 @@ class StreamDecoder:
 
     def _finish_part(self, raw: JsonObject) -> None:
         given = raw["part"]
-        if given.get("type") in _WORDS:
-            if slot := self._word(raw, given["type"]):
-                slot.whole = given
+        if given.get("type") in _WORDS and (slot := self._word(raw, given["type"])):
+            slot.whole = given
 
     def _annotate(self, raw: JsonObject) -> None:
         slot, given = self._word(raw, "output_text"), raw.get("annotation")
