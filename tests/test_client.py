@@ -223,6 +223,55 @@ def test_prepare_shows_a_call_and_makes_none() -> None:
     assert (made.headers["x-team"], made.headers["x-token"]) == ("a", "***")
 
 
+MCP = {"type": "mcp", "server_label": "l", "server_url": "https://s", "require_approval": "never"}
+COMPACTION = {"type": "compaction", "compact_threshold": 60_000}
+
+
+@pytest.mark.parametrize(
+    ("own", "sent"),
+    [
+        (None, "mcp-client-2025-11-20,context-management-2025-06-27,compact-2026-01-12"),
+        (
+            "files-api-2025-04-14, mcp-client-2026-09-15",
+            "files-api-2025-04-14,mcp-client-2026-09-15,context-management-2025-06-27,compact-2026-01-12",
+        ),
+    ],
+)
+def test_what_a_body_needs_of_beta_headers_goes_along(own: str | None, sent: str) -> None:
+    """The server of messages refuses such fields without them; who wrote a version out gets that one."""
+    client = client_on(httpx, [], headers={"anthropic-beta": own} if own else {})
+
+    made = client.prepare({"model": "m", "input": "x", "tools": [MCP], "context_management": [COMPACTION]}, "responses", "messages")
+
+    assert made.headers["anthropic-beta"] == sent
+
+
+def test_changes_in_the_middle_need_beta_headers_as_well() -> None:
+    """An effort or a tool that comes later is of the beta dialect alone."""
+    tool = {"type": "function", "name": "g", "parameters": {"type": "object", "properties": {}}, "strict": False}
+    items = [
+        {"role": "user", "content": "x"},
+        {"type": "configuration_update", "reasoning": {"effort": "low"}},
+        {"type": "additional_tools", "role": "developer", "tools": [tool]},
+    ]
+
+    made = client_on(httpx, []).prepare({"model": "m", "input": items}, "responses", "messages")
+
+    assert made.headers["anthropic-beta"].split(",") == [
+        "mid-conversation-output-config-2026-07-01",
+        "mid-conversation-tool-changes-2026-07-01",
+        "inline-tools-2026-09-15",
+    ]
+
+
+def test_a_plain_request_has_no_beta_header() -> None:
+    """Nothing is asked for that nobody needs, and nothing of another endpoint."""
+    client = client_on(httpx, [])
+
+    assert "anthropic-beta" not in client.prepare(body_of("requests", "messages"), "messages").headers
+    assert "anthropic-beta" not in client.prepare({"model": "m", "input": "x", "tools": [MCP]}, "responses").headers
+
+
 def test_a_request_that_means_something_else_is_not_sent() -> None:
     """What the endpoint cannot do at all is refused by default, before it costs anything."""
     seen: list[Any] = []

@@ -10,11 +10,47 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
 from formatbridge.losses import ITSELF, Ledger
 
 _Group = list[ir.Message]
 _Open = dict[str, list[tuple[ir.ToolCall, _Group]]]
 """The calls without a result, by id, with their groups."""
+_MARK = frozenset({ITSELF})
+
+
+def pair_loose(messages: list[ir.Message]) -> None:
+    """Settle which calls the results answer that name none, or name a function.
+
+    One without an id answers the first call that has no result yet, and no other result names: of its name, where it has one. A name that
+    is not that of the call goes to what only the format itself can hold.
+    """
+    waiting: list[ir.ToolCall] = []
+    names: dict[str, str] = {}
+    results = [part for message in messages for part in message.parts if type(part) is ir.ToolResult]
+    asked_for = {part.call_id for part in results if not part.id_made}
+    for message in messages:
+        for part in message.parts:
+            if type(part) is ir.ToolCall:
+                names[part.id] = part.name
+                if part.id_made or part.id not in asked_for:
+                    waiting.append(part)
+            elif type(part) is ir.ToolResult:
+                if part.id_made:
+                    _answer_first(part, waiting)
+                name = names.get(part.call_id)
+                if name is not None and part.name not in (None, name):
+                    part.name, part.extra = None, joined({"name": part.name}, part.extra)
+
+
+def _answer_first(result: ir.ToolResult, waiting: list[ir.ToolCall]) -> None:
+    """Let a result answer the first call of its name; take that from those that wait."""
+    for index, call in enumerate(waiting):
+        if result.name in (None, call.name):
+            result.call_id, result.id_made = call.id, False
+            result.extra = rest(result.extra or {}, _MARK)
+            del waiting[index]
+            return
 
 
 def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: bool) -> list[ir.Message]:

@@ -16,6 +16,7 @@ from formatbridge.convert import Converted, ConvertedError
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
+from formatbridge.relay.betas import with_betas
 from formatbridge.relay.profile import RelayProfile, origin_of
 from formatbridge.relay.secret import HIDDEN, Headers, Mask, Secret, is_sensitive, shown
 
@@ -98,10 +99,11 @@ def build_call(
     url = _url(base_url, profile.path(made.target, model=made.model, stream=streams))
     own = {"content-type": "application/json", **_accepted(streams)}
     version = _versions(profile, made.target, exchange.options.messages_version)
+    public = _public(own, passed, version, profile.headers, headers)
     return Call(
         method="POST",
         url=url,
-        headers=_public(own, passed, version, profile.headers, headers),
+        headers=Headers(with_betas(public, made.body) if made.target == "messages" else public),
         body=_codec.dumps(_wire_body(made.body, made.target)),
         format=made.source,
         via=made.target,
@@ -140,7 +142,9 @@ def build_models_call(
     return Call(
         method="GET",
         url=_url(base_url, path + (page.replace("?", "&", 1) if "?" in path else page)),
-        headers=_public(_accepted(False), passed, _versions(profile, target, profile.messages_version), profile.headers, headers),
+        headers=Headers(
+            _public(_accepted(False), passed, _versions(profile, target, profile.messages_version), profile.headers, headers)
+        ),
         body=b"",
         format=target,
         via=target,
@@ -162,10 +166,10 @@ def _versions(profile: RelayProfile, target: ir.Format, version: str) -> dict[st
     return dict.fromkeys([name.lower() for name in profile.version_headers], version) if target == "messages" else {}
 
 
-def _public(*layers: Mapping[str, str]) -> Headers:
+def _public(*layers: Mapping[str, str]) -> dict[str, str]:
     """Merge headers, later ones winning, without those that may hold a secret."""
     merged = {name.lower(): value for layer in layers for name, value in layer.items()}
-    return Headers({name: value for name, value in merged.items() if not is_sensitive(name)})
+    return {name: value for name, value in merged.items() if not is_sensitive(name)}
 
 
 def _secrets(profile: RelayProfile, endpoint: str, key: Secret | None, given: Mapping[str, str]) -> dict[str, Secret]:

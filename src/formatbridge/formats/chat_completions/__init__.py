@@ -125,7 +125,7 @@ SPELLING = Spelling(
         "Request.prediction": Own(),
         "Response.service_tier": Own("info", "diagnostic"),
         "Response.system_fingerprint": Own("info", "diagnostic"),
-        f"ToolResult.{ITSELF}": Own("lossy", "orphan", kind="changed", after="the result of a call that has another id"),
+        f"ToolResult.{ITSELF}": Own("impossible", "orphan", kind="changed", after="the result of a call that has another id"),
     },
 )
 

@@ -33,7 +33,7 @@ def decode_message(
     what they say. ``before``: how many items of a list came before those of this message, which is a piece then.
     """
     calls = raw.get("tool_calls") or raw.get("function_call")
-    parts, leftover = decode_answer(raw, src, {}, answer_id)
+    parts, leftover = decode_answer(raw, src, answer_id)
     if calls and not answer_id:
         _give_ids(parts, position)
     if _HISTORY.issuperset(raw):  # nothing that only an answer has

@@ -29,13 +29,13 @@ _FUNCTION = frozenset({"name", "arguments"})
 _CALL = frozenset({"id", "type", "function", "custom", "extra_content", "index"})
 
 
-def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Message:
-    """Read one message. ``calls`` remembers the id of the last call of each legacy function, by name."""
+def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Message:
+    """Read one message. ``loose`` takes the results that name no call."""
     role, content = raw["role"], raw.get("content")
-    if len(raw) == 2 and type(content) is str:  # text and nothing else
+    if len(raw) == 2 and type(content) is str and role != "tool":  # text and nothing else
         return ir.Message(role, [ir.Text(content, f"{src}/content")], src)
     if role == "assistant":
-        parts, leftover = decode_answer(raw, src, calls)
+        parts, leftover = decode_answer(raw, src)
         extra = rest(raw, MESSAGE)
         return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
     if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # a text and whose answer it is
@@ -43,9 +43,12 @@ def decode_message(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.Messa
         return ir.Message("tool", [result], src)
     extra = rest(raw, MESSAGE)
     if role in ("tool", "function"):
-        if role == "function" and extra:
-            extra.pop("name", None)
-        return ir.Message("tool", [decode_result(raw, src, calls)], src, extra)
+        result = decode_result(raw, src)
+        if result.id_made:
+            loose.append(result)
+        if result.name and extra:
+            del extra["name"]
+        return ir.Message("tool", [result], src, extra)
     return ir.Message(role, decode_content(content, f"{src}/content"), src, extra)
 
 
@@ -95,9 +98,7 @@ def encode_words(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]
 # An answer, in a request's history or in a response.
 
 
-def decode_answer(
-    raw: JsonObject, src: str, calls: dict[str, str], answer_id: str | None = None
-) -> tuple[list[ir.Part], JsonObject | None]:
+def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tuple[list[ir.Part], JsonObject | None]:
     """Read what a model said: reasoning, content, refusal, calls, in that order; and what is left of the reasoning's aliases.
 
     ``answer_id`` goes into the ids of calls that have none; None: this is a request, where their place tells them apart.
@@ -118,8 +119,7 @@ def decode_answer(
     if legacy and not legacy.get("name"):  # some servers send an empty one to say that there is none
         leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
     elif legacy:
-        call_id = calls[legacy["name"]] = f"{_call_stem(src, answer_id)}_0"
-        parts.append(_decode_legacy_call(legacy, f"{src}/function_call", call_id))
+        parts.append(_decode_legacy_call(legacy, f"{src}/function_call", f"{_call_stem(src, answer_id)}_0"))
     if not parts and content == "":
         parts = [ir.Text(text="", src=f"{src}/content")]
     return parts, leftover
@@ -289,19 +289,19 @@ def _decode_legacy_call(raw: JsonObject, src: str, call_id: str) -> ir.ToolCall:
     return ir.ToolCall(id=call_id, id_made=True, name=raw["name"], arguments=raw.get("arguments") or "", src=src, extra=extra)
 
 
-def decode_result(raw: JsonObject, src: str, calls: dict[str, str]) -> ir.ToolResult:
+def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Read a message that answers a call; a legacy one names the function instead of the call.
 
-    Without either it answers no call, and is marked on itself.
+    Without either it is marked on itself: it answers no call, unless one without an id waits for it.
     """
-    name = raw.get("name") if raw["role"] == "function" else None
-    given = raw.get("tool_call_id") or calls.get(name or "")
-    call_id = given or name or f"call_{_position(src)}"
-    result = ir.ToolResult(call_id, decode_content(raw.get("content"), f"{src}/content"), src, id_made=not given)
-    if name:
+    given, name = raw.get("tool_call_id"), raw.get("name")
+    result = ir.ToolResult(given or name or f"call_{_position(src)}", decode_content(raw.get("content"), f"{src}/content"), src)
+    if not given:
+        result.id_made = True
+        result.name = name or None
+        result.extra = None if name else {ITSELF: ""}
+    elif raw["role"] == "function":
         result.name = name
-    elif not given:
-        result.extra = {ITSELF: ""}
     return result
 
 

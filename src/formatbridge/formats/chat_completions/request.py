@@ -9,7 +9,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import added_tools
 from formatbridge.formats._parts import note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats._reasoning import EFFORTS, encode_effort
-from formatbridge.formats._results import with_results_in_place
+from formatbridge.formats._results import pair_loose, with_results_in_place
 from formatbridge.formats._settings import decode_settings, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats._tools import drop_choice
@@ -81,8 +81,10 @@ _DONE = _RARE | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_c
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Read a request."""
-    calls: dict[str, str] = {}
-    messages = [decode_message(raw, f"/messages/{index}", calls) for index, raw in enumerate(body["messages"])]
+    loose: list[ir.ToolResult] = []
+    messages = [decode_message(raw, f"/messages/{index}", loose) for index, raw in enumerate(body["messages"])]
+    if loose:
+        pair_loose(messages)
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
     if not decode_settings(body, SETTINGS, request, _BESIDE):

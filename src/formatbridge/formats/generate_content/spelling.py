@@ -109,7 +109,7 @@ OWN: dict[str, Own] = {
     "Text.speechMetadata": Own(),
     "Media.mediaResolution/numTokens": Own(),
     "ToolCall.functionCall/willContinue": Own(neutral=(False,)),
-    f"ToolResult.{ITSELF}": Own("lossy", "orphan", kind="changed"),
+    f"ToolResult.{ITSELF}": Own("impossible", "orphan", kind="changed"),
     "ToolResult.functionResponse/name": Own("info"),
     "ToolResult.functionResponse/scheduling": Own(),
     "ToolResult.functionResponse/willContinue": _OFF,

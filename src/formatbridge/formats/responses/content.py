@@ -207,6 +207,8 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Read a call of a function."""
     call = ir.ToolCall(raw["call_id"], raw["name"], raw["arguments"], src)
+    if not call.id:
+        _make_id(call, raw)
     if len(raw) > 4:  # more than what every call has: the type and these three
         call.item_id = raw.get("id")
         # That a call is whole is nothing to lose: the spelling calls it neutral. With the id those are six members, and there are no more.
@@ -216,8 +218,13 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     return call
 
 
+def _make_id(call: ir.ToolCall, raw: JsonObject) -> None:
+    """Give a call without an id that of its item, or else one that its place makes."""
+    call.id, call.id_made = raw.get("id") or f"call_{call.src.rpartition('/')[2]}", True
+
+
 def _decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
-    return ir.ToolCall(
+    call = ir.ToolCall(
         id=raw["call_id"],
         name=raw["name"],
         arguments=raw["input"],
@@ -227,6 +234,9 @@ def _decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
         src=src,
         extra=rest(raw, _CUSTOM_CALL),
     )
+    if not call.id:
+        _make_id(call, raw)
+    return call
 
 
 def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
@@ -249,7 +259,7 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
 
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
-    """Read what a tool of the caller's gave back. Without an id it answers no call, and is marked on itself."""
+    """Read what a tool of the caller's gave back. Without an id it is marked on itself: only a call without one may wait for it."""
     call_id, output, at = raw.get("call_id"), raw["output"], f"{src}/output"
     content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else decode_content(output, at)
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)

@@ -7,7 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions, note_no_turns, note_prefill, with_instructions_first
-from formatbridge.formats._results import note_orphans
+from formatbridge.formats._results import note_orphans, pair_loose
 from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.responses.content import decode_answer, decode_message, decode_result, encode_message, kind_of, settle
@@ -120,12 +120,15 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
     if isinstance(given, str):
         messages.append(ir.Message("user", [ir.Text(given, "/input")], "/input"))
     elif given:
-        _decode_items(given, messages)
+        loose: list[ir.ToolResult] = []
+        _decode_items(given, messages, loose)
+        if loose:
+            pair_loose(messages)
     return messages
 
 
-def _decode_items(items: list[JsonObject], messages: list[ir.Message]) -> None:
-    """Read the items of a conversation; what the model said in a row is one turn."""
+def _decode_items(items: list[JsonObject], messages: list[ir.Message], loose: list[ir.ToolResult]) -> None:
+    """Read the items of a conversation; what the model said in a row is one turn. ``loose`` takes results that name no call, or a tool."""
     turn: ir.Message | None = None
     for index, raw in enumerate(items):
         src, kind = f"/input/{index}", raw.get("type")
@@ -134,7 +137,9 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message]) -> None:
         if kind == "message":
             message = decode_message(raw, src) if raw["role"] != "assistant" else None
         elif kind in ("function_call_output", "custom_tool_call_output"):
-            message = ir.Message("tool", [decode_result(raw, src)], src)
+            result = decode_result(raw, src)
+            message = ir.Message("tool", [result], src)
+            loose += [result] if result.id_made or result.name else []
         else:
             message = _decode_change(kind, raw, src) if kind in _CHANGES else None
         if message is not None:
