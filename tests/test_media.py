@@ -9,6 +9,7 @@ import pytest
 import formatbridge as fb
 
 PNG = "iVBORw0KGgoAAAANSUhEUg=="
+JPEG = "/9j/4AAQSkZJRg=="
 PDF = "JVBERi0xLjQK"
 
 
@@ -73,7 +74,7 @@ def test_base64_in_the_place_of_an_address_is_an_image(target: str, expected: di
     assert not made.losses
 
 
-@pytest.mark.parametrize("url", ["https://example.com/a.png", "gs://bucket/a", "/9j/a", "img"])
+@pytest.mark.parametrize("url", ["https://example.com/a.png", "/9j/a", "img"])
 def test_an_address_stays_an_address(url: str) -> None:
     """Whatever does not begin like an image is passed on for the server to judge."""
     assert _written(_asked({"type": "image_url", "image_url": {"url": url}}, "messages"))["source"] == {"type": "url", "url": url}
@@ -110,3 +111,35 @@ def test_a_file_with_bytes_and_an_id_goes_with_its_bytes(target: str) -> None:
 
     assert PDF in made.json().decode()
     assert [(loss.path, loss.kind) for loss in made.losses] == [("/messages/0/content/0/file/file_id", "dropped")]
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_what_one_vendor_stores_is_a_file_of_that_vendor(target: str) -> None:
+    """Nobody else can read ``gs://``; a server that tried would refuse the whole request."""
+    stored = {"type": "image_url", "image_url": {"url": "gs://bucket/a.png"}}
+
+    made = _asked(stored, target)
+
+    assert ("/messages/0/content/0", "impossible", "foreign_id") in [(loss.path, loss.severity, loss.code) for loss in made.losses]
+    assert _written(_asked(stored, "generate_content"))["fileData"]["fileUri"] == "gs://bucket/a.png"
+
+
+def test_a_data_url_without_a_type_has_that_of_its_first_bytes() -> None:
+    """As text, which the standard says, no server takes it for an image."""
+    made = _asked({"type": "image_url", "image_url": {"url": f"data:;base64,{JPEG}"}}, "messages")
+
+    assert _written(made)["source"] == {"type": "base64", "media_type": "image/jpeg", "data": JPEG}
+
+
+def test_the_other_name_of_jpeg_is_spelled_out() -> None:
+    """Servers list ``image/jpeg`` alone; callers write both."""
+    given = {"type": "image_url", "image_url": {"url": f"data:image/jpg;base64,{JPEG}"}}
+
+    assert _written(_asked(given, "generate_content"))["inlineData"]["mimeType"] == "image/jpeg"
+
+
+def test_a_file_without_name_or_type_has_the_type_of_its_first_bytes() -> None:
+    """The server wants a data URL, which has a type."""
+    made = _asked({"type": "file", "file": {"file_data": PDF}}, "responses")
+
+    assert _written(made)["file_data"] == f"data:application/pdf;base64,{PDF}"

@@ -42,10 +42,16 @@ def read_bare_data(text: str) -> tuple[str, str] | None:
     return None if mime is None else (mime, text)
 
 
+def read_file_data(text: str, name: str | None) -> tuple[str | None, str]:
+    """Read the bytes of a file, a data URL or base64: its media type, None where neither its name nor its beginning tells, and the data."""
+    return read_data_url(text) or (guess_mime(name or "") or sniff_mime(text), text)
+
+
 def read_data_url(url: str) -> tuple[str, str] | None:
     """Split a data URL into media type and base64 data; None where it is no data URL. Parameters of the type are left out.
 
-    Follows the WHATWG fetch standard: the scheme in any case, spaces around the base64 mark, plain data percent-decoded.
+    Follows the WHATWG fetch standard: the scheme in any case, spaces around the base64 mark, plain data percent-decoded. One that names no
+    type has that of its first bytes, before it counts as text.
     """
     if url[:5].lower() != "data:":
         return None
@@ -54,7 +60,8 @@ def read_data_url(url: str) -> tuple[str, str] | None:
         return None
     mime, *parameters = (piece.strip() for piece in head[5:].split(";"))
     if parameters and parameters[-1].lower() == "base64":
-        return mime.lower() or "text/plain", data.strip() if data[:1].isspace() or data[-1:].isspace() else data
+        data = data.strip() if data[:1].isspace() or data[-1:].isspace() else data
+        return mime.lower() or sniff_mime(data) or "text/plain", data
     return mime.lower() or "text/plain", base64.b64encode(unquote_to_bytes(data)).decode()
 
 

@@ -46,6 +46,13 @@ def known_mime(part: ir.Media) -> str | None:
     return guess_mime(part.url) if part.url is not None else sniff_mime(part.data or "")
 
 
+def at_home(part: ir.Media) -> ir.Media:
+    """Return media whose address is one vendor's store as a file of that vendor's: nobody else can read it."""
+    if part.url is not None and part.url.startswith("gs://"):
+        part.file_id, part.url, part.home = part.url, None, "generate_content"
+    return part
+
+
 def leading_instructions(messages: list[ir.Message]) -> int:
     """Count the messages of the system prompt: the run of instructions before the first turn."""
     for count, message in enumerate(messages):

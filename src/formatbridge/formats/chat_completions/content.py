@@ -13,7 +13,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_id, is_plain
+from formatbridge.formats._parts import drop_id, is_blank, is_plain
 from formatbridge.formats._signatures import decode_token, native_token
 from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning, encode_history
@@ -66,10 +66,10 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
         return [{"role": "user" if role == "tool" else role, "content": first.text}]
     if role == "assistant":
         made = encode_answer(parts, losses, made_ids)
-        return [made] if made else []
+        return [made] if made else _nothing(message, losses)
     if role in ("system", "developer"):
         words = encode_words(parts, losses)
-        return [{"role": role, "content": words}] if words else []
+        return [{"role": role, "content": words}] if words else _nothing(message, losses)
     results = [part for part in parts if type(part) is ir.ToolResult]
     if not results:
         return [{"role": "user" if role == "tool" else role, "content": encode_content(parts, losses)}]
@@ -82,6 +82,13 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
         media.clear()
         messages.append({"role": "user" if role == "tool" else role, "content": encode_content(others, losses)})
     return messages
+
+
+def _nothing(message: ir.Message, losses: Ledger) -> list[JsonObject]:
+    """Note a turn that says nothing; of any other, each part was noted."""
+    if is_blank(message):
+        losses.changed(message, "", None, "empty", severity="info")
+    return []
 
 
 def encode_words(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:

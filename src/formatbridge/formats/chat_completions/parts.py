@@ -9,14 +9,14 @@ from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import (
     PDF,
-    guess_mime,
     made_filename,
     media_kind,
     read_bare_data,
     read_data_url,
+    read_file_data,
     write_data_url,
 )
-from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque, is_plain, known_mime
+from formatbridge.formats._parts import at_home, drop_citations, drop_id, encode_mime, encode_opaque, is_plain, known_mime
 from formatbridge.formats._signatures import native_token
 from formatbridge.losses import Ledger
 
@@ -63,7 +63,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     if isinstance(image, str):  # some callers leave out the object around it
         image = {"url": image}
     mime, data = read_data_url(image["url"]) or read_bare_data(image["url"]) or (None, None)
-    return ir.Media(
+    made = ir.Media(
         kind="image",
         mime=mime,
         data=data,
@@ -73,6 +73,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _PART), rest(image, frozenset({"url", "detail"}), "image_url/")),
     )
+    return at_home(made)
 
 
 def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
@@ -92,18 +93,18 @@ def _decode_video(raw: JsonObject, src: str) -> ir.Part:
     url = raw["video_url"]["url"]
     mime, data = read_data_url(url) or (None, None)
     extra = joined(rest(raw, _PART), rest(raw["video_url"], frozenset({"url"}), "video_url/"))
-    return ir.Media(kind="video", mime=mime, data=data, url=None if data is not None else url, src=src, extra=extra)
+    return at_home(ir.Media(kind="video", mime=mime, data=data, url=None if data is not None else url, src=src, extra=extra))
 
 
 def _decode_file(raw: JsonObject, src: str) -> ir.Part:
     file = raw["file"]
     name, content = file.get("filename"), file.get("file_data")
-    mime, data = (read_data_url(content) or (guess_mime(name or ""), content)) if content is not None else (None, None)
+    mime, data = read_file_data(content, name) if content is not None else (None, None)
     is_url = data is not None and data[:8].lower().startswith(("https://", "http://"))
     kind = media_kind(mime) if mime else "document"
     file_id = file.get("file_id")
     unread = {"file/file_id": file_id} if data is not None and file_id is not None else None
-    return ir.Media(
+    made = ir.Media(
         kind=kind if kind in ("image", "audio", "video") else "document",  # type: ignore[arg-type]  # the four kinds
         mime=mime,
         data=None if is_url else data,
@@ -115,6 +116,7 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _PART), rest(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
     )
+    return at_home(made)
 
 
 def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:

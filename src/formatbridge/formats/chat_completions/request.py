@@ -75,6 +75,8 @@ _SHAPED = frozenset({
 })  # fmt: skip
 _KNOWN = _SHAPED | SETTINGS.canonical.keys()
 _BESIDE = frozenset({"model", "messages", "stream"})
+_VOICE = "alloy"
+"""A voice that the vendor has always had; another vendor's names mean nothing to it."""
 _RARE = frozenset({"stop", "tier", "stream_options", "prompt_cache_options"})
 _DONE = _RARE | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_calls"}
 
@@ -282,7 +284,9 @@ def _encode_media_settings(request: ir.Request, losses: Ledger) -> JsonObject:
             losses.extras(audio)
         if audio.language is not None:
             losses.dropped(audio, "language")
-        voice = audio.voice if audio.voice is not None else losses.added("/audio/voice", "alloy", "required for spoken answers")
+        voice = audio.voice or losses.added("/audio/voice", _VOICE, "required for spoken answers")
+        if request.format == "generate_content" and audio.voice:
+            voice = losses.changed(audio, "voice", _VOICE)
         format = audio.format or losses.added("/audio/format", "wav", "required for spoken answers")
         body["audio"] = {"voice": voice, "format": format}
     return body

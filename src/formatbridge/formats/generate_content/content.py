@@ -6,6 +6,8 @@ unanswered call of the same name.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import takewhile
 from typing import Any, assert_never
 
 from formatbridge import ir
@@ -60,16 +62,22 @@ def decode_message(raw: JsonObject, index: int, calls: Calls) -> ir.Message:
 def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, losses: Ledger) -> None:
     """Add one turn to the contents; results that follow results join them, and so does what the model says twice in a row.
 
-    The server takes a call only directly behind a turn of the user's.
+    The server takes a call only directly behind a turn of the user's, and results only with results: what is behind them in their turn
+    becomes one of its own.
     """
     if message.extra:
         losses.extras(message)
     role, given = "model" if message.role == "assistant" else "user", message.parts
+    if len(given) > 1 and type(given[0]) is ir.ToolResult and not _is_results(given):
+        results = list(takewhile(lambda part: type(part) is ir.ToolResult, given))
+        for run in (results, given[len(results) :]):
+            encode_message(replace(message, parts=run, extra=None), contents, turn, losses)
+        return
     first, last = given[0] if given else None, contents[-1] if contents else None
     if last is None:
         joins = False
     elif type(first) is ir.ToolResult:
-        joins = _holds_results(last["parts"]) and (len(given) == 1 or _is_results(given))
+        joins = _holds_results(last["parts"])
     else:
         joins = role == "model" == last["role"]
     if type(first) is ir.Text and len(given) == 1 and first.text and is_plain(first) and not joins:  # one text and nothing else

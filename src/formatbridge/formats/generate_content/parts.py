@@ -182,6 +182,8 @@ def encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
     mime = part.mime or guess_mime(uri or part.filename or "")
     if mime is None:
         mime = losses.added(f"{at}/{slot}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
+    elif mime == "image/jpg":  # as some callers call it
+        mime = "image/jpeg"
     source = {"mimeType": mime, "data": part.data or ""} if uri is None else {"fileUri": uri, "mimeType": mime}
     if part.filename is not None:
         source["displayName"] = part.filename

@@ -107,6 +107,8 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
     made: JsonObject = _encode_amount(config, losses)
     if config.show == "hide":
         made["includeThoughts"] = False
+    elif config.show is not None and made.get("thinkingBudget") == 0:  # the server refuses to show what is off
+        losses.dropped(config, "show", "excluded", severity="info")
     elif config.show is not None:
         made["includeThoughts"] = True
         if config.show != "auto":

@@ -114,6 +114,7 @@ OWN: dict[str, Own] = {
     "ToolResult.functionResponse/scheduling": Own(),
     "ToolResult.functionResponse/willContinue": _OFF,
     "Hosted.executableCode/language": Own("info", neutral=("PYTHON", "python", 1)),
+    "FunctionTool.parameters/nullable": Own("info"),
     "FunctionTool.behavior": Own(neutral=("BLOCKING", "blocking", 1)),
     "FunctionTool.parameters": Own("lossy", "too_many", kind="changed"),
     "FunctionTool.response": Own("lossy", "too_many", kind="changed"),

@@ -88,7 +88,12 @@ def _decode_either(raw: JsonObject, dialect: str, plain: str) -> tuple[JsonObjec
     if given is None:
         return None, leftover
     made, is_whole = decode_schema(given)
-    return made, leftover if is_whole else joined(leftover, {dialect: given})
+    if not is_whole:
+        leftover = joined(leftover, {dialect: given})
+    if dialect == "parameters" and isinstance(made.get("type"), list):  # arguments are an object, whatever their schema allows
+        made["type"] = "object"
+        leftover = joined(leftover, {"parameters/nullable": True})
+    return made, leftover
 
 
 def encode_tool(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:

@@ -91,9 +91,7 @@ def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledg
 
 
 def _encode_parameters(tool: ir.FunctionTool, at: str, losses: Ledger) -> JsonObject:
-    schema = tool.parameters
-    if not schema:
-        return {"type": "object", "properties": {}}
+    schema = tool.parameters or {"type": "object", "properties": {}}
     if tool.strict:
         schema = encode_schema(schema, tool, "parameters", f"{at}/input_schema", losses)
     return schema if "type" in schema else {"type": "object", **schema}

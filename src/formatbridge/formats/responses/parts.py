@@ -7,8 +7,8 @@ from typing import Any, assert_never
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import PDF, guess_mime, made_filename, media_kind, read_data_url, write_data_url
-from formatbridge.formats._parts import drop_citations, encode_mime, encode_opaque, is_plain, known_mime
+from formatbridge.formats._media import PDF, made_filename, media_kind, read_data_url, read_file_data, write_data_url
+from formatbridge.formats._parts import at_home, drop_citations, encode_mime, encode_opaque, is_plain, known_mime
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.responses.citations import decode_annotations
 from formatbridge.losses import Ledger
@@ -128,7 +128,7 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         return ir.Opaque(format="responses", raw=raw, what="input_image", src=src)
     mime, data = (read_data_url(url) or (None, None)) if url is not None else (None, None)
     extra = rest(raw, _IMAGE)
-    return ir.Media(
+    made = ir.Media(
         kind="image",
         mime=mime,
         data=data,
@@ -141,6 +141,7 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         src=src,
         extra=extra if url is None or file_id is None else joined(extra, {"file_id": file_id}),
     )
+    return at_home(made)
 
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
@@ -163,10 +164,10 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     content, url, file_id, name = raw.get("file_data"), raw.get("file_url"), raw.get("file_id"), raw.get("filename")
     if content is None and url is None and file_id is None:
         return ir.Opaque(format="responses", raw=raw, what="input_file", src=src)
-    mime, data = (read_data_url(content) or (guess_mime(name or ""), content)) if content is not None else (None, None)
+    mime, data = read_file_data(content, name) if content is not None else (None, None)
     kind = media_kind(mime) if mime else "document"
     unread = {"file_url": url if data is not None else None, "file_id": file_id if data is not None or url is not None else None}
-    return ir.Media(
+    made = ir.Media(
         kind=kind,  # type: ignore[arg-type]  # one of the four kinds
         mime=mime,
         data=data,
@@ -180,6 +181,7 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _FILE), {key: value for key, value in unread.items() if value is not None}),
     )
+    return at_home(made)
 
 
 def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:

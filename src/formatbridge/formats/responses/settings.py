@@ -228,7 +228,8 @@ def _encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     if format.type == "json_object":
         return {"type": "json_object"}
     name = format.name or losses.added("/text/format/name", "response")
-    made: JsonObject = {"type": "json_schema", "name": name, "schema": format.schema or {}}
+    schema = format.schema if format.schema is not None else losses.added("/text/format/schema", {})
+    made: JsonObject = {"type": "json_schema", "name": name, "schema": schema}
     if format.description is not None:
         made["description"] = format.description
     if format.strict is not None:
