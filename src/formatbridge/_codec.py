@@ -64,6 +64,12 @@ def loads(text: bytes | bytearray | str) -> JsonValue:
     return checked(value)
 
 
+def may_hold_infinity(value: JsonValue) -> bool:
+    """Say whether what the parser made may hold an infinity."""
+    dump = marshal.dumps(value)
+    return _INFINITE_BYTE in dump and _holds_infinity(dump)
+
+
 def _is_finite(value: JsonValue, most: int) -> bool:
     """Look at each value, of which there may be so many; false also where there are more."""
     values = values_in(value, most)

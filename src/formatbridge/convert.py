@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import SchemaValidator
 
 from formatbridge import _codec, formats, ir
 from formatbridge._reasons import REASONS
@@ -134,10 +134,10 @@ def wire_model(name: str, kind: Kind) -> type[BaseModel]:
 
 
 @cache
-def _checker(name: str, kind: Kind) -> SchemaValidator:
-    from formatbridge.formats._wire import checker
+def _reader(name: str, kind: Kind) -> Callable[[Any], Any]:
+    from formatbridge.formats._wire import reader
 
-    return checker(wire_model(name, kind))
+    return reader(wire_model(name, kind))
 
 
 def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
@@ -167,7 +167,7 @@ def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
 def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
     """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
     try:
-        return _checker(source, kind).validate_python(raw)  # type: ignore[no-any-return]  # an object, as the models are
+        return _reader(source, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
     except ValidationError as error:
         raise InvalidPayloadError(source, kind, problems_of(error, raw)) from None
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_core import SchemaValidator
 
 from formatbridge import _codec, formats, ir
 from formatbridge.convert import Converted, check_error
@@ -15,7 +15,7 @@ from formatbridge.errors import StreamDecodeError, TruncatedStreamError
 from formatbridge.formats._call_ids import CallsApart
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format
-from formatbridge.formats._wire import checker
+from formatbridge.formats._wire import reader
 from formatbridge.ir import events
 from formatbridge.streaming.collect import Collector
 from formatbridge.streaming.framing import LIMIT
@@ -151,8 +151,8 @@ class StreamSource:
         if self.error or not self.is_complete:
             return None
         self._late = self._catch_up()
-        validate = _event_checker(self.near.NAME).validate_python
-        return self.near.fold_stream(validate(_codec.loads(data)) for data in self._record)
+        read = _event_reader(self.near.NAME)
+        return self.near.fold_stream(read(_codec.loads(data)) for data in self._record)
 
     def truncated(self, partial: Converted, tail: bytes = b"") -> TruncatedStreamError:
         """Return the error for a stream that was cut."""
@@ -226,8 +226,8 @@ def _is_json(data: bytes) -> bool:
 
 
 @cache
-def _event_checker(format: ir.Format) -> SchemaValidator:
-    return checker(_event_of(format))
+def _event_reader(format: ir.Format) -> Callable[[Any], Any]:
+    return reader(_event_of(format))
 
 
 def _event_of(format: ir.Format) -> Any:
@@ -239,7 +239,7 @@ def _check_event(event: ServerSentEvent, format: ir.Format) -> JsonObject:
     """Read an event and validate it by its wire model; an error is understood whatever its shape."""
     raw = _object_of(event, format)
     try:
-        checked: JsonObject = _event_checker(format).validate_python(raw)
+        checked: JsonObject = _event_reader(format)(raw)
     except ValidationError as error:
         if raw.get("error"):
             return check_error({"error": raw["error"]}, format)[0]

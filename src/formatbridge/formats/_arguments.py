@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic_core import from_json, to_json
 
 from formatbridge import ir
-from formatbridge._codec import NotJsonError, dumps, loads
+from formatbridge._codec import NotJsonError, dumps, loads, may_hold_infinity
 from formatbridge.losses import Examine, Ledger
 
 JsonObject = dict[str, Any]
 
+Objects = Mapping[int, JsonObject]
+"""The arguments of calls by the ``id()`` of the call, as far as they have been read."""
+
+NOT_READ: Objects = {}
 _PLAIN = frozenset({str, int, bool, type(None)})
 
 
@@ -28,11 +33,31 @@ def repeated_keys(given: str | JsonObject, parsed: JsonObject) -> str | None:
     return "duplicate_keys" if isinstance(given, str) and _parse_carefully(given)[1] else None
 
 
-def encode_arguments_object(call: ir.ToolCall, losses: Ledger, examine: Examine = repeated_keys) -> JsonObject:
+def read_objects(parts: Iterable[ir.Part]) -> Objects:
+    """Read the arguments of all calls among some parts, with one search for infinities; what needs a second look is left out."""
+    read: dict[int, JsonObject] = {}
+    try:
+        for part in parts:
+            if type(part) is ir.ToolCall and part.kind == "function" and type(part.arguments) is str and part.arguments:
+                value = from_json(part.arguments, allow_inf_nan=False, cache_strings="keys")
+                if type(value) is dict:
+                    read[id(part)] = value
+        return NOT_READ if may_hold_infinity(read) else read
+    except ValueError:
+        return NOT_READ
+
+
+def encode_arguments_object(
+    call: ir.ToolCall, losses: Ledger, read: Objects = NOT_READ, examine: Examine = repeated_keys
+) -> JsonObject:
     """Write arguments as an object. Text that is none is passed on under ``raw_arguments`` and noted, never repaired.
 
-    ``examine`` says what the target loses of an object.
+    ``read``: what has been read already. ``examine`` says what the target loses of an object.
     """
+    known = read.get(id(call))
+    if known is not None:
+        losses.examined(call, "arguments", known, examine)
+        return known
     arguments = call.arguments
     if not isinstance(arguments, str):
         losses.examined(call, "arguments", arguments, examine)

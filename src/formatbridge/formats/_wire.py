@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -24,6 +25,9 @@ Int = Annotated[int, Ge(-(2**63)), Le(2**63 - 1)]
 Count = Annotated[int, Ge(0), Le(2**63 - 1)]
 """A JSON integer of 0 or more that fits 64 bits."""
 
+
+_EXACT = 2**53
+"""Integers up to this are the same as doubles."""
 
 WHOLE = "whole"
 """Label of the second reading of a number, as an integer: what is wrong with it the first one says as well."""
@@ -90,7 +94,8 @@ class Open:
             schema = handler.generate_schema(member)
             for value in ("?",) if member is Unknown else _literals(member, self.key):
                 choices[value] = schema
-        return core_schema.tagged_union_schema(choices, _discriminator(self, choices))
+        metadata = {} if self.absent else {"key": self.key}
+        return core_schema.tagged_union_schema(choices, _discriminator(self, choices), metadata=metadata)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonObject:
         """Let ``Unknown`` take what no other member is asked for; as it stands it takes every object."""
@@ -177,6 +182,52 @@ def checker(shape: Any) -> SchemaValidator:
     It refuses what the model refuses and costs half as much. Unknown keys are kept; absent fields stay absent.
     """
     return SchemaValidator(_as_dicts(TypeAdapter(shape).core_schema))
+
+
+def reader(shape: Any) -> Callable[[Any], Any]:
+    """Return what reads a value as ``checker`` does, but returns it itself, not a copy, where nothing in it is to be changed."""
+    schema = _as_dicts(TypeAdapter(shape).core_schema)
+    if _may_change(schema):
+        return checker(shape).validate_python
+    is_sound = SchemaValidator(_as_it_is(schema)).isinstance_python
+
+    def read(value: Any) -> Any:
+        return value if is_sound(value) else _checker_of(shape).validate_python(value)
+
+    return read
+
+
+_checker_of = cache(checker)
+"""The checker of what is not sound as it is, which most never need."""
+
+
+def _may_change(schema: Any) -> bool:
+    """Say whether a checker may return something else than it was given: what came under another name, or what a function makes."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("validation_alias"), list) or str(schema.get("type")).startswith("function"):
+            return True
+        return any(_may_change(value) for key, value in schema.items() if key != "metadata")
+    return isinstance(schema, list | tuple) and any(map(_may_change, schema))
+
+
+def _as_it_is(schema: Any) -> Any:
+    """Let a checker's schema take only what it would return as it is, and make as little of it as can be.
+
+    So unknown keys are not looked for, a number is a double of an exact size, for an integer beyond 64 bits would become one, and what
+    has no kind, or an unknown one, is left to the checker where that is rare.
+    """
+    if not isinstance(schema, dict):
+        return type(schema)(map(_as_it_is, schema)) if isinstance(schema, list | tuple) else schema
+    made = {key: value if key == "metadata" else _as_it_is(value) for key, value in schema.items()}
+    match schema:
+        case {"type": "typed-dict"}:
+            return made | {"extra_behavior": "ignore"}
+        case {"type": "tagged-union", "metadata": {"key": key}}:
+            return made | {"discriminator": key}
+        case {"type": "union", "choices": [_, (_, label)]} if label == WHOLE:
+            return {"le": _EXACT, "ge": -_EXACT} | made["choices"][0]
+        case _:
+            return made
 
 
 def _as_dicts(schema: Any) -> Any:

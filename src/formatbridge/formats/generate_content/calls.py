@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_object, repeated_keys, wrap_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
-from formatbridge.formats.generate_content.turns import Calls
+from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -36,7 +36,7 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
     return made
 
 
-def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject:
+def encode_call(call: ir.ToolCall, turn: Turn, losses: Ledger) -> JsonObject:
     """Write one tool call; the server reads its numbers as doubles, and free text is the one argument of a function."""
     if call.extra or call.cache or call.item_id is not None or call.namespace is not None:
         _note_call(call, losses)
@@ -44,9 +44,9 @@ def encode_call(call: ir.ToolCall, losses: Ledger, *, carry: bool) -> JsonObject
         arguments: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"functionCall": {"name": call.name}}, "wrapped")
     else:
-        arguments = encode_arguments_object(call, losses, _lost)
+        arguments = encode_arguments_object(call, losses, turn.objects, _lost)
     made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
-    return made | encode_signature(call.signature, losses, carry=carry) if call.signature else made
+    return made | encode_signature(call.signature, losses, carry=turn.carries) if call.signature else made
 
 
 def _note_call(call: ir.ToolCall, losses: Ledger) -> None:

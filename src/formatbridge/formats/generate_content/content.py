@@ -150,7 +150,7 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
                 made.append({"text": part.text})
             continue
         if type(part) is ir.ToolCall and not waiting and not part.id_made:
-            made.append(encode_call(part, losses, carry=turn.carries))
+            made.append(encode_call(part, turn, losses))
             continue
         if type(part) is ir.ToolResult and not waiting:
             made.append(encode_result(part, f"{at}/{len(made)}", turn, losses))
@@ -191,7 +191,7 @@ def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[Json
         case ir.ToolCall():
             if part.id_made:
                 _note_made_id(part, at, turn, losses)
-            return [encode_call(part, losses, carry=turn.carries)]
+            return [encode_call(part, turn, losses)]
         case ir.ToolResult():
             return [encode_result(part, at, turn, losses)]
         case ir.Reasoning():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._arguments import NOT_READ, read_objects
 from formatbridge.formats._choices import number_apart
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
@@ -112,7 +113,11 @@ def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Optio
     parts: list[JsonObject] = []
     kinds = set(map(type, choice.parts))
     turn = Turn(
-        (), python_runs(choice.parts) if ir.Hosted in kinds else frozenset(), is_answer=True, carries=options.carry_reasoning
+        (),
+        python_runs(choice.parts) if ir.Hosted in kinds else frozenset(),
+        is_answer=True,
+        carries=options.carry_reasoning,
+        objects=read_objects(choice.parts) if ir.ToolCall in kinds else NOT_READ,
     )
     encode_parts(choice.parts, parts, f"/candidates/{place}/content/parts", turn, losses)
     made: JsonObject = {"content": {"role": "model", "parts": parts}}

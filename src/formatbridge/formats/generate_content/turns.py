@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._arguments import NOT_READ, Objects
 from formatbridge.formats._ids import made_call_id
 
 JsonObject = dict[str, Any]
@@ -17,13 +18,20 @@ class Turn:
     """What is known about the turn that parts are written for.
 
     ``is_answer``: it is a response's. ``carries``: it keeps tokens of other formats, tagged. ``runs``: ids of the runs of code that this
-    format has too. ``made_ids``: those of calls to which no source gave one.
+    format has too. ``made_ids``: those of calls to which no source gave one. ``objects``: the arguments of its calls, as far as they have
+    been read.
     """
 
-    __slots__ = ("_messages", "_names", "_paired", "carries", "is_answer", "made_ids", "runs")
+    __slots__ = ("_messages", "_names", "_paired", "carries", "is_answer", "made_ids", "objects", "runs")
 
     def __init__(
-        self, messages: Sequence[ir.Message] = (), runs: Set[str] = frozenset(), *, is_answer: bool = False, carries: bool = False
+        self,
+        messages: Sequence[ir.Message] = (),
+        runs: Set[str] = frozenset(),
+        *,
+        is_answer: bool = False,
+        carries: bool = False,
+        objects: Objects = NOT_READ,
     ) -> None:
         self._messages = messages
         self._names: dict[str, str] | None = None  # most conversations need none, so they are collected on demand
@@ -32,6 +40,7 @@ class Turn:
         self.runs = runs
         self.is_answer = is_answer
         self.carries = carries
+        self.objects = objects
 
     def name_of(self, result: ir.ToolResult) -> str | None:
         """Return the name of the tool whose call a result of the conversation answers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._arguments import encode_arguments_object, wrap_text
+from formatbridge.formats._arguments import NOT_READ, Objects, encode_arguments_object, wrap_text
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
 from formatbridge.formats.messages.citations import encode_cited_text, place_citations
 from formatbridge.formats.messages.content import decode_blocks
@@ -24,8 +24,8 @@ def decode_message(content: list[JsonObject], src: str) -> list[ir.Part]:
     return parts
 
 
-def encode_message(parts: list[ir.Part], losses: Ledger, options: Options) -> list[JsonObject]:
-    """Write the parts of an answer as blocks."""
+def encode_message(parts: list[ir.Part], losses: Ledger, options: Options, read: Objects = NOT_READ) -> list[JsonObject]:
+    """Write the parts of an answer as blocks. ``read``: the arguments of its calls, as far as they have been read."""
     blocks: list[JsonObject] = []
     offset = 0
     for part in parts:
@@ -36,7 +36,7 @@ def encode_message(parts: list[ir.Part], losses: Ledger, options: Options) -> li
                 blocks.append({"type": "text", "text": part.text})
             offset += len(part.text)
         elif isinstance(part, ir.ToolCall):
-            call = encode_call(part, losses)
+            call = encode_call(part, losses, read)
             carrier = encode_carrier(part.signature, losses, options) if part.signature else None
             if carrier:  # the token that the call came with goes before it
                 blocks.append(carrier)
@@ -72,7 +72,7 @@ def _encode_text(part: ir.Text, offset: int, at: int, losses: Ledger, options: O
     return [*blocks, {"type": "text", "text": part.text}] if part.text else blocks
 
 
-def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
+def encode_call(call: ir.ToolCall, losses: Ledger, read: Objects = NOT_READ) -> JsonObject:
     """Write a tool call of an answer without its token."""
     if call.extra:
         losses.extras(call)
@@ -88,7 +88,7 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
         given: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"type": "tool_use", "name": name}, "wrapped")
     else:
-        given = encode_arguments_object(call, losses)
+        given = encode_arguments_object(call, losses, read)
     return {"type": "tool_use", "id": call.id, "name": name, "input": given}
 
 
