@@ -90,3 +90,34 @@ def test_a_stream_of_another_format_is_refused_by_name(given: fb.Format, named: 
 
     with pytest.raises(fb.StreamDecodeError, match=f"is not of {named}: is an event of {given}"):
         converter.feed(stream)
+
+
+HALF = {"index": 0, "id": "c", "type": "function", "function": {"name": "rm", "arguments": '{"path":"/tm'}}
+
+
+def _cut_call(target: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Convert an answer that ran out of tokens within a call, whole and as a stream."""
+    head = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+    message = {"role": "assistant", "content": "I will.", "tool_calls": [HALF]}
+    chunk = head | {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": message, "finish_reason": "length"}]}
+    body = head | {"choices": [{"index": 0, "message": message, "finish_reason": "length"}]}
+    stream = b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n"
+    whole = fb.convert_response(body, source="chat_completions", target=target).body
+    return whole, fb.collect_stream(fb.convert_stream([stream], source="chat_completions", target=target), source=target).body
+
+
+def test_a_call_that_was_cut_is_incomplete_where_items_have_a_status() -> None:
+    """Whoever runs items by their status would run half a command."""
+    for body in _cut_call("responses"):
+        assert [item["status"] for item in body["output"]] == ["completed", "incomplete"]
+
+
+def test_an_answer_that_goes_on_has_its_last_item_in_progress() -> None:
+    """What has come so far is no whole call, though the encoder writes it as one."""
+    begun = {"index": 0, "delta": {"role": "assistant", "tool_calls": [HALF]}, "finish_reason": None}
+    chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [begun]}
+    converter = fb.StreamConverter(source="chat_completions", target="responses")
+
+    converter.feed(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+
+    assert [item["status"] for item in converter.response().body["output"]] == ["in_progress"]

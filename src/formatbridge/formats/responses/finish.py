@@ -50,6 +50,8 @@ WORDS: Mapping[ir.FinishReason, tuple[str, str | None, bool]] = {
 """Our reasons to the status and its reason, and whether nothing is lost by that."""
 
 _DETAILS = frozenset({"reason"})
+_CUTS = frozenset({"length", "context_length", "content_filter"})
+"""Our reasons that leave the last item as far as it came."""
 _UNFINISHED = frozenset({"queued", "in_progress"})
 """Statuses of an answer that is still to come: for all others that is no end, only the nearest word they have."""
 
@@ -116,4 +118,17 @@ def _reason_of_output(output: list[JsonObject]) -> ir.FinishReason:
 
 def unfinished(body: JsonObject) -> JsonObject:
     """Return an answer as one that has not ended: it may still, or it was cut."""
-    return body | {"status": "in_progress", "incomplete_details": None}
+    output = with_last(body["output"], "in_progress")
+    return body | {"status": "in_progress", "incomplete_details": None, "output": output}
+
+
+def status_of_last(finish: ir.Finish | None) -> str:
+    """Return the status of the last item: an answer that ran out, or was stopped, broke off in it."""
+    return "incomplete" if finish is not None and finish.reason in _CUTS else "completed"
+
+
+def with_last(items: list[JsonObject], status: str) -> list[JsonObject]:
+    """Return the items of an answer with the status of the last one, if its type has any."""
+    if not items or items[-1].get("type") not in ("message", "function_call") or items[-1].get("status") == status:
+        return items
+    return [*items[:-1], items[-1] | {"status": status}]

@@ -11,7 +11,7 @@ from formatbridge.formats._ids import encode_id
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.responses.answer import OutputEncoder, decode_output
 from formatbridge.formats.responses.errors import decode_failure, encode_failure
-from formatbridge.formats.responses.finish import decode_finish, encode_finish, refusal_of
+from formatbridge.formats.responses.finish import decode_finish, encode_finish, refusal_of, status_of_last, with_last
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -72,7 +72,10 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         "created_at": _encode_created(response, losses, options),
         **ended,
         "model": response.model if response.model is not None else losses.added("/model", ""),
-        "output": OutputEncoder(first, f"{made_id.removeprefix('resp_')}_", losses, options).encode(),
+        "output": with_last(
+            OutputEncoder(first, f"{made_id.removeprefix('resp_')}_", losses, options).encode(),
+            "completed" if refusal else status_of_last(finish),
+        ),
         **_encode_echo(context, losses),
     }
     if response.usage:

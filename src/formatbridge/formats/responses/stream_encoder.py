@@ -16,7 +16,7 @@ from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.responses.finish import refusal_of
+from formatbridge.formats.responses.finish import refusal_of, status_of_last
 from formatbridge.formats.responses.hosted_items import encode_image
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
@@ -58,6 +58,7 @@ class StreamEncoder:
         self._slots: dict[int, _Slot] = {}
         self._waiting: _Slot | None = None  # a call that may still be told its token
         self._message: Message | None = None
+        self._call: Call | None = None  # the last, until it is known whether the answer broke off in it
         self._runs: list[Run] = []
         self._held: ir.Signature | None = None  # the token of an empty text
         self._has_refusal = False
@@ -83,7 +84,7 @@ class StreamEncoder:
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """End the stream as failed: what is open is incomplete, and the last event has what came and the error."""
         if behind:
-            self._leave_message()  # whoever wrote it has closed it, unless it grows
+            self._leave_items()  # whoever wrote them has closed them, unless they grow
             self._writer.go_on(behind)
         return self.feed(events.Failed(error))
 
@@ -115,7 +116,7 @@ class StreamEncoder:
             self._close(slot)
         self._has_refusal = had_refusal
         self._settle_held(None)
-        self._leave_message()
+        self._leave_items("completed" if refusal and refusal.text else status_of_last(event.finish))
         for run in self._runs:
             run.close(None)
         self._runs = []
@@ -128,6 +129,7 @@ class StreamEncoder:
         if self._start is None:
             self._begin(events.Start(None, None))
         self._settle_held(None)
+        self._leave_call()
         for slot in self._slots.values():
             if slot.is_open:
                 self._cut(slot)
@@ -172,11 +174,22 @@ class StreamEncoder:
         if not is_word or slot.signature or message.growing:
             self._leave_message()
 
-    def _leave_message(self) -> None:
+    def _leave_message(self, status: str = "completed") -> None:
         """Let no more words into the open message; it closes at once unless a part of it still grows."""
         message, self._message = self._message, None
         if message and not message.growing:
-            message.close()
+            message.close(status)
+
+    def _leave_call(self, status: str = "completed") -> None:
+        """Close the last call."""
+        call, self._call = self._call, None
+        if call:
+            call.close(status)
+
+    def _leave_items(self, status: str = "completed") -> None:
+        """Close what waited for what comes next."""
+        self._leave_message(status)
+        self._leave_call(status)
 
     def _grow(self, event: events.Delta) -> None:
         slot = self._slots.get(event.index)
@@ -228,6 +241,7 @@ class StreamEncoder:
     def _open(self, slot: _Slot) -> None:
         """Open the item of a part, behind the token that it has no slot for."""
         self._settle_held(slot)
+        self._leave_call()
         self._waiting = None if self._waiting is slot else self._waiting
         slot.is_open, part = True, slot.part
         is_result = isinstance(part, ir.Hosted) and part.role == "result"
@@ -277,7 +291,8 @@ class StreamEncoder:
         elif isinstance(slot.item, Thought):
             slot.item.close(carry_token(slot.signature, self._writer.losses, self._options))
         elif isinstance(slot.item, Call):
-            slot.item.close()
+            self._leave_call()
+            self._call = slot.item
         elif isinstance(part, ir.Hosted):
             self._close_hosted(slot, part)
         else:
@@ -295,6 +310,7 @@ class StreamEncoder:
         self._settle_held(slot)
         token = carry_token(slot.signature, self._writer.losses, self._options)
         if token:
+            self._leave_call()
             Thought(self._writer, replace(part, signature=slot.signature)).close(token)
 
     def _close_hosted(self, slot: _Slot, part: ir.Hosted) -> None:
@@ -356,6 +372,7 @@ class StreamEncoder:
     def _write_token(self, signature: ir.Signature, kind: ir.SignatureKind | None) -> None:
         token = carry_token(signature, self._writer.losses, self._options, kind)
         if token:
+            self._leave_call()
             item = encode_item("", token, self._writer.next_place(), self._writer.ids)
             bare = {key: value for key, value in item.items() if key != "encrypted_content"}
             self._writer.done(self._writer.add(bare), item)
