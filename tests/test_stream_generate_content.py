@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge.convert import check
 from formatbridge.errors import StreamDecodeError
@@ -317,6 +318,36 @@ def test_sources_of_several_events_add_up() -> None:
         (0, [0]),
         (1, [1]),
     ]
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
+@pytest.mark.parametrize(
+    "between",
+    [
+        [{"functionCall": {"name": "f", "args": {}}}],
+        [{"inlineData": {"mimeType": "image/png", "data": "QUJD"}}],
+        [{"text": "Hm.", "thought": True}, {"text": " Two."}],
+        [{"text": "", "thoughtSignature": "QUJD"}, {"text": " Two."}],
+    ],
+)
+def test_a_source_vouches_for_no_other_text_than_it_says(between: list[JsonObject], target: str) -> None:
+    """Sources come at the end, when the text that they cite may have closed; then the report says that it left without them."""
+    grounding = {
+        "groundingChunks": [{"web": {"uri": "https://a.example"}}],
+        "groundingSupports": [{"segment": {"endIndex": 8}, "groundingChunkIndices": [0]}],
+    }
+    pieces: list[JsonObject] = [{"content": {"parts": [part]}} for part in ({"text": "Rome is."}, *between)]
+    told = [{"candidates": [piece]} for piece in [*pieces, {"finishReason": "STOP", "groundingMetadata": grounding}]]
+    stream = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in told)
+    converter = fb.StreamConverter(source=NAME, target=target)
+
+    made = converter.feed(stream) + converter.finish()
+
+    late = [loss.path for loss in converter.losses if loss.code == "late"]
+    expected = fb.convert_response(fb.collect_stream([stream], source=NAME).body, source=NAME, target=target)
+    assert converter.response().body == expected.body
+    assert (b"https://a.example" in made) is (target == "chat_completions")
+    assert ("/candidates/0/groundingMetadata/groundingChunks/0" in late) is (target != "chat_completions")
 
 
 @requires_corpus
