@@ -345,6 +345,36 @@ def test_a_message_beside_a_delta_is_no_text() -> None:
     assert "".join(event.text for event in happened if isinstance(event, events.Delta)) == "Hello"
 
 
+def _thinks(index: int, *, kind: str = "text", **told: str) -> dict[str, Any]:
+    return {"reasoning_details": [{"type": f"reasoning.{kind}", "format": "anthropic-claude-v1", "index": index, **told}]}
+
+
+@pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
+@pytest.mark.parametrize(
+    ("deltas", "late"),
+    [
+        ([_thinks(0, text="one"), _thinks(1, text="two"), _thinks(1, signature="S2")], []),
+        ([_thinks(0, text="one"), _thinks(1, text="two"), _thinks(0, signature="S1"), _thinks(1, signature="S2")], [0]),
+        ([_thinks(0, text="one"), {"content": "Hi."}, _thinks(0, signature="S1")], [0]),
+        ([_thinks(0, kind="summary", summary="one"), _thinks(1, kind="summary", summary="two")], []),
+        ([_thinks(0, kind="summary", summary="one", id="a"), _thinks(1, kind="summary", summary="two", id="a")], []),
+        ([{"reasoning_details": [*_thinks(0, text="one")["reasoning_details"], *_thinks(1, text="two")["reasoning_details"]]}], []),
+    ],
+)
+def test_a_token_signs_the_thought_that_its_index_names(deltas: list[dict[str, Any]], late: list[int], target: str) -> None:
+    """A server checks a token against the text beside it; where that has left, the report says so."""
+    stream = _chunks(*deltas)
+    converter = StreamConverter(source=NAME, target=target)
+
+    converter.feed(stream)
+    converter.finish()
+
+    whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
+    assert converter.response().body == whole.body
+    told = [loss.path for loss in converter.losses if loss.code == "late"]
+    assert told == [f"/choices/0/message/reasoning_details/{index}/signature" for index in late]
+
+
 def _cites(url: str, start: int, end: int) -> dict[str, Any]:
     return {"type": "url_citation", "url_citation": {"url": url, "title": "", "start_index": start, "end_index": end}}
 

@@ -201,9 +201,11 @@ def _whole(
 
 
 def _note_late(answer: ir.Response, far: Format, losses: Ledger) -> None:
-    """Note what the source told of its head, or of a text, when that had left without it or with another."""
+    """Note what the source told of its head, of a text or of a thought, when that had left without it or with another."""
     for citation in answer.cited if not far.CITES_LAST else ():
         losses.dropped(citation, code="late")
+    for token in answer.signed:
+        losses.dropped(token, code="late")
     for name in answer.late:
         losses.dropped(answer, name, "late", severity="info")
     for part, told in answer.retold:

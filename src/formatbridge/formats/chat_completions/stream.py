@@ -19,7 +19,7 @@ from formatbridge.formats.chat_completions.answer import decode_message
 from formatbridge.formats.chat_completions.content import call_stem
 from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_part
-from formatbridge.formats.chat_completions.reasoning import decode_reasoning
+from formatbridge.formats.chat_completions.reasoning import decode_reasoning, index_of
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error, failure_of
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
@@ -193,15 +193,16 @@ class StreamDecoder:
             self._feed_rest(choice, delta, made)
 
     def _feed_thoughts(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
-        first = next(
-            (detail["index"] for detail in delta.get("reasoning_details") or () if isinstance(detail.get("index"), int)), 0
-        )
-        parts, unread = decode_reasoning(delta, f"/choices/{choice.index}/message", first)
+        src = f"/choices/{choice.index}/message"
+        parts, unread = decode_reasoning(delta, src, is_piece=True)
+        indexes = {
+            f"{src}/reasoning_details/{index_of(detail)}": index_of(detail) for detail in delta.get("reasoning_details") or ()
+        }
         if unread:
             choice.extra = joined(choice.extra, {f"message/{name}": text for name, text in unread.items()})
         for part in parts:
             if isinstance(part, ir.Reasoning):
-                self._feed_thought(choice, part, made)
+                self._feed_thought(choice, part, made, indexes.get(part.src))
 
     def _feed_content(self, choice: Choice, content: str | list[JsonObject], made: list[events.Event]) -> None:
         if isinstance(content, str):
@@ -218,14 +219,27 @@ class StreamDecoder:
                 choice.add(part, made)
             choice.items["content"] = at + choice.parts - before  # what goes on with the part before is no item of its own
 
-    def _feed_thought(self, choice: Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
-        """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then."""
+    def _feed_thought(self, choice: Choice, part: ir.Reasoning, made: list[events.Event], index: int | None = None) -> None:
+        """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then.
+
+        Another index is that of another thought, and a token alone signs what has its index.
+        """
+        late = choice.thoughts.signed(index, part, choice.open[1] if choice.open is not None else None)
+        if late is not None and part.signature:
+            made.append(events.Signed(choice.index, late, part.signature))
+            return
+        self._go_on(choice, part, index, made)
+
+    def _go_on(self, choice: Choice, part: ir.Reasoning, index: int | None, made: list[events.Event]) -> None:
         opened = choice.kinds[choice.open[1]] if choice.open is not None else None
         is_its_own = part.id is None or not isinstance(opened, ir.Reasoning) or opened.id != part.id
         if part.signature and part.signature.kind != "thinking" and not part.text and is_its_own:
             choice.add(part, made)  # a block of its own, which signs no text
             return
         is_open, thoughts = isinstance(opened, ir.Reasoning), choice.thoughts
+        if is_open and is_its_own and thoughts.is_other(index):
+            choice.leave(made)
+            is_open = False
         says_something = (
             part.text not in ("", "\n\n") or part.signature or part.id
         )  # else it is the blank line between two thoughts
@@ -234,9 +248,15 @@ class StreamDecoder:
         if part.extra and is_open:  # the open part takes no more of them
             place = part.src.removeprefix(f"/choices/{choice.index}/")
             choice.extra = joined(choice.extra, {f"{place}/{name}": value for name, value in part.extra.items()})
-        is_again = is_open and thoughts.is_again(part)
+        self._grow_thought(choice, part, index, made, is_again=is_open and thoughts.is_again(part))
+
+    def _grow_thought(
+        self, choice: Choice, part: ir.Reasoning, index: int | None, made: list[events.Event], *, is_again: bool
+    ) -> None:
+        thoughts = choice.thoughts
         number = choice.enter("reasoning", part, made)
-        text = "" if is_again else thoughts.grow(part)
+        text = "" if is_again else thoughts.grow(part, index)
+        thoughts.note(index, number, part)
         if text:
             self._growing = thoughts
             made.append(events.Delta(choice.index, number, text))

@@ -102,7 +102,7 @@ class StreamEncoder:
 
     # The answer as a whole.
 
-    def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta) -> bytes:
+    def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta | events.Signed) -> bytes:
         if isinstance(event, events.Start):
             answer = ir.Response("chat_completions", event.id, event.model, [], event.created)
             self._head = encode_head(answer, nowhere(), self._options) | {"object": "chat.completion.chunk"}
