@@ -23,6 +23,7 @@ from formatbridge.formats.chat_completions.reasoning import decode_reasoning, in
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error, failure_of
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
+from formatbridge.formats.chat_completions.stream_media import feed_rest
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
@@ -36,7 +37,6 @@ _DELTA = frozenset({
     "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_details", "annotations",
     "audio", "images",
 })  # fmt: skip
-_AUDIO = frozenset({"id", "data", "transcript"})
 _WORDS = frozenset({"role", "content"})
 
 
@@ -143,6 +143,7 @@ class StreamDecoder:
             self._begin({}, made, is_last=True)
         for choice in self._choices.values():
             self._close(choice, made)
+            choice.end_sound(made)
             finish = decode_finish(choice.ending, choice.kinds, f"/choices/{choice.index}")
             unread = None if choice.stop is None or finish.stop_sequence is not None else {"stop_reason": choice.stop}
             made.append(events.Finished(choice.index, finish, joined(choice.extra, choice.unknown.whole(), unread)))
@@ -190,7 +191,7 @@ class StreamDecoder:
         if any((delta.get("function_call") or {}).values()):  # some servers send an empty one to say that there is none
             self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, made)
         if delta.keys() & {"annotations", "audio", "images"}:
-            self._feed_rest(choice, delta, made)
+            feed_rest(choice, delta, made)
 
     def _feed_thoughts(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
         src = f"/choices/{choice.index}/message"
@@ -317,39 +318,6 @@ class StreamDecoder:
         if text := "".join(held.pieces):
             made.append(events.Delta(choice.index, number, text))
 
-    # What comes rarely.
-
-    def _feed_rest(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
-        """Take citations, images and sound, which deltas bring whole or in pieces."""
-        src = f"/choices/{choice.index}/message"
-        given = {key: delta[key] for key in ("annotations", "images") if delta.get(key)}
-        parts, unread = decode_message({"role": "assistant", "content": "x", **given}, src, "", choice.index, choice.items)
-        if isinstance(parts[0], ir.Text):
-            choice.cite(parts[0].citations or [], made)
-        choice.extra = joined(choice.extra, {f"message/{key}": value for key, value in (unread or {}).items()})
-        for part in parts[1:]:
-            choice.add(part, made)
-        choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in given.items()}
-        if delta.get("audio"):
-            self._feed_audio(choice, delta["audio"], made)
-
-    def _feed_audio(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
-        src = f"/choices/{choice.index}/message/audio"
-        unread = rest(raw, _AUDIO, "message/audio/")
-        if unread:
-            choice.extra = joined(choice.extra, unread)
-        if not (raw.get("data") or raw.get("transcript") or choice.sound is None):
-            return  # when it expires, which comes behind the end
-        if choice.open is None or choice.open[0] != "audio":
-            choice.leave(made)
-            part = ir.Media(kind="audio", data="", id=raw.get("id"), src=src)
-            choice.sound = choice.start(part, made)
-            choice.open = ("audio", choice.sound)
-        if raw.get("data"):
-            made.append(events.Delta(choice.index, choice.open[1], raw["data"]))
-        if raw.get("transcript"):
-            made.append(events.PartMeta(choice.index, choice.open[1], transcript=raw["transcript"]))
-
     def _feed_logprobs(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         """Hand on the tokens of a text or a refusal, with the delta that brought them where there is one."""
         place = f"/choices/{choice.index}"
@@ -360,8 +328,8 @@ class StreamDecoder:
             given = raw.get(name)
             if not given:
                 continue
-            has_its_tokens = choice.open is not None and kind in ("text", choice.open[0])  # whatever is open has tokens of its text
-            number = choice.open[1] if choice.open and has_its_tokens else choice.enter(kind, part, made)
+            number = choice.weighed(kind)
+            number = choice.enter(kind, part, made) if number is None else number
             tokens = decode_tokens(given, f"{place}/logprobs/{name}", choice.tokens.get(name, 0))
             choice.tokens[name] = choice.tokens.get(name, 0) + len(tokens)
             last = made[-1] if made else None
