@@ -143,7 +143,7 @@ class StreamDecoder:
             self._begin({}, made, is_last=True)
         for choice in self._choices.values():
             self._close(choice, made)
-            choice.end_sound(made)
+            choice.end(made)
             finish = decode_finish(choice.ending, choice.kinds, f"/choices/{choice.index}")
             unread = None if choice.stop is None or finish.stop_sequence is not None else {"stop_reason": choice.stop}
             made.append(events.Finished(choice.index, finish, joined(choice.extra, choice.unknown.whole(), unread)))
@@ -341,20 +341,13 @@ class StreamDecoder:
             choice.extra = joined(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
 
     def _close(self, choice: Choice, made: list[events.Event]) -> None:
-        """Close whatever is open, once; calls that never got a name or an id get one."""
-        calls = choice.calls
-        if choice.is_closed and not (choice.open or choice.notes or (calls and (calls.open or calls.waiting))):
-            return
-        choice.is_closed = True
-        if calls:
+        """Close the text that is open; calls that never got a name or an id get one."""
+        if calls := choice.calls:
             for slot in list(calls.waiting):
                 self._open_call(choice, calls, slot, made)
         if choice.notes:
             choice.enter("text", ir.Text("", f"/choices/{choice.index}/message/content"), made)
         choice.leave(made)
-        if calls:
-            made += [events.PartEnd(choice.index, number, extra=calls.unread.get(slot)) for slot, number in calls.open.items()]
-            calls.open = {}
 
 
 def _kept(known: JsonObject | None, told: JsonObject | None) -> JsonObject | None:

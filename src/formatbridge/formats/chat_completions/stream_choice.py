@@ -32,7 +32,6 @@ class Choice:
     items: dict[str, int] = field(default_factory=dict)
     finish: str | None = None
     stop: str | int | None = None
-    is_closed: bool = False
     tokens: dict[str, int] = field(default_factory=dict)
     notes: list[ir.Citation] | None = None
     sound: int | None = None
@@ -95,10 +94,13 @@ class Choice:
             made.append(events.PartEnd(self.index, self.open[1]))
             self.open = None
 
-    def end_sound(self, made: list[events.Event]) -> None:
-        """End the sound, if there is one."""
+    def end(self, made: list[events.Event]) -> None:
+        """End what may go on behind the reason of the end: the sound and the calls."""
         if self.sound is not None:
             made.append(events.PartEnd(self.index, self.sound))
+        if self.calls is not None:
+            told = self.calls
+            made += [events.PartEnd(self.index, number, extra=told.unread.get(slot)) for slot, number in told.open.items()]
 
     def weighed(self, kind: str) -> int | None:
         """Return the number of the part that tokens of a kind are of; None where it has not begun.
