@@ -320,6 +320,31 @@ def test_sources_of_several_events_add_up() -> None:
     ]
 
 
+def test_pages_of_several_events_add_up() -> None:
+    """A page that was read early is as true as the last one."""
+    pages = [{"retrievedUrl": f"https://{name}.example"} for name in "ab"]
+    told = [{"candidates": [{"urlContextMetadata": {"urlMetadata": [page]}, "finishReason": "STOP"}]} for page in pages]
+
+    answer = _collected(_decoded(told))
+
+    assert answer.choices[0].extra == {"urlContextMetadata": {"urlMetadata": pages}}
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
+def test_a_call_that_is_cut_in_its_arguments_is_reported(target: str) -> None:
+    """It looks like a whole one, and a caller would run it."""
+    piece = {
+        "name": "f",
+        "partialArgs": [{"jsonPath": "$.path", "stringValue": "/tmp", "willContinue": True}],
+        "willContinue": True,
+    }
+    told = {"candidates": [{"content": {"parts": [{"functionCall": piece}]}, "finishReason": "MAX_TOKENS"}]}
+
+    made = fb.collect_stream([b"data: " + json.dumps(told).encode() + b"\n\n"], source=NAME, target=target)
+
+    assert "/candidates/0/content/parts/0/functionCall/willContinue" in [loss.path for loss in made.losses]
+
+
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
 @pytest.mark.parametrize(
     "between",

@@ -22,7 +22,7 @@ from formatbridge.formats.generate_content.finish import UNSAID, decode_block, d
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
 from formatbridge.formats.generate_content.reasoning import is_late
-from formatbridge.formats.generate_content.stream_pieces import PartialCalls, Sources
+from formatbridge.formats.generate_content.stream_pieces import PartialCalls, Sources, gathered
 from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
@@ -34,6 +34,7 @@ _EVENT = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback"
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
 _PLAIN = frozenset({"content", "index"})
 _CANDIDATE = _PLAIN | {"finishReason", "finishMessage", "logprobsResult", "groundingMetadata", "citationMetadata"}
+_PAGES = "urlContextMetadata"
 _TEXT = frozenset({"text", "thought"})
 
 
@@ -190,7 +191,10 @@ class StreamDecoder:
         if raw.get("logprobsResult"):
             self._feed_logprobs(choice, raw["logprobsResult"], made)
         if not _CANDIDATE.issuperset(raw):
-            choice.extra |= rest(raw, _CANDIDATE) or {}
+            told = rest(raw, _CANDIDATE) or {}
+            if _PAGES in told:
+                told[_PAGES] = gathered(choice.extra.get(_PAGES), told[_PAGES])
+            choice.extra |= told
 
     def _feed_logprobs(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
         """Tell the chances of tokens with the text of their event; where it has none, with the next or the last."""
