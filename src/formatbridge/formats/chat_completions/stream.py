@@ -143,7 +143,7 @@ class StreamDecoder:
             self._begin({}, made, is_last=True)
         for choice in self._choices.values():
             self._close(choice, made)
-            choice.end(made)
+            self._end(choice, made)
             finish = decode_finish(choice.ending, choice.kinds, f"/choices/{choice.index}")
             unread = None if choice.stop is None or finish.stop_sequence is not None else {"stop_reason": choice.stop}
             made.append(events.Finished(choice.index, finish, joined(choice.extra, choice.unknown.whole(), unread)))
@@ -341,13 +341,19 @@ class StreamDecoder:
             choice.extra = joined(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
 
     def _close(self, choice: Choice, made: list[events.Event]) -> None:
-        """Close the text that is open; calls that never got a name or an id get one."""
-        if calls := choice.calls:
-            for slot in list(calls.waiting):
-                self._open_call(choice, calls, slot, made)
+        """Close the text that is open; citations that waited for one get one."""
         if choice.notes:
             choice.enter("text", ir.Text("", f"/choices/{choice.index}/message/content"), made)
         choice.leave(made)
+
+    def _end(self, choice: Choice, made: list[events.Event]) -> None:
+        """End what may go on behind the reason of the end: the sound and the calls, which get the name or the id that never came."""
+        if calls := choice.calls:
+            for slot in list(calls.waiting):
+                self._open_call(choice, calls, slot, made)
+            made += [events.PartEnd(choice.index, number, extra=calls.unread.get(slot)) for slot, number in calls.open.items()]
+        if choice.sound is not None:
+            made.append(events.PartEnd(choice.index, choice.sound))
 
 
 def _kept(known: JsonObject | None, told: JsonObject | None) -> JsonObject | None:

@@ -94,14 +94,6 @@ class Choice:
             made.append(events.PartEnd(self.index, self.open[1]))
             self.open = None
 
-    def end(self, made: list[events.Event]) -> None:
-        """End what may go on behind the reason of the end: the sound and the calls."""
-        if self.sound is not None:
-            made.append(events.PartEnd(self.index, self.sound))
-        if self.calls is not None:
-            told = self.calls
-            made += [events.PartEnd(self.index, number, extra=told.unread.get(slot)) for slot, number in told.open.items()]
-
     def weighed(self, kind: str) -> int | None:
         """Return the number of the part that tokens of a kind are of; None where it has not begun.
 
