@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -318,6 +319,22 @@ def test_sources_of_several_events_add_up() -> None:
         (0, [0]),
         (1, [1]),
     ]
+
+
+def test_samples_that_come_in_pieces_are_one_sound() -> None:
+    """Speech streams as raw samples; a message of chat_completions has room for one sound, and a client adds its data up as text."""
+    pieces = [b"abcd", b"ef", b"ghijk"]
+    media = [{"mimeType": "audio/L16;codec=pcm;rate=24000", "data": base64.b64encode(piece).decode()} for piece in pieces]
+    parts = [{"content": {"parts": [{"inlineData": each}]}} for each in [*media, {"mimeType": "audio/mp3", "data": "QUJD"}]]
+    told = [{"candidates": [part]} for part in [*parts, {"finishReason": "STOP"}]]
+    stream = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in told)
+    converter = fb.StreamConverter(source=NAME, target="chat_completions")
+
+    made = converter.feed(stream) + converter.finish()
+
+    for answer in (fb.collect_stream([made], source="chat_completions"), converter.response()):
+        assert answer.body["choices"][0]["message"]["audio"]["data"] == base64.b64encode(b"".join(pieces)).decode()
+    assert [loss.path for loss in converter.losses if loss.severity == "impossible"] == ["/candidates/0/content/parts/3"]
 
 
 def test_pages_of_several_events_add_up() -> None:
