@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -254,6 +255,8 @@ def _is_told(raw: JsonObject, path: str, reported: list[str]) -> bool:
 
 # Law 6.
 
+_URL = re.compile(r'"(?:url|uri)": "([^"]+)"')
+
 
 def stream_and_whole_agree(stream: Stream, target: str) -> str | None:
     """Law 6: collecting what was converted is converting what was collected, up to what a live stream cannot know."""
@@ -270,9 +273,7 @@ def stream_and_whole_agree(stream: Stream, target: str) -> str | None:
     if any(loss.path.lower().startswith("/model") for loss in late):
         del other["model"]
         one.pop("model", None)
-    sources = {
-        loss.before["url_citation"]["url"] for loss in late if "/annotations/" in loss.path
-    }  # told when their text had closed
+    sources = {url for loss in late for url in _URL.findall(json.dumps(loss.before))}  # told when their text had closed
     for choice in (*one["choices"], *other["choices"]) if sources else ():
         choice["citations"] = [each for each in choice.get("citations", []) if not any(url in str(each) for url in sources)]
     return None if one == other else f"{stream.id} -> {target}: {_first_difference(one, other)}"

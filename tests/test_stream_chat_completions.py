@@ -228,7 +228,7 @@ def test_the_tokens_of_a_refusal_stay_with_it() -> None:
 
 
 def test_arguments_behind_the_end_of_their_choice_are_not_lost() -> None:
-    """Servers that tell the reason too early go on with the call; who reads on is told, as another call without a name."""
+    """Servers that tell the reason too early go on with the call: it grows on, for none without a name was made."""
     call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":'}}
     late = {"index": 0, "function": {"arguments": "1}"}}
     decoder = StreamDecoder()
@@ -243,8 +243,7 @@ def test_arguments_behind_the_end_of_their_choice_are_not_lost() -> None:
     happened += decoder.finish()
 
     calls = [part for part in _collect(happened).choices[0].parts if isinstance(part, ir.ToolCall)]
-    assert [(call.name, call.arguments) for call in calls] == [("f", '{"a":'), ("", "1}")]
-    assert len({call.src for call in calls}) == 2
+    assert [(call.name, call.arguments) for call in calls] == [("f", '{"a":1}')]
 
 
 CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
@@ -343,6 +342,36 @@ def test_a_message_beside_a_delta_is_no_text() -> None:
     happened = [event for each in told for event in decoder.feed({"id": "x", "choices": [{"index": 0, **each}]})]
 
     assert "".join(event.text for event in happened if isinstance(event, events.Delta)) == "Hello"
+
+
+def _thinks(index: int, *, kind: str = "text", **told: str) -> dict[str, Any]:
+    return {"reasoning_details": [{"type": f"reasoning.{kind}", "format": "anthropic-claude-v1", "index": index, **told}]}
+
+
+@pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
+@pytest.mark.parametrize(
+    ("deltas", "late"),
+    [
+        ([_thinks(0, text="one"), _thinks(1, text="two"), _thinks(1, signature="S2")], []),
+        ([_thinks(0, text="one"), _thinks(1, text="two"), _thinks(0, signature="S1"), _thinks(1, signature="S2")], [0]),
+        ([_thinks(0, text="one"), {"content": "Hi."}, _thinks(0, signature="S1")], [0]),
+        ([_thinks(0, kind="summary", summary="one"), _thinks(1, kind="summary", summary="two")], []),
+        ([_thinks(0, kind="summary", summary="one", id="a"), _thinks(1, kind="summary", summary="two", id="a")], []),
+        ([{"reasoning_details": [*_thinks(0, text="one")["reasoning_details"], *_thinks(1, text="two")["reasoning_details"]]}], []),
+    ],
+)
+def test_a_token_signs_the_thought_that_its_index_names(deltas: list[dict[str, Any]], late: list[int], target: str) -> None:
+    """A server checks a token against the text beside it; where that has left, the report says so."""
+    stream = _chunks(*deltas)
+    converter = StreamConverter(source=NAME, target=target)
+
+    converter.feed(stream)
+    converter.finish()
+
+    whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
+    assert converter.response().body == whole.body
+    told = [loss.path for loss in converter.losses if loss.code == "late"]
+    assert told == [f"/choices/0/message/reasoning_details/{index}/signature" for index in late]
 
 
 def _cites(url: str, start: int, end: int) -> dict[str, Any]:

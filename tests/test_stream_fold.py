@@ -154,6 +154,29 @@ def test_details_of_reasoning_are_folded_by_their_index_and_their_tokens_stay_as
     assert made.body["choices"][0]["message"]["reasoning_details"] == [detail | {"index": 0} for detail in details]
 
 
+@pytest.mark.parametrize(
+    ("delta", "said"),
+    [
+        ({"content": [{"type": "text", "text": "ha"}]}, {"content": "haha"}),
+        ({"audio": {"data": "AAAA"}}, {"audio": {"data": "AAAAAAAA"}}),
+        ({"audio": {"id": "a", "transcript": "ha"}}, {"audio": {"id": "a", "transcript": "haha"}}),
+    ],
+)
+def test_two_equal_pieces_are_two(delta: dict[str, Any], said: dict[str, Any]) -> None:
+    """Laughter comes in pieces that are alike, and so does silence."""
+    deltas = [{"role": "assistant"}, delta, delta]
+    chunks = [{"choices": [{"index": 0, "delta": each}]} for each in deltas] + [
+        {"choices": [{"index": 0, "finish_reason": "stop"}]}
+    ]
+    data = b"".join(encode_event(json.dumps(chunk).encode()) for chunk in chunks)
+
+    made = fb.collect_stream([data], source="chat_completions")
+
+    message = made.body["choices"][0]["message"]
+    assert {key: message[key] for key in said} == said
+    assert made.losses == ()
+
+
 def test_a_detail_whose_token_came_is_over() -> None:
     """A server that counts its thoughts from 0 again must not get a token whose text has grown since."""
     told = [{"text": "A"}, {"text": "B"}, {"signature": "s"}, {"text": "C"}, {"text": "D", "id": "d"}, {"text": "E", "id": "e"}]

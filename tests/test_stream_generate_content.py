@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 
+import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge.convert import check
 from formatbridge.errors import StreamDecodeError
@@ -183,7 +185,8 @@ def _in_order(happened: Iterable[events.Event]) -> None:
 def test_an_answer_sent_as_one_event_is_the_answer(sample: Sample) -> None:
     """Law 6: a whole body is a stream of one event; extras, ids, tokens and sources are those of the whole answer."""
     whole = _answer(sample)
-    if sample.body.get("candidates") and not all(each.get("finishReason") for each in sample.body["candidates"]):
+    ends = [each.get("finishReason") for each in sample.body.get("candidates") or ()]
+    if not all(ends) and not sample.body.get("promptFeedback", {}).get("blockReason"):
         assert _decoded([sample.body])[-1:] != [events.End()], "nobody said that it is over"
         return
 
@@ -317,6 +320,77 @@ def test_sources_of_several_events_add_up() -> None:
         (0, [0]),
         (1, [1]),
     ]
+
+
+def test_samples_that_come_in_pieces_are_one_sound() -> None:
+    """Speech streams as raw samples; a message of chat_completions has room for one sound, and a client adds its data up as text."""
+    pieces = [b"abcd", b"ef", b"ghijk"]
+    media = [{"mimeType": "audio/L16;codec=pcm;rate=24000", "data": base64.b64encode(piece).decode()} for piece in pieces]
+    parts = [{"content": {"parts": [{"inlineData": each}]}} for each in [*media, {"mimeType": "audio/mp3", "data": "QUJD"}]]
+    told = [{"candidates": [part]} for part in [*parts, {"finishReason": "STOP"}]]
+    stream = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in told)
+    converter = fb.StreamConverter(source=NAME, target="chat_completions")
+
+    made = converter.feed(stream) + converter.finish()
+
+    for answer in (fb.collect_stream([made], source="chat_completions"), converter.response()):
+        assert answer.body["choices"][0]["message"]["audio"]["data"] == base64.b64encode(b"".join(pieces)).decode()
+    assert [loss.path for loss in converter.losses if loss.severity == "impossible"] == ["/candidates/0/content/parts/3"]
+
+
+def test_pages_of_several_events_add_up() -> None:
+    """A page that was read early is as true as the last one."""
+    pages = [{"retrievedUrl": f"https://{name}.example"} for name in "ab"]
+    told = [{"candidates": [{"urlContextMetadata": {"urlMetadata": [page]}, "finishReason": "STOP"}]} for page in pages]
+
+    answer = _collected(_decoded(told))
+
+    assert answer.choices[0].extra == {"urlContextMetadata": {"urlMetadata": pages}}
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
+def test_a_call_that_is_cut_in_its_arguments_is_reported(target: str) -> None:
+    """It looks like a whole one, and a caller would run it."""
+    piece = {
+        "name": "f",
+        "partialArgs": [{"jsonPath": "$.path", "stringValue": "/tmp", "willContinue": True}],
+        "willContinue": True,
+    }
+    told = {"candidates": [{"content": {"parts": [{"functionCall": piece}]}, "finishReason": "MAX_TOKENS"}]}
+
+    made = fb.collect_stream([b"data: " + json.dumps(told).encode() + b"\n\n"], source=NAME, target=target)
+
+    assert "/candidates/0/content/parts/0/functionCall/willContinue" in [loss.path for loss in made.losses]
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
+@pytest.mark.parametrize(
+    "between",
+    [
+        [{"functionCall": {"name": "f", "args": {}}}],
+        [{"inlineData": {"mimeType": "image/png", "data": "QUJD"}}],
+        [{"text": "Hm.", "thought": True}, {"text": " Two."}],
+        [{"text": "", "thoughtSignature": "QUJD"}, {"text": " Two."}],
+    ],
+)
+def test_a_source_vouches_for_no_other_text_than_it_says(between: list[JsonObject], target: str) -> None:
+    """Sources come at the end, when the text that they cite may have closed; then the report says that it left without them."""
+    grounding = {
+        "groundingChunks": [{"web": {"uri": "https://a.example"}}],
+        "groundingSupports": [{"segment": {"endIndex": 8}, "groundingChunkIndices": [0]}],
+    }
+    pieces: list[JsonObject] = [{"content": {"parts": [part]}} for part in ({"text": "Rome is."}, *between)]
+    told = [{"candidates": [piece]} for piece in [*pieces, {"finishReason": "STOP", "groundingMetadata": grounding}]]
+    stream = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in told)
+    converter = fb.StreamConverter(source=NAME, target=target)
+
+    made = converter.feed(stream) + converter.finish()
+
+    late = [loss.path for loss in converter.losses if loss.code == "late"]
+    expected = fb.convert_response(fb.collect_stream([stream], source=NAME).body, source=NAME, target=target)
+    assert converter.response().body == expected.body
+    assert (b"https://a.example" in made) is (target == "chat_completions")
+    assert ("/candidates/0/groundingMetadata/groundingChunks/0" in late) is (target != "chat_completions")
 
 
 @requires_corpus

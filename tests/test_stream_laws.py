@@ -383,7 +383,6 @@ def _no_constant(name: str) -> Any:
 REPORTED_OTHERWISE = {
     "stream-text_no_created-responses": "its head came with its end, when the target's had left",
     "stream-late_in_last_event-responses": "its last event adds to items that had left",
-    "stream-blocked_midway-generate_content": "the whole answer has an end of its own beside the block",
 }
 """Streams whose report differs from their whole answer's, and why."""
 

@@ -121,13 +121,14 @@ class Ledger:
     nor a node that was noted may change in between.
     """
 
-    __slots__ = ("_additions", "_body", "_losses", "_notes", "_spelling", "_unplaced", "text")
+    __slots__ = ("_additions", "_body", "_losses", "_notes", "_shares", "_spelling", "_unplaced", "text")
 
     def __init__(self, body: JsonValue, spelling: Spelling) -> None:
         self._body = body
         self._spelling = spelling
         self._notes: list[_Note] = []
         self._losses: dict[str, Loss] = {}
+        self._shares: dict[str, set[str]] = {}
         self._additions: dict[str, tuple[JsonValue, str]] = {}
         self._unplaced: list[tuple[dict[str, JsonValue], str, str]] | None = None
         #: The JSON text of the body, which may hold equal keys; None where there is none.
@@ -214,10 +215,16 @@ class Ledger:
         is_whole = not name or path != self._resolve(node.src)[0] or isinstance(before, str)
         is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._spelling.shared
         self._keep(Loss(path, "dropped" if is_whole else "changed", severity, code, REASONS[code], before))
-        aside: str | None = getattr(node, "aside", None)
-        if aside and not name:
-            path, before = self._resolve(aside)
+        if not name and getattr(node, "aside", None):
+            path, before = self._resolve(self._gone_aside(node))
             self._keep(Loss(path, "dropped", severity, code, REASONS[code], before))
+
+    def _gone_aside(self, node: Any) -> str:
+        """Return the pointer of what is gone of the second object that a node is made of: all of it when none of its nodes is left."""
+        gone = self._shares.setdefault(node.aside, set())
+        share = getattr(node, "share", "")
+        gone.add(share)
+        return str(node.aside if not share or len(gone) == node.shares else share)
 
     def _settle_changed(self, node: Any, name: str, after: JsonValue, code: str | None, severity: Severity) -> None:
         if code is not None:

@@ -201,15 +201,27 @@ def _whole(
 
 
 def _note_late(answer: ir.Response, far: Format, losses: Ledger) -> None:
-    """Note what the source told of its head, or of a text, when that had left without it or with another."""
-    for citation in answer.cited if not far.CITES_LAST else ():
+    """Note what the source told of its head, of a text or of a thought, when that had left without it or with another."""
+    for citation in _late_citations(answer) if answer.cited and not far.CITES_LAST else ():
         losses.dropped(citation, code="late")
+    for token in answer.signed:
+        losses.dropped(token, code="late")
     for name in answer.late:
         losses.dropped(answer, name, "late", severity="info")
     for part, told in answer.retold:
         if isinstance(part, far.STREAMED):
             severity: Severity = "impossible" if isinstance(part, ir.ToolCall) else "lossy"
             losses.changed(part, GROWS[type(part)], told, "late", severity=severity)
+
+
+def _late_citations(answer: ir.Response) -> Iterator[ir.Citation]:
+    """Yield the citations that came late; of one whose source stands elsewhere in time, only what says that it stands here, too."""
+    late = set(map(id, answer.cited))
+    texts = [part for choice in answer.choices for part in choice.parts if isinstance(part, ir.Text)]
+    told = {citation.src for text in texts for citation in text.citations or () if id(citation) not in late}
+    for citation in answer.cited:
+        is_told = citation.src in told and citation.aside
+        yield replace(citation, src=citation.share or citation.aside, aside="") if is_told else citation
 
 
 @overload

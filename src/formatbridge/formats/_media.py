@@ -1,4 +1,4 @@
-"""Data URLs and media types. Nothing is ever fetched, and nothing decoded but the first bytes of what has no type."""
+"""Data URLs and media types. Nothing is ever fetched, and nothing decoded but the first bytes of what has no type, and samples of sound."""
 
 from __future__ import annotations
 
@@ -22,7 +22,41 @@ _BEGINNINGS = (
     (b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"%PDF", PDF),
 )  # fmt: skip
 _CONTAINED = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}  # behind RIFF and the size
+_SAMPLES = frozenset({"audio/l16", "audio/pcm"})
+"""Media types of sound without a container."""
 _SNIFFED = 16  # characters of base64: twelve bytes
+
+
+class Sound:
+    """A sound that may come in pieces: samples without a container go on, and are one sound when they are joined."""
+
+    __slots__ = ("_left", "_mime", "has_begun")
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        self._mime = ""  # of samples; anything else takes no more
+        self._left = b""
+
+    def take(self, mime: str | None, data: str) -> str | None:
+        """Return what a piece adds to the base64 data; None where it is of another sound. Bytes that fill no group wait for the next."""
+        if self.has_begun and mime != self._mime:
+            return None
+        is_raw = mime is not None and bare_mime(mime).lower() in _SAMPLES
+        try:
+            given = self._left + base64.b64decode(data, validate=True) if is_raw else None
+        except ValueError:  # no base64
+            given = None
+        if given is None:
+            is_first, self.has_begun = not self.has_begun, True
+            return data if is_first else None
+        self.has_begun, self._mime = True, mime or ""
+        whole = len(given) // 3 * 3
+        self._left = given[whole:]
+        return base64.b64encode(given[:whole]).decode()
+
+    def rest(self) -> str:
+        """Return what still waits."""
+        return base64.b64encode(self._left).decode()
 
 
 def sniff_mime(data: str) -> str | None:

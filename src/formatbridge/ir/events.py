@@ -73,6 +73,15 @@ class Cited:
 
 
 @dataclass(slots=True)
+class Signed:
+    """A token comes when the thought that it signs has closed."""
+
+    choice: int
+    index: int
+    signature: Signature
+
+
+@dataclass(slots=True)
 class PartEnd:
     """A part closes. ``extra`` and ``part``: what became known only now; None: nothing did."""
 
@@ -117,10 +126,10 @@ class End:
     """The answer is complete; nothing follows."""
 
 
-Event = Start | Named | PartStart | Delta | PartMeta | Cited | PartEnd | Finished | UsageTold | Meta | Failed | End
+Event = Start | Named | PartStart | Delta | PartMeta | Cited | Signed | PartEnd | Finished | UsageTold | Meta | Failed | End
 """Everything that can happen in a stream."""
 
-PartEvent = PartStart | Delta | PartMeta | Cited | PartEnd | Finished
+PartEvent = PartStart | Delta | PartMeta | Cited | Signed | PartEnd | Finished
 """What happens within one choice."""
 
 RawEvent = dict[str, Any]

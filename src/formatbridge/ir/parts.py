@@ -51,7 +51,8 @@ class Citation:
     """Where a span of an answer's text comes from.
 
     ``start`` and ``end`` count Unicode code points over the visible text of the whole choice, end exclusive; None: not said.
-    ``aside`` is the pointer of the span, where the format keeps spans apart from their sources.
+    ``aside`` is the pointer of the span, where the format keeps spans apart from their sources; where it has several, ``share`` is the
+    pointer of what names this one, and ``shares`` their number.
     """
 
     kind: Literal["web", "document", "file", "map", "search"]
@@ -63,6 +64,8 @@ class Citation:
     end: int | None = None
     src: str = ""
     aside: str = ""
+    share: str = ""
+    shares: int = 1
     extra: JsonObject | None = None
 
 

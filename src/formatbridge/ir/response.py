@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from formatbridge.ir.parts import Citation, Format, JsonObject, JsonValue, Number, Part
+from formatbridge.ir.parts import Citation, Format, JsonObject, JsonValue, Number, Part, Signature
 
 FinishReason = Literal[
     "stop", "stop_sequence", "length", "context_length", "tool_calls", "content_filter", "refusal", "pause",
@@ -112,7 +112,8 @@ class Response:
     """A whole answer. ``created`` in seconds since the epoch. ``error`` set: it failed on the way, ``choices`` is what came before.
 
     ``late``: the fields that a stream told when it had begun without them. ``retold``: its parts whose end said something else than their
-    deltas, with what those said. ``cited``: the citations that came when the texts of their choice had closed.
+    deltas, with what those said. ``cited``: the citations that came when the texts of their choice had closed; ``signed``: the tokens that
+    came when their thoughts had.
     """
 
     format: Format
@@ -128,6 +129,7 @@ class Response:
     late: tuple[str, ...] = ()
     retold: tuple[tuple[Part, str], ...] = ()
     cited: tuple[Citation, ...] = ()
+    signed: tuple[Signature, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)

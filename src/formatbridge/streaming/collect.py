@@ -62,6 +62,7 @@ class _Part:
 class _Choice:
     parts: dict[int, _Part] = field(default_factory=dict)
     cited: list[ir.Citation] = field(default_factory=list)
+    signed: list[ir.Signature] = field(default_factory=list)
     logprobs: list[ir.TokenLogprob] | None = None
     refusal_logprobs: list[ir.TokenLogprob] | None = None
     finish: ir.Finish | None = None
@@ -106,6 +107,10 @@ class Collector:
                 self._tell(self._choices[event.choice].parts[event.index], event)
             case events.Cited():
                 self._choice(event.choice).cited.append(event.citation)
+            case events.Signed():
+                choice = self._choices[event.choice]
+                choice.parts[event.index].signature = event.signature
+                choice.signed.append(event.signature)
             case events.PartEnd():
                 self._close(self._choices[event.choice].parts[event.index], event)
             case events.Finished():
@@ -154,6 +159,7 @@ class Collector:
                 if part.retold is not None
             ),
             cited=tuple(citation for choice in self._choices.values() for citation in choice.cited),
+            signed=tuple(token for choice in self._choices.values() for token in choice.signed),
         )
 
     def so_far(self) -> list[events.Event]:

@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import made_call_id
-from formatbridge.formats._media import read_data_url, write_data_url
+from formatbridge.formats._media import Sound, read_data_url, write_data_url
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
 from formatbridge.formats.chat_completions.content import MESSAGE, decode_answer, encode_plain_call, note_call, note_order
 from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning
@@ -62,6 +62,7 @@ def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger
     message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
     texts: list[str] = []
     calls: list[JsonObject] = []
+    sounds: list[ir.Media] = []
     for part in parts:
         kind = type(part)
         if kind is ir.Text and is_plain(part):  # type: ignore[arg-type]  # the test before it says so
@@ -71,13 +72,15 @@ def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger
                 losses.added(f"{at}/tool_calls/{len(calls)}/id", part.id)  # type: ignore[union-attr]
             calls.append(_encode_call(part, losses, options))  # type: ignore[arg-type]
         elif kind is ir.Media:
-            _encode_media(part, message, at, answer_id, losses)  # type: ignore[arg-type]
+            _encode_media(part, message, sounds, losses)  # type: ignore[arg-type]
         else:
             text = _encode_words(part, losses)
             if text is not None:
                 texts.append(text)
     if texts:
         message["content"] = "".join(texts)
+    if sounds:
+        message["audio"] = _encode_sounds(sounds, at, answer_id, losses)
     return _with_rest(message, parts, calls, losses, options)
 
 
@@ -235,22 +238,40 @@ def _note_media(parts: list[ir.Part], losses: Ledger) -> None:
             media.clear()
 
 
-def _encode_media(part: ir.Media, message: JsonObject, at: str, answer_id: str, losses: Ledger) -> None:
-    """Put an image or a sound where the message has room for it."""
+def _encode_media(part: ir.Media, message: JsonObject, sounds: list[ir.Media], losses: Ledger) -> None:
+    """Put an image where the message has room for it, and a sound beside the others."""
     if part.extra:
         losses.extras(part)
     if part.kind == "image" and part.file_id is None:
         drop_id(part, losses)
         url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
         message.setdefault("images", []).append({"type": "image_url", "image_url": {"url": url}})
-    elif part.kind == "audio" and part.data is not None and "audio" not in message:
-        if part.mime is not None:
-            losses.dropped(part, "mime", severity="info")
-        message["audio"] = {
-            "id": part.id or losses.added(f"{at}/audio/id", f"audio_{answer_id}"),
-            "data": part.data,
-            "expires_at": losses.added(f"{at}/audio/expires_at", 0),
-            "transcript": part.transcript or losses.added(f"{at}/audio/transcript", ""),
-        }
+    elif part.kind == "audio" and part.data is not None:
+        sounds.append(part)
     else:
         losses.dropped(part, code="unsupported_media", severity="impossible")
+
+
+def _encode_sounds(sounds: list[ir.Media], at: str, answer_id: str, losses: Ledger) -> JsonObject:
+    """Write the one sound that a message has room for; samples that go on are of it."""
+    sound, words = Sound(), ""
+    pieces: list[str] = []
+    for part in sounds:
+        piece = sound.take(part.mime, part.data or "")
+        if piece is None:
+            losses.dropped(part, code="unsupported_media", severity="impossible")
+            continue
+        if part.mime is not None and len(sounds) > 1:  # it says which of them go on
+            losses.changed(part, "mime", None, "weaker_carrier", severity="info")
+        elif part.mime is not None:
+            losses.dropped(part, "mime", severity="info")
+        if pieces:
+            drop_id(part, losses)
+        pieces.append(piece)
+        words += part.transcript or ""
+    return {
+        "id": sounds[0].id or losses.added(f"{at}/audio/id", f"audio_{answer_id}"),
+        "data": "".join([*pieces, sound.rest()]),
+        "expires_at": losses.added(f"{at}/audio/expires_at", 0),
+        "transcript": words or losses.added(f"{at}/audio/transcript", ""),
+    }

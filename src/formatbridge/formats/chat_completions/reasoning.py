@@ -37,15 +37,15 @@ _HIDDEN: dict[ir.Format, ir.SignatureKind] = {
 }
 
 
-def decode_reasoning(raw: JsonObject, src: str, first: int = 0) -> tuple[list[ir.Part], JsonObject | None]:
+def decode_reasoning(raw: JsonObject, src: str, *, is_piece: bool = False) -> tuple[list[ir.Part], JsonObject | None]:
     """Read reasoning from the first name that has any; another name that says something else is left over.
 
-    ``first``: the place of the first detail, where others came before.
+    ``is_piece``: others came before, so a detail stands where its index says.
     """
     details = raw.get("reasoning_details")
     parts: list[ir.Part] = []
     if details:
-        parts += _decode_details(details, f"{src}/reasoning_details", first)
+        parts += _decode_details(details, f"{src}/reasoning_details", is_piece=is_piece)
     texts = [part.text for part in parts if isinstance(part, ir.Reasoning) and part.text]
     leftover: JsonObject = {}
     for name in ("reasoning_content", "reasoning"):
@@ -60,12 +60,13 @@ def decode_reasoning(raw: JsonObject, src: str, first: int = 0) -> tuple[list[ir
     return parts, leftover or None
 
 
-def _decode_details(raw: list[JsonObject], src: str, first: int) -> list[ir.Reasoning]:
+def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[ir.Reasoning]:
     """Read the details; adjacent ones of one id are one thought and its token. An id that only counts is as good as none."""
     parts: list[ir.Reasoning] = []
     last_id: str | None = None
-    for index, detail in enumerate(raw, first):
-        part = _decode_detail(detail, f"{src}/{index}")
+    for index, detail in enumerate(raw):
+        place = index_of(detail) if is_piece else None
+        part = _decode_detail(detail, f"{src}/{index if place is None else place}")
         given = part.id
         last = parts[-1] if parts and given and given == last_id else None
         if last is not None and last.signature is None:
@@ -77,6 +78,12 @@ def _decode_details(raw: list[JsonObject], src: str, first: int) -> list[ir.Reas
         if _COUNTED.fullmatch(part.id or ""):
             part.id = None
     return parts
+
+
+def index_of(detail: JsonObject) -> int | None:
+    """Return the index of a detail; None where it has none."""
+    index = detail.get("index")
+    return index if isinstance(index, int) else None
 
 
 def _join(thought: ir.Reasoning, more: ir.Reasoning) -> None:

@@ -19,10 +19,11 @@ from formatbridge.formats.chat_completions.answer import decode_message
 from formatbridge.formats.chat_completions.content import call_stem
 from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_part
-from formatbridge.formats.chat_completions.reasoning import decode_reasoning
+from formatbridge.formats.chat_completions.reasoning import decode_reasoning, index_of
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error, failure_of
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
+from formatbridge.formats.chat_completions.stream_media import feed_rest
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
@@ -36,7 +37,6 @@ _DELTA = frozenset({
     "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_details", "annotations",
     "audio", "images",
 })  # fmt: skip
-_AUDIO = frozenset({"id", "data", "transcript"})
 _WORDS = frozenset({"role", "content"})
 
 
@@ -143,6 +143,7 @@ class StreamDecoder:
             self._begin({}, made, is_last=True)
         for choice in self._choices.values():
             self._close(choice, made)
+            self._end(choice, made)
             finish = decode_finish(choice.ending, choice.kinds, f"/choices/{choice.index}")
             unread = None if choice.stop is None or finish.stop_sequence is not None else {"stop_reason": choice.stop}
             made.append(events.Finished(choice.index, finish, joined(choice.extra, choice.unknown.whole(), unread)))
@@ -190,18 +191,19 @@ class StreamDecoder:
         if any((delta.get("function_call") or {}).values()):  # some servers send an empty one to say that there is none
             self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, made)
         if delta.keys() & {"annotations", "audio", "images"}:
-            self._feed_rest(choice, delta, made)
+            feed_rest(choice, delta, made)
 
     def _feed_thoughts(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
-        first = next(
-            (detail["index"] for detail in delta.get("reasoning_details") or () if isinstance(detail.get("index"), int)), 0
-        )
-        parts, unread = decode_reasoning(delta, f"/choices/{choice.index}/message", first)
+        src = f"/choices/{choice.index}/message"
+        parts, unread = decode_reasoning(delta, src, is_piece=True)
+        indexes = {
+            f"{src}/reasoning_details/{index_of(detail)}": index_of(detail) for detail in delta.get("reasoning_details") or ()
+        }
         if unread:
             choice.extra = joined(choice.extra, {f"message/{name}": text for name, text in unread.items()})
         for part in parts:
             if isinstance(part, ir.Reasoning):
-                self._feed_thought(choice, part, made)
+                self._feed_thought(choice, part, made, indexes.get(part.src))
 
     def _feed_content(self, choice: Choice, content: str | list[JsonObject], made: list[events.Event]) -> None:
         if isinstance(content, str):
@@ -218,14 +220,27 @@ class StreamDecoder:
                 choice.add(part, made)
             choice.items["content"] = at + choice.parts - before  # what goes on with the part before is no item of its own
 
-    def _feed_thought(self, choice: Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
-        """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then."""
+    def _feed_thought(self, choice: Choice, part: ir.Reasoning, made: list[events.Event], index: int | None = None) -> None:
+        """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then.
+
+        Another index is that of another thought, and a token alone signs what has its index.
+        """
+        late = choice.thoughts.signed(index, part, choice.open[1] if choice.open is not None else None)
+        if late is not None and part.signature:
+            made.append(events.Signed(choice.index, late, part.signature))
+            return
+        self._go_on(choice, part, index, made)
+
+    def _go_on(self, choice: Choice, part: ir.Reasoning, index: int | None, made: list[events.Event]) -> None:
         opened = choice.kinds[choice.open[1]] if choice.open is not None else None
         is_its_own = part.id is None or not isinstance(opened, ir.Reasoning) or opened.id != part.id
         if part.signature and part.signature.kind != "thinking" and not part.text and is_its_own:
             choice.add(part, made)  # a block of its own, which signs no text
             return
         is_open, thoughts = isinstance(opened, ir.Reasoning), choice.thoughts
+        if is_open and is_its_own and thoughts.is_other(index):
+            choice.leave(made)
+            is_open = False
         says_something = (
             part.text not in ("", "\n\n") or part.signature or part.id
         )  # else it is the blank line between two thoughts
@@ -234,9 +249,15 @@ class StreamDecoder:
         if part.extra and is_open:  # the open part takes no more of them
             place = part.src.removeprefix(f"/choices/{choice.index}/")
             choice.extra = joined(choice.extra, {f"{place}/{name}": value for name, value in part.extra.items()})
-        is_again = is_open and thoughts.is_again(part)
+        self._grow_thought(choice, part, index, made, is_again=is_open and thoughts.is_again(part))
+
+    def _grow_thought(
+        self, choice: Choice, part: ir.Reasoning, index: int | None, made: list[events.Event], *, is_again: bool
+    ) -> None:
+        thoughts = choice.thoughts
         number = choice.enter("reasoning", part, made)
-        text = "" if is_again else thoughts.grow(part)
+        text = "" if is_again else thoughts.grow(part, index)
+        thoughts.note(index, number, part)
         if text:
             self._growing = thoughts
             made.append(events.Delta(choice.index, number, text))
@@ -297,39 +318,6 @@ class StreamDecoder:
         if text := "".join(held.pieces):
             made.append(events.Delta(choice.index, number, text))
 
-    # What comes rarely.
-
-    def _feed_rest(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
-        """Take citations, images and sound, which deltas bring whole or in pieces."""
-        src = f"/choices/{choice.index}/message"
-        given = {key: delta[key] for key in ("annotations", "images") if delta.get(key)}
-        parts, unread = decode_message({"role": "assistant", "content": "x", **given}, src, "", choice.index, choice.items)
-        if isinstance(parts[0], ir.Text):
-            choice.cite(parts[0].citations or [], made)
-        choice.extra = joined(choice.extra, {f"message/{key}": value for key, value in (unread or {}).items()})
-        for part in parts[1:]:
-            choice.add(part, made)
-        choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in given.items()}
-        if delta.get("audio"):
-            self._feed_audio(choice, delta["audio"], made)
-
-    def _feed_audio(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
-        src = f"/choices/{choice.index}/message/audio"
-        unread = rest(raw, _AUDIO, "message/audio/")
-        if unread:
-            choice.extra = joined(choice.extra, unread)
-        if not (raw.get("data") or raw.get("transcript") or choice.sound is None):
-            return  # when it expires, which comes behind the end
-        if choice.open is None or choice.open[0] != "audio":
-            choice.leave(made)
-            part = ir.Media(kind="audio", data="", id=raw.get("id"), src=src)
-            choice.sound = choice.start(part, made)
-            choice.open = ("audio", choice.sound)
-        if raw.get("data"):
-            made.append(events.Delta(choice.index, choice.open[1], raw["data"]))
-        if raw.get("transcript"):
-            made.append(events.PartMeta(choice.index, choice.open[1], transcript=raw["transcript"]))
-
     def _feed_logprobs(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         """Hand on the tokens of a text or a refusal, with the delta that brought them where there is one."""
         place = f"/choices/{choice.index}"
@@ -340,8 +328,8 @@ class StreamDecoder:
             given = raw.get(name)
             if not given:
                 continue
-            has_its_tokens = choice.open is not None and kind in ("text", choice.open[0])  # whatever is open has tokens of its text
-            number = choice.open[1] if choice.open and has_its_tokens else choice.enter(kind, part, made)
+            number = choice.weighed(kind)
+            number = choice.enter(kind, part, made) if number is None else number
             tokens = decode_tokens(given, f"{place}/logprobs/{name}", choice.tokens.get(name, 0))
             choice.tokens[name] = choice.tokens.get(name, 0) + len(tokens)
             last = made[-1] if made else None
@@ -353,20 +341,19 @@ class StreamDecoder:
             choice.extra = joined(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
 
     def _close(self, choice: Choice, made: list[events.Event]) -> None:
-        """Close whatever is open, once; calls that never got a name or an id get one."""
-        calls = choice.calls
-        if choice.is_closed and not (choice.open or choice.notes or (calls and (calls.open or calls.waiting))):
-            return
-        choice.is_closed = True
-        if calls:
-            for slot in list(calls.waiting):
-                self._open_call(choice, calls, slot, made)
+        """Close the text that is open; citations that waited for one get one."""
         if choice.notes:
             choice.enter("text", ir.Text("", f"/choices/{choice.index}/message/content"), made)
         choice.leave(made)
-        if calls:
+
+    def _end(self, choice: Choice, made: list[events.Event]) -> None:
+        """End what may go on behind the reason of the end: the sound and the calls, which get the name or the id that never came."""
+        if calls := choice.calls:
+            for slot in list(calls.waiting):
+                self._open_call(choice, calls, slot, made)
             made += [events.PartEnd(choice.index, number, extra=calls.unread.get(slot)) for slot, number in calls.open.items()]
-            calls.open = {}
+        if choice.sound is not None:
+            made.append(events.PartEnd(choice.index, choice.sound))
 
 
 def _kept(known: JsonObject | None, told: JsonObject | None) -> JsonObject | None:

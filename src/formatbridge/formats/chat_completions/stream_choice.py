@@ -21,7 +21,7 @@ class Choice:
 
     ``kinds``: the parts, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many log probabilities
     came, by their kind; ``finish`` and ``stop``: why it ended, and the text or token that ended it; ``notes``: citations that wait for a
-    text; ``sound``: the number of the sound; ``unknown``: the fields that nobody knows.
+    text; ``sound``: the number of the sound, to which more may come until the very end; ``unknown``: the fields that nobody knows.
     """
 
     index: int
@@ -32,7 +32,6 @@ class Choice:
     items: dict[str, int] = field(default_factory=dict)
     finish: str | None = None
     stop: str | int | None = None
-    is_closed: bool = False
     tokens: dict[str, int] = field(default_factory=dict)
     notes: list[ir.Citation] | None = None
     sound: int | None = None
@@ -94,6 +93,15 @@ class Choice:
                 self.thoughts.close()
             made.append(events.PartEnd(self.index, self.open[1]))
             self.open = None
+
+    def weighed(self, kind: str) -> int | None:
+        """Return the number of the part that tokens of a kind are of; None where it has not begun.
+
+        Whatever is open has tokens of its text.
+        """
+        if self.open is not None and kind in ("text", self.open[0]):
+            return self.open[1]
+        return self.sound if kind == "text" and self.open is None else None
 
     def cite(self, citations: list[ir.Citation], made: list[events.Event]) -> None:
         """Hang citations on the text that is open, or on those that have closed; before any they wait for it, or for the end."""

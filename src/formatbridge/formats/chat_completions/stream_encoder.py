@@ -14,6 +14,7 @@ from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._choices import ChoicesInOrder
 from formatbridge.formats._finish import refusal_of
+from formatbridge.formats._media import Sound
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.chat_completions.answer import encode_message
 from formatbridge.formats.chat_completions.finish import encode_finish
@@ -50,7 +51,7 @@ class _Choice:
         self.untold: ir.Reasoning | None = None
         self.details = 0
         self.images = 0
-        self.has_audio = False
+        self.sound: Sound | None = None
         self.has_refusal = False
 
 
@@ -102,7 +103,7 @@ class StreamEncoder:
 
     # The answer as a whole.
 
-    def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta) -> bytes:
+    def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta | events.Signed) -> bytes:
         if isinstance(event, events.Start):
             answer = ir.Response("chat_completions", event.id, event.model, [], event.created)
             self._head = encode_head(answer, nowhere(), self._options) | {"object": "chat.completion.chunk"}
@@ -265,17 +266,30 @@ class StreamEncoder:
         for number, image in enumerate(message.get("images", ()), choice.images):
             image["index"] = number  # the official client takes no second list without one
             choice.images += 1
-        for key in ("content", "images", "audio"):
-            if message.get(key) and not (key == "audio" and choice.has_audio):
+        for key in ("content", "images"):
+            if message.get(key):
                 made += self._chunk(index, {key: message[key]})
-                choice.has_audio = choice.has_audio or key == "audio"
+        if "audio" in message and isinstance(part, ir.Media):
+            made += self._sound(choice, index, part, message["audio"])
         return made
+
+    def _sound(self, choice: _Choice, index: int, part: ir.Media, whole: JsonObject) -> bytes:
+        """Write a sound, or samples that go on with the one before."""
+        is_first = choice.sound is None
+        sound = choice.sound = choice.sound or Sound()
+        data = sound.take(part.mime, part.data or "")
+        if data is None:
+            return b""
+        words = {"transcript": part.transcript} if part.transcript else {}
+        return self._chunk(index, {"audio": whole | {"data": data} if is_first else {"data": data} | words})
 
     def _finish(self, event: events.Finished) -> bytes:
         choice, made = self._choice(event.choice)
         refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], nowhere())
         if refusal:
             made += self._chunk(event.choice, {"refusal": refusal})
+        if choice.sound is not None and (samples := choice.sound.rest()):
+            made += self._chunk(event.choice, {"audio": {"data": samples}})
         if choice.citations:
             cited = encode_message([ir.Text("", citations=choice.citations)], "", "", nowhere(), self._options)
             made += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})

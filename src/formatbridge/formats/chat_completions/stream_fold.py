@@ -18,6 +18,8 @@ _KNOWN = _GROWING | _LISTS | {"role", "audio", "tool_calls", "function_call"}
 """Fields of a message that have rules of their own; of others nobody knows how they grow."""
 _TEXTS = frozenset({"text", "summary"})
 """Fields of a detail of reasoning that grow."""
+_SOUND = frozenset({"data", "transcript"})
+"""Fields of a sound that grow."""
 _ARGUMENTS = {"function": "arguments", "custom": "input"}
 _WHOLE, _CHUNK = "chat.completion", "chat.completion.chunk"
 _PADDING = frozenset({"choices", "obfuscation", "object"})
@@ -51,6 +53,7 @@ class _Choice:
         self._named_again: set[int] = set()
         self._logprobs: JsonObject = {}
         self._details: list[_Detail] = []
+        self._sounds: dict[str, list[str]] = {}
         self._fields, self._lists = Pieces(), Pieces()
 
     def grow(self, piece: JsonObject) -> bool:
@@ -86,9 +89,21 @@ class _Choice:
             self._message.setdefault(key)
             self._fields.take({key: value})
             return True
-        is_new = self._message.get(key) in (None, value) and key not in self._pieces
+        if key == "audio" and isinstance(value, dict):
+            return self._sound(value)
+        known = self._message.get(key)
+        is_new = known is None or (known == value and (key == "role" or not value))  # what says something twice is two pieces
+        is_new = is_new and key not in self._pieces
         self._message[key] = value
         return is_new and (key != "function_call" or value.get("name") is not None)
+
+    def _sound(self, raw: JsonObject) -> bool:
+        """Add to the sound; false where it gets another id."""
+        known: JsonObject = self._message.get("audio") or {}
+        for key in _SOUND & raw.keys():
+            self._sounds.setdefault(key, []).append(raw[key] or "")
+        self._message["audio"] = known | _news(raw, known)
+        return raw.get("id") in (None, known.get("id", raw.get("id")))
 
     def _detail(self, raw: JsonObject) -> None:
         """Add to the detail that an index names; one without goes on with the last, and one that is something else is new."""
@@ -125,6 +140,8 @@ class _Choice:
     def body(self) -> JsonObject:
         """Return the choice as a whole answer has it."""
         message = self._message | {key: "".join(pieces) for key, pieces in self._pieces.items()} | self._fields.whole()
+        if self._sounds:
+            message["audio"] = message["audio"] | {key: "".join(pieces) for key, pieces in self._sounds.items()}
         lists = {"tool_calls": [_joined(call, pieces) for call, pieces in self._calls]}
         lists["reasoning_details"] = [detail.body() for detail in self._details]
         made: JsonObject = {"message": message | {key: items for key, items in lists.items() if items}}

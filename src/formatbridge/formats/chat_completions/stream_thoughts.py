@@ -8,7 +8,7 @@ _DETAILS = "/reasoning_details/"
 
 
 class Thoughts:
-    """The thoughts of one choice: how far the open one has come, and which were told as text alone."""
+    """The thoughts of one choice: how far the open one has come, which were told as text alone, and which, by index, have no token."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -16,10 +16,12 @@ class Thoughts:
         self._came_as_text = False
         self._past: list[str] = []
         self._count = 0
+        self._index: int | None = None
+        self._unsigned: dict[int, int] = {}
 
     def open(self, part: ir.Reasoning) -> None:
         """Begin the next thought."""
-        self._pieces, self._length = [], 0
+        self._pieces, self._length, self._index = [], 0, None
         self._came_as_text, self._count = _DETAILS not in part.src, self._count + 1
 
     def close(self) -> None:
@@ -27,6 +29,26 @@ class Thoughts:
         if self._came_as_text and self._pieces:
             self._past.append(self.text())
         self._came_as_text = False
+
+    def note(self, index: int | None, number: int, part: ir.Reasoning) -> None:
+        """Note that a detail of an index was of a thought."""
+        if index is not None:
+            self._index = index
+            if part.signature is None:
+                self._unsigned[index] = number
+            else:
+                self._unsigned.pop(index, None)
+
+    def is_other(self, index: int | None) -> bool:
+        """Say whether an index is that of another thought than the open one."""
+        return index is not None and self._index is not None and index != self._index
+
+    def signed(self, index: int | None, part: ir.Reasoning, opened: int | None) -> int | None:
+        """Return the number of the thought that has closed and that a token alone signs by its index; None where there is none."""
+        is_alone = part.signature is not None and part.signature.kind == "thinking" and not part.text
+        if not is_alone or index is None or self._unsigned.get(index) == opened:
+            return None
+        return self._unsigned.pop(index, None)
 
     def text(self) -> str:
         """Return the text of the open thought."""
@@ -54,10 +76,15 @@ class Thoughts:
         self._pieces.append(text)
         self._length += len(text)
 
-    def grow(self, part: ir.Reasoning) -> str:
-        """Add what a part brings to the open thought and return it; a blank line tells a thought from the one before."""
+    def grow(self, part: ir.Reasoning, index: int | None) -> str:
+        """Add what a part brings to the open thought and return it; a blank line tells a thought from the one before.
+
+        Details of several indexes are one thought where they have its id.
+        """
         goes_on = self._pieces or self._count == 1
         text = part.text if goes_on else part.text.removeprefix("\n\n")
+        if text and self._pieces and self.is_other(index):
+            text = f"\n\n{text}"
         if text:
             self.add(text)
         return text

@@ -89,22 +89,25 @@ def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObjec
     for index, (support, segment) in enumerate(zip(supports, segments, strict=True)):
         at = f"groundingMetadata/groundingSupports/{index}"
         start, end = places[segment.get("startIndex") or 0], places[segment.get("endIndex") or 0]
-        known = [number for number in support.get("groundingChunkIndices") or () if 0 <= number < len(chunks)]
+        given = enumerate(support.get("groundingChunkIndices") or ())
+        known = [(place, number) for place, number in given if 0 <= number < len(chunks)]
         if not known:
             unread[at] = support
             continue
         unread |= joined(rest(support, _SUPPORT, f"{at}/"), _unread_segment(segment, visible[start:end], at)) or {}
         unread |= _stray_indices(support, len(chunks), at)
-        for number in known:
+        for place, number in known:
             cited.add(number)
-            has_span = bool(segment)
-            aside = f"{src}/groundingSupports/{index}"
-            yield _decode_chunk(
-                chunks[number], f"{src}/groundingChunks/{number}", start if has_span else None, end if has_span else None, aside
-            )
+            citation = _decode_chunk(chunks[number], f"{src}/groundingChunks/{number}")
+            if segment:
+                citation.start, citation.end = start, end
+            citation.aside = f"{src}/groundingSupports/{index}"
+            if len(known) > 1:
+                citation.share, citation.shares = f"{citation.aside}/groundingChunkIndices/{place}", len(known)
+            yield citation
     for number, chunk in enumerate(chunks):
         if number not in cited:
-            yield _decode_chunk(chunk, f"{src}/groundingChunks/{number}", None, None, "")
+            yield _decode_chunk(chunk, f"{src}/groundingChunks/{number}")
 
 
 def _unread_segment(segment: JsonObject, words: str, at: str) -> JsonObject | None:
@@ -121,7 +124,7 @@ def _stray_indices(support: JsonObject, count: int, at: str) -> JsonObject:
     }
 
 
-def _decode_chunk(raw: JsonObject, src: str, start: int | None, end: int | None, aside: str) -> ir.Citation:
+def _decode_chunk(raw: JsonObject, src: str) -> ir.Citation:
     member = next((name for name in _CHUNK if raw.get(name) is not None), "")
     source = raw.get(member) or {}
     return ir.Citation(
@@ -129,9 +132,6 @@ def _decode_chunk(raw: JsonObject, src: str, start: int | None, end: int | None,
         url=source.get("sourceUri") if member == "image" else source.get("uri"),
         title=source.get("title"),
         cited_text=source.get("text") if member == "retrievedContext" else None,
-        start=start,
-        end=end,
-        aside=aside,
         src=src,
         extra=joined(rest(source, _CHUNK.get(member, frozenset()), f"{member}/"), rest(raw, frozenset({member}))),
     )

@@ -40,6 +40,9 @@ FINISH: Mapping[str, ir.FinishReason] = {
 }
 """The wire's words to ours; any other is ``other``, none at all is inferred from the content."""
 
+UNSAID = (None, "", 0, "FINISH_REASON_UNSPECIFIED")
+"""What stands where an answer has not said why it ended."""
+
 WORDS: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "stop": ("STOP", True),
     "stop_sequence": ("STOP", False),
@@ -77,7 +80,7 @@ def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
 
 
 def decode_block(feedback: JsonObject) -> ir.Finish:
-    """Read why a prompt was not answered at all."""
+    """Read why a prompt was not answered at all, or an answer broke off."""
     return ir.Finish(
         reason="content_filter",
         raw=feedback["blockReason"],

@@ -14,7 +14,7 @@ from formatbridge.formats._protocol import Context
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
 from formatbridge.formats.generate_content.content import CONTENT, decode_parts, encode_parts
 from formatbridge.formats.generate_content.errors import decode_error
-from formatbridge.formats.generate_content.finish import FINISH, decode_block, decode_finish, encode_finish
+from formatbridge.formats.generate_content.finish import FINISH, UNSAID, decode_block, decode_finish, encode_finish
 from formatbridge.formats.generate_content.logprobs import decode_logprobs, encode_logprobs
 from formatbridge.formats.generate_content.parts import python_runs
 from formatbridge.formats.generate_content.turns import Calls, Turn
@@ -41,8 +41,12 @@ def decode_response(body: JsonObject) -> ir.Response:
     if len(choices) > 1:
         number_apart(choices)
     error = body.get("error")
+    blocked = [choice for choice in choices if choice.finish and choice.finish.raw in UNSAID] if feedback.get("blockReason") else []
+    for choice in blocked:
+        choice.finish = decode_block(feedback)
     if not choices and not error:
-        choices = [_decode_missing(feedback)]
+        blocked = choices = [_decode_missing(feedback)]
+    if blocked:
         feedback = {key: value for key, value in feedback.items() if key not in _FEEDBACK}
     extra = rest(body, _RESPONSE if not error else _RESPONSE | {"error"})
     if feedback or (time and created is None):

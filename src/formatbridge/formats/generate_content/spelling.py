@@ -8,6 +8,7 @@ from formatbridge.losses import ITSELF, Own, Spelling
 _CONFIG = "generationConfig"
 _DIAGNOSTIC = Own("info", "diagnostic")
 _ACCOUNTING = Own("info", "accounting")
+_OUTCOME = Own(code="nearest_value", kind="changed", after="whether it failed")
 _OFF = Own(neutral=(False,))
 _STATE = Own("impossible", "not_portable")
 
@@ -163,6 +164,7 @@ OWN: dict[str, Own] = {
     "Choice.citationMetadata": Own("info"),
     "Choice.groundingMetadata/groundingSupports/*": Own("info"),
     "Choice.groundingMetadata/groundingSupports/*/confidenceScores": _DIAGNOSTIC,
+    "Hosted.codeExecutionResult/outcome": _OUTCOME,
     "Choice.groundingMetadata/groundingSupports/*/renderedParts": _DIAGNOSTIC,
     "Choice.groundingMetadata/groundingSupports/*/segment/partIndex": _DIAGNOSTIC,
     "Choice.groundingMetadata/groundingSupports/*/segment/text": _DIAGNOSTIC,

@@ -18,11 +18,11 @@ from formatbridge.formats.generate_content.calls import decode_call
 from formatbridge.formats.generate_content.citations import decode_citations
 from formatbridge.formats.generate_content.content import CONTENT, decode_rarer_part, decode_result
 from formatbridge.formats.generate_content.errors import decode_error
-from formatbridge.formats.generate_content.finish import decode_block, decode_finish
+from formatbridge.formats.generate_content.finish import UNSAID, decode_block, decode_finish
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
 from formatbridge.formats.generate_content.reasoning import is_late
-from formatbridge.formats.generate_content.stream_pieces import PartialCalls, Sources
+from formatbridge.formats.generate_content.stream_pieces import PartialCalls, Sources, gathered
 from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
@@ -34,8 +34,8 @@ _EVENT = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback"
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
 _PLAIN = frozenset({"content", "index"})
 _CANDIDATE = _PLAIN | {"finishReason", "finishMessage", "logprobsResult", "groundingMetadata", "citationMetadata"}
+_PAGES = "urlContextMetadata"
 _TEXT = frozenset({"text", "thought"})
-_UNSAID = (None, "", 0, "FINISH_REASON_UNSPECIFIED")
 
 
 @dataclass(slots=True)
@@ -59,6 +59,12 @@ class _Choice:
     tokens: list[ir.TokenLogprob] = field(default_factory=list)
     weighed: int = 0
     extra: JsonObject = field(default_factory=dict)
+
+    @property
+    def open_texts(self) -> list[int]:
+        """The numbers of the visible texts that still take something."""
+        latest = self.open[1] if self.open is not None else None
+        return [number for number in (self.behind, latest) if number in self.texts and number is not None]
 
 
 class StreamDecoder:
@@ -176,7 +182,7 @@ class StreamDecoder:
 
     def _feed_rest(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
         """Take what an event says about its candidate beside the content."""
-        if raw.get("finishReason") not in _UNSAID:
+        if raw.get("finishReason") not in UNSAID:
             choice.finish["finishReason"] = raw["finishReason"]
             self._running.discard(choice.index)
         if raw.get("finishMessage"):
@@ -185,7 +191,10 @@ class StreamDecoder:
         if raw.get("logprobsResult"):
             self._feed_logprobs(choice, raw["logprobsResult"], made)
         if not _CANDIDATE.issuperset(raw):
-            choice.extra |= rest(raw, _CANDIDATE) or {}
+            told = rest(raw, _CANDIDATE) or {}
+            if _PAGES in told:
+                told[_PAGES] = gathered(choice.extra.get(_PAGES), told[_PAGES])
+            choice.extra |= told
 
     def _feed_logprobs(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
         """Tell the chances of tokens with the text of their event; where it has none, with the next or the last."""
@@ -313,18 +322,25 @@ class StreamDecoder:
         """End a candidate: what it rests on, whatever is open, and why."""
         if choice.partial:
             self._end_calls(choice, made)
-        texts: list[ir.Part] = [ir.Text("".join(pieces)) for pieces in choice.texts.values()]
-        unread = decode_citations(choice.sources.told, texts, choice.src)
-        citations = [citation for text in texts if isinstance(text, ir.Text) for citation in text.citations or ()]
-        if citations or choice.tokens:  # texts that have closed take no more, so the last one takes all
-            number = choice.behind
-            if number is None and choice.open is not None and choice.open[1] in choice.texts:
-                number = choice.open[1]
-            number = self._text(choice, ir.Text, made) if number is None else number
-            if choice.tokens:
-                made.append(events.Delta(choice.index, number, "", choice.tokens))
-            made += [events.PartMeta(choice.index, number, citation=citation) for citation in citations]
+        unread = self._cite(choice, made)
+        if choice.tokens:
+            number = choice.open_texts[0] if choice.open_texts else self._text(choice, ir.Text, made)
+            made.append(events.Delta(choice.index, number, "", choice.tokens))
         self._close_text(choice, made)
         is_ended = "finishReason" in choice.finish
         finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_block(self._feedback)
         made.append(events.Finished(choice.index, finish, joined(choice.extra, unread)))
+
+    @staticmethod
+    def _cite(choice: _Choice, made: list[events.Event]) -> JsonObject | None:
+        """Hang each citation on the text that it vouches for, or tell it alone where that has closed; return what no citation holds."""
+        texts = {number: ir.Text("".join(pieces)) for number, pieces in choice.texts.items()}
+        unread = decode_citations(choice.sources.told, list(texts.values()), choice.src)
+        still_open = choice.open_texts
+        for number, text in texts.items():
+            for citation in text.citations or ():
+                if number in still_open:
+                    made.append(events.PartMeta(choice.index, number, citation=citation))
+                else:
+                    made.append(events.Cited(choice.index, citation))
+        return unread

@@ -103,7 +103,7 @@ class StreamEncoder:
         del behind  # events have no numbers here
         return encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
 
-    def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta) -> None:
+    def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta | events.Signed) -> None:
         if isinstance(event, events.Start | events.UsageTold):
             self._usage = event.usage
         if not isinstance(event, events.Start):

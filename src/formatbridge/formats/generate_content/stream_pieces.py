@@ -30,6 +30,7 @@ class PartialCall:
         self._call: JsonObject = {}
         self._values: dict[str, Any] = {}
         self.is_over = False
+        self.is_cut = False
 
     @property
     def id(self) -> str | None:
@@ -56,7 +57,7 @@ class PartialCall:
 
     def whole(self) -> JsonObject:
         """Return the call as a part that came in one piece."""
-        root: JsonObject = {"args": dict(self._call.get("args") or {})}
+        root: JsonObject = {"args": dict(self._call.get("args") or {})} | ({"willContinue": True} if self.is_cut else {})
         for path, value in self._values.items():
             _put(root, path, "".join(value) if isinstance(value, list) else value)
         return self._part | {"functionCall": self._call | root}
@@ -95,8 +96,9 @@ class PartialCalls:
         return self._ended()
 
     def end(self) -> list[JsonObject]:
-        """End all that are open and return them."""
+        """End all that are open and return them, as such that would have gone on."""
         for call in self._begun:
+            call.is_cut = not call.is_over
             call.is_over = True
         self._open, self._unnamed = {}, None
         return self._ended()
@@ -208,6 +210,11 @@ class Sources:
             keys = [(f"{name}{dumps(item).decode()}", item) for item in told[name]]
             held.setdefault(name, []).extend(item for key, item in keys if key not in self._seen)
             self._seen.update(key for key, _ in keys)
+
+
+def gathered(known: JsonObject | None, told: JsonObject) -> JsonObject:
+    """Return an object of lists with the items that another event adds to them."""
+    return (known or {}) | {key: _more((known or {}).get(key), value) for key, value in told.items()}
 
 
 def _more(known: Any, told: Any) -> Any:

@@ -42,23 +42,31 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     )
     if not raw.keys() <= _COUNTS:
         unread: JsonObject = {}
-        usage.input_modality = _decode_modalities(raw, "promptTokensDetails", unread)
-        usage.output_modality = _decode_modalities(raw, "candidatesTokensDetails", unread)
-        usage.cached_modality = _decode_modalities(raw, "cacheTokensDetails", unread)
+        usage.input_modality = _decode_modalities(raw, "promptTokensDetails", prompt, unread)
+        spoken = usage.output - (thoughts or 0)
+        usage.output_modality = _decode_modalities(raw, "candidatesTokensDetails", spoken, unread)
+        usage.cached_modality = _decode_modalities(raw, "cacheTokensDetails", None, unread)
         usage.extra = joined(rest(raw, _USAGE), unread or None)
     return usage
 
 
-def _decode_modalities(raw: JsonObject, name: str, unread: JsonObject) -> dict[str, int] | None:
-    """Read tokens by modality. A second count of one is left unread, and so is what no other format counts: video, say."""
+def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: JsonObject) -> dict[str, int] | None:
+    """Read tokens by modality. A second count of one is left unread, and so is what no other format counts: video, say.
+
+    Of a list without text, all of which is read, text is what the others leave of the total.
+    """
     counts: dict[str, int] = {}
-    for index, item in enumerate(raw.get(name) or ()):
+    items = raw.get(name) or ()
+    for index, item in enumerate(items):
         word = word_of(item.get("modality"), _MODALITIES).lower()
         unread |= rest(item, frozenset({"modality", "tokenCount"}), f"{name}/{index}/") or {}
         if word in counts or word not in _SHARED[name]:
             unread[f"{name}/{index}"] = item
         else:
             counts[word] = item.get("tokenCount") or 0
+    left = (total or 0) - sum(counts.values())
+    if counts and len(counts) == len(items) and left > 0:
+        counts.setdefault("text", left)
     return counts or None
 
 

@@ -78,7 +78,7 @@ def encode_cited_text(part: ir.Text, offset: int, at: int, losses: Ledger) -> li
 def _cut(spans: list[_Span], length: int) -> list[tuple[int, int, list[_Span]]]:
     """Cut a text at the borders of all spans; each piece comes with the spans over it. A thicket of spans stays one piece."""
     borders = sorted({0, length, *(span[0] for span in spans), *(span[1] for span in spans)})
-    waiting = sorted(spans, key=lambda span: span[0], reverse=True)
+    waiting = sorted(spans, key=lambda span: span[0])[::-1]  # those that begin at one place leave in their order
     pieces: list[tuple[int, int, list[_Span]]] = []
     active: list[_Span] = []
     written = 0

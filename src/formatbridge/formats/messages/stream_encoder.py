@@ -130,18 +130,22 @@ class StreamEncoder:
             made = self._write(event)
             return made + self._release() if self._open is None else made
         if isinstance(event, events.PartStart):
-            if held is None:
+            if held is None and not isinstance(event.part, ir.Media):
                 return self._write(event)
             self._held[event.index] = [event]
         elif event.index in self._held:
             self._held[event.index].append(event)
+            return self._release() if held is None else b""
         return b""
 
     def _release(self) -> bytes:
         """Write what waited, up to the first part that is still open."""
         made = b""
-        while self._open is None and self._held:
-            for event in self._held.pop(next(iter(self._held))):
+        while self._open is None:
+            index = next((index for index, told in self._held.items() if _may_begin(told)), None)
+            if index is None:
+                break
+            for event in self._held.pop(index):
                 made += self._write(event)
         return made
 
@@ -275,3 +279,10 @@ class StreamEncoder:
         rest = "" if held.has_grown else _BEFORE_FREE_TEXT if is_free else "{}"
         rest += _AFTER_FREE_TEXT if is_free else ""
         return made + (held.head + dumps(rest) + _TAIL if rest else b"") + self._blocks.stop()
+
+
+def _may_begin(told: list[_PartEvent]) -> bool:
+    """Say whether a part may be written now: sound, of which no block streams, lets others pass until it has ended."""
+    begins = told[0]
+    is_media = isinstance(begins, events.PartStart) and isinstance(begins.part, ir.Media)
+    return not is_media or isinstance(told[-1], events.PartEnd)

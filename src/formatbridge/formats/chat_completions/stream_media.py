@@ -1,0 +1,45 @@
+"""What deltas bring rarely: citations and images, which come whole, and sound, which comes in pieces beside everything else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats.chat_completions.answer import decode_message
+from formatbridge.formats.chat_completions.stream_choice import Choice
+from formatbridge.ir import events
+
+JsonObject = dict[str, Any]
+
+_AUDIO = frozenset({"id", "data", "transcript"})
+
+
+def feed_rest(choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
+    """Take the citations, images and sound of a delta."""
+    src = f"/choices/{choice.index}/message"
+    given = {key: delta[key] for key in ("annotations", "images") if delta.get(key)}
+    parts, unread = decode_message({"role": "assistant", "content": "x", **given}, src, "", choice.index, choice.items)
+    if isinstance(parts[0], ir.Text):
+        choice.cite(parts[0].citations or [], made)
+    choice.extra = joined(choice.extra, {f"message/{key}": value for key, value in (unread or {}).items()})
+    for part in parts[1:]:
+        choice.add(part, made)
+    choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in given.items()}
+    if delta.get("audio"):
+        _feed_audio(choice, delta["audio"], f"{src}/audio", made)
+
+
+def _feed_audio(choice: Choice, raw: JsonObject, src: str, made: list[events.Event]) -> None:
+    """Add to the sound, of which a message has one: whatever comes between its pieces, it goes on."""
+    sound = choice.sound
+    given = raw.get("id")
+    known = choice.kinds[sound] if sound is not None else None
+    is_named_late = isinstance(known, ir.Media) and given is not None and given != known.id
+    choice.extra = joined(choice.extra, rest(raw, _AUDIO - {"id"} if is_named_late else _AUDIO, "message/audio/"))
+    if sound is None:
+        sound = choice.sound = choice.start(ir.Media(kind="audio", data="", id=given, src=src), made)
+    if raw.get("data"):
+        made.append(events.Delta(choice.index, sound, raw["data"]))
+    if raw.get("transcript"):
+        made.append(events.PartMeta(choice.index, sound, transcript=raw["transcript"]))
