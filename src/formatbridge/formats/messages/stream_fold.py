@@ -9,6 +9,7 @@ from formatbridge._codec import dumps
 from formatbridge.formats._arguments import parse_object
 from formatbridge.formats._extra import Pieces, rest
 from formatbridge.formats.messages.stream import EVENTS
+from formatbridge.formats.messages.stream_blocks import with_kind
 
 JsonObject = dict[str, Any]
 
@@ -43,7 +44,7 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
             case "content_block_start" if body is not None and raw.get("index") == len(blocks):
                 blocks.append(_Block(raw["content_block"]))
             case "content_block_delta" if raw.get("index") in range(len(blocks)):
-                blocks[raw["index"]].grow(raw["delta"])
+                blocks[raw["index"]].grow(with_kind(raw["delta"]))
             case "message_delta" | "message_stop" if body is not None:
                 _update(body, raw)
                 continue
@@ -81,6 +82,8 @@ class _Block:
                 told["citations"] = [*(told.get("citations") or ()), delta["citation"]]
             case "compaction_delta":
                 self._told = told | {key: value for key, value in delta.items() if key != "type"}
+            case None:
+                self._unknown.take(rest(delta, {"type"}))
             case _:
                 self._unknown.take({str(kind): delta})
 
