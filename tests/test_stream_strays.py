@@ -251,3 +251,49 @@ def test_an_event_that_its_decoder_refuses_is_named_by_its_place() -> None:
 
     assert raised.value.offset == len(begun) + stray.index(b"{")
     assert f"event at byte {raised.value.offset} of" in str(raised.value)
+
+
+@pytest.mark.parametrize("repeated", [True, False], ids=["told again at the end", "told once"])
+def test_a_search_that_the_caller_is_to_run_is_waited_for_in_a_stream_as_well(repeated: bool) -> None:
+    """Whoever takes the answer for the end never runs it."""
+    search = {"type": "tool_search_call", "id": "x", "call_id": "c", "execution": "client", "arguments": {"query": "q"}}
+    told = [{"type": f"response.output_item.{when}", "output_index": 0, "item": search} for when in ("added", "done")]
+    last = {"type": "response.completed", "response": HEAD | {"status": "completed", "output": [search] if repeated else []}}
+    converter = fb.StreamConverter(source="responses", target="messages")
+
+    converter.feed(_stream(*told, last))
+
+    assert {("/output/0", "impossible"), ("/status", "lossy")} <= {(loss.path, loss.severity) for loss in converter.losses}
+
+
+def test_another_model_that_takes_over_midway_is_told_late() -> None:
+    """The head of what has left names the first, and the report says so."""
+    block = {"type": "fallback", "from": {"model": "m"}, "to": {"model": "m2"}}
+    said = [("content_block_delta", {"index": 0, "delta": PIECES[0]}), ENDED[0]]
+    stream = _named(BEGUN, OPENED, *said, ("content_block_start", {"index": 1, "content_block": block}), *ENDED[1:])
+    converter = fb.StreamConverter(source="messages", target="chat_completions")
+
+    converter.feed(stream)
+
+    assert converter.response().body["model"] == "m2"
+    assert [loss.before for loss in converter.losses if (loss.path, loss.code) == ("/model", "late")] == ["m"]
+    assert fb.collect_stream([stream], source="messages", target="chat_completions").body["model"] == "m2"
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_losses_of_an_answer_that_is_not_over_show_what_they_are_about(count: int) -> None:
+    """A report is read where a stream broke off, above all; what comes behind it changes nothing in it."""
+    deltas = [("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": "Rome"}})] * count
+    begun = _named(("message_start", {"message": ANSWER | {"usage": USED, "hour": 9}}), OPENED, *deltas)
+    cited = ("content_block_delta", {"index": 0, "delta": {"type": "citations_delta", "citation": CITED}})
+    converter = fb.StreamConverter(source="messages", target="chat_completions")
+    converter.feed(begun)
+
+    report = converter.response()
+    converter.feed(_named(cited, *ENDED))
+
+    assert [(loss.path, loss.before) for loss in report.losses] == [("/hour", 9)]
+    with pytest.raises(fb.TruncatedStreamError) as raised:
+        fb.collect_stream([begun], source="messages", target="chat_completions")
+    assert raised.value.partial is not None
+    assert [(loss.path, loss.before) for loss in raised.value.partial.losses] == [("/hour", 9)]

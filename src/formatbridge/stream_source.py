@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -155,8 +156,17 @@ class StreamSource:
         if self.error or not self.is_complete:
             return None
         self._late = self._catch_up()
+        return self._fold(self._record)
+
+    def part_of_body(self) -> Callable[[], JsonObject | None]:
+        """Return what puts together, when somebody asks, as much of the answer as has come by now."""
+        self._late = self._catch_up()
+        told = self._record.copy()
+        return lambda: self._fold(told)
+
+    def _fold(self, told: Record) -> JsonObject | None:
         validate = _event_checker(self.near.NAME).validate_python
-        return self.near.fold_stream(validate(_codec.loads(data)) for data in self._record)
+        return self.near.fold_stream(validate(_codec.loads(data)) for data in told)
 
     def truncated(self, partial: Converted, tail: bytes = b"") -> TruncatedStreamError:
         """Return the error for a stream that was cut."""

@@ -26,7 +26,7 @@ from formatbridge.formats._home import Homecoming
 from formatbridge.formats._protocol import Format
 from formatbridge.given import a, bytes_of, checked_chunks
 from formatbridge.ir import events
-from formatbridge.losses import UNSEEN, Addition, Late, Ledger, Loss, nowhere
+from formatbridge.losses import Addition, Late, Ledger, Loss, nowhere
 from formatbridge.options import Options, Severity
 from formatbridge.own_fields import put, without_own_fields
 from formatbridge.passage import Passage
@@ -178,7 +178,7 @@ def _whole(
     near, answer = source.near, source.answer()
     if near is far and not source.is_closed and (body := source.body()) is not None:  # an end of ours is in none of its events
         return Converted(body, finished(Ledger(body, near.SPELLING), options, None), near.NAME, far.NAME, "response")
-    losses = Ledger(Late(source.body) if source.is_complete else UNSEEN, near.SPELLING)
+    losses = Ledger(Late(source.body if source.is_complete else source.part_of_body()), near.SPELLING)
     if has_left and near is not far:
         _note_late(answer, far, losses)
     context = request.context if request else None

@@ -220,7 +220,7 @@ class StreamDecoder:
     def _close(self, item: Item, raw: JsonObject) -> None:
         """Read a whole item and tell what nobody told yet."""
         parts: list[ir.Part] = []
-        item.kind, start = kind_of(raw), self._length
+        item.kind, item.execution, start = kind_of(raw), raw.get("execution"), self._length
         raw, unsaid = as_told(item, raw)
         leftover = joined(decode_answer(raw, item.kind, f"/output/{item.at}", parts), unsaid)
         if leftover:
