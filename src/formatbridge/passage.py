@@ -47,10 +47,13 @@ class Passage:
         return self.fail(source.error, behind=source.heard - 1)
 
     def fail(self, error: ir.Error, *, behind: int) -> bytes:
-        """Write an error in the stream, behind so many events; nothing follows. There has been no encoder until now."""
+        """Write an error in the stream, behind so many events; nothing follows. There has been no encoder until now.
+
+        Where a failure is an answer, it needs a beginning.
+        """
         encoder = self._near.StreamEncoder(self._options, None)
-        begun = [encoder.feed(event) for event in self._source.so_far()]
-        return (b"" if behind else b"".join(begun)) + encoder.fail(error, behind=behind)
+        begun = b"".join([encoder.feed(event) for event in self._source.so_far()])
+        return (begun if self._near.HOLDS_FAILURES and not behind else b"") + encoder.fail(error, behind=behind)
 
     def reported(self, made: Converted) -> Converted:
         """Return the answer so far with what was lost on the way: of events that are passed on nothing is."""
