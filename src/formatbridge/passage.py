@@ -9,6 +9,8 @@ from formatbridge.options import Options
 from formatbridge.stream_source import StreamSource
 from formatbridge.streaming.sse import DONE, ServerSentEvent
 
+_NO_JSON = (b"", DONE)
+
 
 class Passage:
     """Writes the events of a stream again. An error that the official client would take for none is put as the format puts one."""
@@ -16,27 +18,33 @@ class Passage:
     def __init__(self, source: StreamSource, options: Options) -> None:
         self._source = source
         self._near = source.near
+        self._frame, self._has_names = source.near.frame_event, source.near.NAMES_EVENTS
         self._options = options
         self._losses = Ledger(None, self._near.SPELLING)
 
     def write(self, event: ServerSentEvent) -> bytes:
         """Write an event; nothing behind an error, and ``[DONE]`` where the format ends in it and the answer has ended."""
-        said, source = event.data.strip(), self._source
+        source = self._source
+        if source.is_over or event.data.strip() in _NO_JSON:
+            return self._write_rarely(event)
+        source.decode(event)
+        name = (source.kind if self._has_names else "") or event.event
+        return self._frame(event.data, name or None) if source.error is None else self._write_error(event.data, name)
+
+    def _write_rarely(self, event: ServerSentEvent) -> bytes:
+        """Write what is no event of the format, or comes behind the end."""
+        source, said = self._source, event.data.strip()
         if not said or source.error is not None:
             return b""
-        is_behind = source.is_over
+        if said != DONE:
+            return self._frame(event.data, event.event or None)
         source.decode(event)
-        if said == DONE:
-            return self._near.END_OF_STREAM if source.is_complete else b""  # the client would read no error behind it
-        name = event.event
-        if self._near.NAMES_EVENTS and not is_behind:
-            name = source.kind or name
-        return self._near.frame_event(event.data, name or None) if source.error is None else self._write_error(event.data, name)
+        return self._near.END_OF_STREAM if source.is_complete else b""  # the client would read no error behind it
 
     def _write_error(self, data: bytes, name: str) -> bytes:
         """Write an event that brought an error: as it came, and the error again where the client would not see it."""
         near, source, raw = self._near, self._source, _codec.loads(data)
-        as_it_came = near.frame_event(data, name or None)
+        as_it_came = self._frame(data, name or None)
         if near.is_own_error(raw, name):
             return as_it_came
         assert source.error is not None
