@@ -166,7 +166,10 @@ class StreamSource:
 
     def _fold(self, told: Record) -> JsonObject | None:
         validate = _event_checker(self.near.NAME).validate_python
-        return self.near.fold_stream(validate(_codec.loads(data)) for data in told)
+        try:
+            return self.near.fold_stream(validate(_codec.loads(data)) for data in told)
+        except ValidationError:  # an error of a shape of its own, which did not end the answer
+            return None
 
     def truncated(self, partial: Converted, tail: bytes = b"") -> TruncatedStreamError:
         """Return the error for a stream that was cut."""

@@ -107,10 +107,15 @@ class _Block:
 
 def _update(body: JsonObject, raw: JsonObject) -> None:
     """Take how the answer ended, what it cost, and whatever else the end, or the stop behind it, tells."""
-    told = {key: value for key, value in raw.items() if key not in ("type", "delta", "usage")}
-    body |= told | {key: value for key, value in (raw.get("delta") or {}).items() if value is not None or key not in body}
-    if raw.get("usage"):
-        body["usage"] = (body.get("usage") or {}) | {key: value for key, value in raw["usage"].items() if value is not None}
+    delta, usage = (value if isinstance(value := raw.get(key), dict) else {} for key in ("delta", "usage"))
+    told = {
+        key: value
+        for key, value in raw.items()
+        if key != "type" and (key not in ("delta", "usage") or value not in (None, delta, usage))
+    }
+    body |= told | {key: value for key, value in delta.items() if value is not None or key not in body}
+    if usage:
+        body["usage"] = (body.get("usage") or {}) | {key: value for key, value in usage.items() if value is not None}
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:

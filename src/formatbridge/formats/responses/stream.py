@@ -297,6 +297,9 @@ class StreamDecoder:
         slot, given = self._word(raw, "output_text"), raw.get("annotation")
         if slot is None or not given:
             return
+        if not isinstance(slot.part, ir.Text):
+            self._fields.take({raw["type"]: raw})
+            return
         at = raw.get("annotation_index")
         citations, _ = decode_annotations([given], "")
         for citation in citations or ():
