@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from formatbridge import Options, StreamConverter, collect_stream, convert_stream, formats, ir
+from formatbridge import Converted, Options, StreamConverter, collect_stream, convert_stream, formats, ir
 from formatbridge.convert import check
-from formatbridge.errors import FormatBridgeError, StreamError
+from formatbridge.errors import FormatBridgeError, StreamError, StreamFailedError
 from formatbridge.ir import events
 from formatbridge.losses import Loss
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, encode_event
@@ -147,8 +147,18 @@ def _outcome(data: bytes, source: str, target: str) -> _Outcome | None:
         made = converter.feed(data) + converter.finish()
     except FormatBridgeError:
         return None
-    answer = converter.response()
+    answer = converter.response() if source != target else _collected(data, source)
     return _Outcome(made, answer.body, answer.losses, converter.error)
+
+
+def _collected(data: bytes, format: str) -> Converted:
+    """Return what a stream adds up to in its own format: what passes is lost to nobody, so only there a report has something to say."""
+    try:
+        return collect_stream([data], source=format)
+    except StreamFailedError as error:
+        partial = error.partial
+    assert partial is not None
+    return partial
 
 
 _HEAD = frozenset({"id", "created", "created_at", "model", "responseId", "modelVersion", "createTime"})

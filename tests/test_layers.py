@@ -21,6 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("convert",),
     ("detect",),
     ("own_fields", "stream_source"),
+    ("passage",),
     ("streams",),
     ("bridge", "matrix"),
     ("relay",),

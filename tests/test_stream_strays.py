@@ -10,6 +10,7 @@ import pytest
 
 import formatbridge as fb
 from tests.fixtures import streams
+from tests.pointers import value_at
 
 HEAD = {"id": "r", "object": "response", "created_at": 1, "model": "m", "output": [], "tools": [], "tool_choice": "auto"}
 
@@ -121,3 +122,209 @@ def test_an_answer_that_goes_on_has_its_last_item_in_progress() -> None:
     converter.feed(b"data: " + json.dumps(chunk).encode() + b"\n\n")
 
     assert [item["status"] for item in converter.response().body["output"]] == ["in_progress"]
+
+
+SLOW = {"code": "rate_limit_exceeded", "message": "slow down"}
+SAID = {"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "content_index": 0, "delta": "Rome"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "response.completed",
+        "response.failed",
+        "response.incomplete",
+        "response.in_progress",
+        "response.output_text.delta",
+        "keepalive",
+    ],
+)
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_an_error_ends_a_stream_on_whatever_event_it_comes(kind: str, target: str) -> None:
+    """The vendor's client raises on it; a failed answer must not become a short one."""
+    told = SAID | {"type": kind, "error": SLOW, "response": HEAD | {"status": "completed", "error": None}}
+    converter = fb.StreamConverter(source="responses", target=target)
+
+    made = converter.feed(_stream(SAID, told)) + converter.finish()
+
+    assert converter.error is not None
+    assert (converter.error.kind, converter.error.message) == ("rate_limit", "slow down")
+    assert b"slow down" in made
+
+
+@pytest.mark.parametrize("error", ["slow down", {"message": {"a": 1}}, {"code": [1]}, ["a"]])
+def test_an_error_of_any_shape_on_any_event_is_an_error(error: Any) -> None:
+    """Law 13: nobody promises what stands there, least of all on an event that has none."""
+    with pytest.raises(fb.StreamFailedError):
+        fb.collect_stream([_stream(SAID | {"error": error})], source="responses", target="messages")
+
+
+@pytest.mark.parametrize("told", [{"type": "error", "message": "slow down"}, {"type": "error", "error": SLOW}])
+def test_what_stands_beside_an_error_is_reported(told: dict[str, Any]) -> None:
+    """Law 1 holds for the last event, too, and for what nobody could place before it."""
+    converter = fb.StreamConverter(source="responses", target="messages")
+    converter.feed(_stream(SAID | {"hour": 9}, told | {"zz": 1}))
+
+    assert {("/zz", 1), ("/hour", 9)} <= {(loss.path, loss.before) for loss in converter.losses}
+
+
+def _named(*told: tuple[str, dict[str, Any]]) -> bytes:
+    return b"".join(b"event: %b\ndata: %b\n\n" % (name.encode(), json.dumps(event).encode()) for name, event in told)
+
+
+ANSWER: dict[str, Any] = {"id": "a", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
+USED = {"input_tokens": 1, "output_tokens": 1}
+OPENED = ("content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}})
+ENDED: list[tuple[str, dict[str, Any]]] = [
+    ("content_block_stop", {"index": 0}),
+    ("message_delta", {"delta": {"stop_reason": "end_turn"}, "usage": USED}),
+    ("message_stop", {}),
+]
+BEGUN = ("message_start", {"message": ANSWER | {"usage": USED}})
+PIECES = [{"type": "text_delta", "text": "Ro"}, {"type": None, "text": "m"}, {"text": "e"}]
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_the_name_of_an_event_stands_for_a_type_that_its_json_lacks(target: str) -> None:
+    """Some servers think that once is enough; what such an event says is said all the same."""
+    deltas = [("content_block_delta", {"index": 0, "delta": piece}) for piece in PIECES * 3]
+    stream = _named(BEGUN, OPENED, *deltas, *ENDED)
+
+    whole = fb.collect_stream([stream], source="messages", target=target)
+    left = b"".join(fb.convert_stream([stream], source="messages", target=target))
+
+    assert "RomeRomeRome" in json.dumps(whole.body)
+    if target != "messages":
+        assert "RomeRomeRome" in json.dumps(fb.collect_stream([left], source=target).body)
+    assert [type(event).__name__ for event in fb.iter_events([stream], format="messages")][-1] == "MessageStop"
+
+
+def test_names_tell_apart_what_looks_the_same() -> None:
+    """Deltas of responses are of one shape; only their types say what they add to."""
+    deltas = [
+        ("response.output_text.delta", {"output_index": 0, "delta": "Ro"}),
+        ("response.output_text.delta", {"output_index": 0, "delta": "me"}),
+    ]
+    thoughts = [("response.reasoning_text.delta", {"output_index": 1, "delta": piece}) for piece in ("Hm", "m")]
+    first, last = (f"response.{status}" for status in ("created", "completed"))
+
+    stream = _named((first, {"response": HEAD | {"status": "in_progress"}}), *deltas, *thoughts, (last, {"response": HEAD}))
+    made = fb.collect_stream([stream], source="responses", target="messages")
+
+    assert [block.get("text", block.get("thinking")) for block in made.body["content"]] == ["Rome", "Hmm"]
+
+
+def test_a_delta_that_says_nothing_known_is_reported() -> None:
+    """Law 1: without a type, too."""
+    stream = _named(BEGUN, OPENED, ("content_block_delta", {"index": 0, "delta": {"tomorrow": "calm"}}), *ENDED)
+
+    made = fb.collect_stream([stream], source="messages", target="responses")
+
+    assert [(loss.path, loss.before) for loss in made.losses] == [("/content/0/tomorrow", "calm")]
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_an_item_may_turn_out_to_be_of_another_kind(target: str) -> None:
+    """Law 13: what began as a digest of thoughts is done as a message."""
+    thought = {"type": "reasoning", "id": "x", "summary": []}
+    message = {"type": "message", "id": "x", "role": "assistant", "content": [{"type": "output_text", "text": "Rome"}]}
+
+    made = fb.collect_stream(
+        [
+            _stream(
+                {"type": "response.output_item.added", "output_index": 0, "item": thought},
+                {"type": "response.reasoning_summary_text.delta", "item_id": "x", "output_index": 0, "delta": "Hm"},
+                {"type": "response.output_item.done", "output_index": 0, "item": message},
+            )
+        ],
+        source="responses",
+        target=target,
+    )
+
+    assert "Rome" in json.dumps(made.body)
+
+
+CITED = {"type": "web_search_result_location", "url": "u", "title": "t", "cited_text": "c", "encrypted_index": "e"}
+
+
+@pytest.mark.parametrize("stops", [(), (1, 0), (0, 1)], ids=["none", "the second first", "in order"])
+@pytest.mark.parametrize(
+    ("target", "at"),
+    [
+        ("chat_completions", "/choices/0/message/annotations/0/url_citation"),
+        ("responses", "/output/0/content/0/annotations/0"),
+        ("generate_content", "/candidates/0/groundingMetadata/groundingSupports/0/segment"),
+    ],
+)
+def test_a_citation_spans_its_own_text_whichever_block_stops_first(target: str, at: str, stops: tuple[int, ...]) -> None:
+    """Servers leave stops out, or send them in any order; the words stand where they stand."""
+    blocks = [(OPENED[0], OPENED[1] | {"index": index}) for index in (0, 1)]
+    deltas = [
+        (0, {"type": "text_delta", "text": "Hello "}),
+        (1, {"type": "text_delta", "text": "Rome"}),
+        (1, {"type": "citations_delta", "citation": CITED}),
+    ]
+    told = [("content_block_delta", {"index": index, "delta": delta}) for index, delta in deltas]
+    stream = _named(BEGUN, *blocks, *told, *[("content_block_stop", {"index": index}) for index in stops], *ENDED[1:])
+
+    span = value_at(fb.collect_stream([stream], source="messages", target=target).body, at)
+
+    assert sorted(value for key, value in span.items() if key in ("start_index", "end_index", "startIndex", "endIndex")) == [6, 10]
+
+
+def test_an_event_that_its_decoder_refuses_is_named_by_its_place() -> None:
+    """Whoever looks for it in a log of megabytes goes by the text of the error."""
+    begun = _named(BEGUN)
+    stray = _named(("content_block_delta", {"index": 5, "delta": {"type": "input_json_delta", "partial_json": "{}"}}))
+
+    with pytest.raises(fb.StreamDecodeError, match="adds to a block that is not open") as raised:
+        fb.collect_stream([begun + stray], source="messages")
+
+    assert raised.value.offset == len(begun) + stray.index(b"{")
+    assert f"event at byte {raised.value.offset} of" in str(raised.value)
+
+
+@pytest.mark.parametrize("repeated", [True, False], ids=["told again at the end", "told once"])
+def test_a_search_that_the_caller_is_to_run_is_waited_for_in_a_stream_as_well(repeated: bool) -> None:
+    """Whoever takes the answer for the end never runs it."""
+    search = {"type": "tool_search_call", "id": "x", "call_id": "c", "execution": "client", "arguments": {"query": "q"}}
+    told = [{"type": f"response.output_item.{when}", "output_index": 0, "item": search} for when in ("added", "done")]
+    last = {"type": "response.completed", "response": HEAD | {"status": "completed", "output": [search] if repeated else []}}
+    converter = fb.StreamConverter(source="responses", target="messages")
+
+    converter.feed(_stream(*told, last))
+
+    assert {("/output/0", "impossible"), ("/status", "lossy")} <= {(loss.path, loss.severity) for loss in converter.losses}
+
+
+def test_another_model_that_takes_over_midway_is_told_late() -> None:
+    """The head of what has left names the first, and the report says so."""
+    block = {"type": "fallback", "from": {"model": "m"}, "to": {"model": "m2"}}
+    said = [("content_block_delta", {"index": 0, "delta": PIECES[0]}), ENDED[0]]
+    stream = _named(BEGUN, OPENED, *said, ("content_block_start", {"index": 1, "content_block": block}), *ENDED[1:])
+    converter = fb.StreamConverter(source="messages", target="chat_completions")
+
+    converter.feed(stream)
+
+    assert converter.response().body["model"] == "m2"
+    assert [loss.before for loss in converter.losses if (loss.path, loss.code) == ("/model", "late")] == ["m"]
+    assert fb.collect_stream([stream], source="messages", target="chat_completions").body["model"] == "m2"
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_losses_of_an_answer_that_is_not_over_show_what_they_are_about(count: int) -> None:
+    """A report is read where a stream broke off, above all; what comes behind it changes nothing in it."""
+    deltas = [("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": "Rome"}})] * count
+    begun = _named(("message_start", {"message": ANSWER | {"usage": USED, "hour": 9}}), OPENED, *deltas)
+    cited = ("content_block_delta", {"index": 0, "delta": {"type": "citations_delta", "citation": CITED}})
+    converter = fb.StreamConverter(source="messages", target="chat_completions")
+    converter.feed(begun)
+
+    report = converter.response()
+    converter.feed(_named(cited, *ENDED))
+
+    assert [(loss.path, loss.before) for loss in report.losses] == [("/hour", 9)]
+    with pytest.raises(fb.TruncatedStreamError) as raised:
+        fb.collect_stream([begun], source="messages", target="chat_completions")
+    assert raised.value.partial is not None
+    assert [(loss.path, loss.before) for loss in raised.value.partial.losses] == [("/hour", 9)]

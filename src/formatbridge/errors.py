@@ -62,6 +62,11 @@ def tell_more(error: FormatBridgeError, more: str) -> None:
     error.args = (_cut(str(error), _LONGEST_TEXT - len(more.encode("utf-8", "replace"))) + more,)
 
 
+def placed(error: StreamDecodeError, offset: int) -> StreamDecodeError:
+    """Return the error of a decoder, which does not know where its event stands, with that place."""
+    return StreamDecodeError(error._message, offset=offset, snippet=error.snippet, partial=error.partial)
+
+
 def _rebuild(kind: type[FormatBridgeError], args: tuple[Any, ...], state: dict[str, Any]) -> FormatBridgeError:
     """Restore a pickled error without running its constructor, whose arguments it no longer has."""
     error = kind.__new__(kind, *args)
@@ -134,6 +139,7 @@ class StreamDecodeError(StreamError):
 
     def __init__(self, message: str, *, offset: int, snippet: bytes, partial: Converted | None = None) -> None:
         super().__init__(f"event at byte {offset} of the stream {message}", partial=partial)
+        self._message = message
         #: Where the event's data begins in the stream, in bytes from 0.
         self.offset = offset
         #: How its data begins, at most 200 bytes.

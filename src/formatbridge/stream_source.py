@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from formatbridge import _codec, formats, ir
 from formatbridge.convert import Converted, check_error
-from formatbridge.errors import StreamDecodeError, TruncatedStreamError
+from formatbridge.errors import StreamDecodeError, TruncatedStreamError, placed
 from formatbridge.formats._call_ids import CallsApart
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format
@@ -30,6 +30,8 @@ _SHORT = 8192
 _SHOWN = 3
 _PINGS = ("ping", "keepalive")
 """Types of events that only keep the connection open."""
+_ANYWHERE = (*_PINGS, "error")
+"""Types of events that more than one format has."""
 
 
 class StreamSource:
@@ -55,6 +57,8 @@ class StreamSource:
         self.is_over = False
         self.has_ended = False
         self.heard = 0
+        #: What kind of event the last one was, where its JSON says so.
+        self.kind = ""
         self.error: ir.Error | None = None
 
     def read(self, chunk: bytes) -> list[ServerSentEvent]:
@@ -151,8 +155,20 @@ class StreamSource:
         if self.error or not self.is_complete:
             return None
         self._late = self._catch_up()
+        return self._fold(self._record)
+
+    def part_of_body(self) -> Callable[[], JsonObject | None]:
+        """Return what puts together, when somebody asks, as much of the answer as has come by now."""
+        self._late = self._catch_up()
+        told = self._record.copy()
+        return lambda: self._fold(told)
+
+    def _fold(self, told: Record) -> JsonObject | None:
         read = _event_reader(self.near.NAME)
-        return self.near.fold_stream(read(_codec.loads(data)) for data in self._record)
+        try:
+            return self.near.fold_stream(read(_codec.loads(data)) for data in told)
+        except ValidationError:  # an error of a shape of its own, which did not end the answer
+            return None
 
     def truncated(self, partial: Converted, tail: bytes = b"") -> TruncatedStreamError:
         """Return the error for a stream that was cut."""
@@ -167,7 +183,7 @@ class StreamSource:
         made, self._late = self._late, []
         if self._unread is not None:
             self._record.keep_last(self._unread.data)
-            raw, self._unread = _check_event(self._unread, self.near.NAME), None
+            raw, self._unread = _checked(_object_of(self._unread, self.near.NAME), self._unread, self.near.NAME), None
             made += self.collect(self._decoder.recount(raw))
         return made
 
@@ -186,17 +202,19 @@ class StreamSource:
         return happened
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
-        raw = _check_event(event, self.near.NAME)
+        event, given = _read(event, self.near)
+        raw = _checked(given, event, self.near.NAME)
         if not self._is_at_home:
             self._is_at_home = self._is_own(raw, event)
         self._record.add(event.data)
         self._has_begun, self._head = True, b""
-        self.heard += raw.get("type") not in _PINGS
+        kind = raw.get("type")
+        self.kind = kind if isinstance(kind, str) else ""
+        self.heard += kind not in _PINGS
         try:
             happened = self._decoder.feed(raw)
         except StreamDecodeError as error:
-            error.offset = event.offset
-            raise
+            raise placed(error, event.offset) from None
         self.collect(happened)
         template = self._refrain.learn(event.data, happened)
         if template is not None:
@@ -235,9 +253,17 @@ def _event_of(format: ir.Format) -> Any:
     return import_module(f"formatbridge.formats.{format}.wire").StreamEvent
 
 
-def _check_event(event: ServerSentEvent, format: ir.Format) -> JsonObject:
-    """Read an event and validate it by its wire model; an error is understood whatever its shape."""
-    raw = _object_of(event, format)
+def _read(event: ServerSentEvent, near: Format) -> tuple[ServerSentEvent, JsonObject]:
+    """Return an event and its JSON. Where that has no ``type``, the name of the event stands for it, if the format has such a type."""
+    raw, name = _object_of(event, near.NAME), event.event
+    if name and near.NAMES_EVENTS and raw.get("type") is None and (name in _ANYWHERE or near.is_own_event({"type": name})):
+        raw = {**raw, "type": name}
+        event = ServerSentEvent(name, _codec.dumps(raw), event.offset)
+    return event, raw
+
+
+def _checked(raw: JsonObject, event: ServerSentEvent, format: ir.Format) -> JsonObject:
+    """Validate an event by its wire model; an error is understood whatever its shape."""
     try:
         checked: JsonObject = _event_reader(format)(raw)
     except ValidationError as error:
@@ -283,7 +309,8 @@ class EventReader:
 
 def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
     """Return an event as its format's model, an error of any other shape in words; raise ``StreamDecodeError`` where it is none."""
-    raw, validate = _object_of(event, format), _events_of(format).validate_python
+    _, raw = _read(event, formats.load(format))
+    validate = _events_of(format).validate_python
     try:
         return validate(raw)
     except ValidationError as error:

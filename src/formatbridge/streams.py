@@ -26,9 +26,10 @@ from formatbridge.formats._home import Homecoming
 from formatbridge.formats._protocol import Format
 from formatbridge.given import a, bytes_of, checked_chunks
 from formatbridge.ir import events
-from formatbridge.losses import UNSEEN, Addition, Late, Ledger, Loss, nowhere
+from formatbridge.losses import Addition, Late, Ledger, Loss, nowhere
 from formatbridge.options import Options, Severity
 from formatbridge.own_fields import put, without_own_fields
+from formatbridge.passage import Passage
 from formatbridge.stream_source import StreamSource, typed_event
 from formatbridge.streaming.collect import GROWS, replay
 from formatbridge.streaming.sse import ServerSentEvent, carries_json
@@ -37,6 +38,9 @@ JsonObject = dict[str, Any]
 
 _TRUNCATED = ir.Error(
     kind="server", message="the stream ended before its answer was complete", code="stream_truncated", family="detail"
+)
+_UNREADABLE = ir.Error(
+    kind="server", message="the stream brought an event that cannot be read", code="stream_unreadable", family="detail"
 )
 
 
@@ -60,9 +64,10 @@ class StreamConverter:
         self._request = request
         self._options = options_of(options)
         self._source = StreamSource(self._near)
-        self._step = self._pass_on if self._near is self._far else self._convert
+        self._passage = Passage(self._source, self._options) if self._near is self._far else None
+        self._step = self._passage.write if self._passage else self._convert
         self._hears = False  # whether the bytes of an event known by heart may go the short way
-        if self._near is not self._far:
+        if self._passage is None:
             context = request.context if request else None
             self._home = Homecoming(context)
             self._encoder = self._far.StreamEncoder(self._options, context)
@@ -99,13 +104,13 @@ class StreamConverter:
         if self._fault:
             raise self._fault
         self._is_finished, self._hears = True, False
-        is_crossing = self._near is not self._far
+        is_crossing = self._passage is None
         happened = self._source.end(closes=is_crossing and self._options.on_truncated == "close")
         if is_crossing:
             made += self._encode(happened)
         if self._source.is_complete:
             return made
-        raise self._source.truncated(self.response(), made + self._alarm())
+        raise self._source.truncated(self.response(), made + self._alarm(_TRUNCATED))
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -122,7 +127,8 @@ class StreamConverter:
         return self._whole(replace(self._options, raise_on=None))
 
     def _whole(self, options: Options) -> Converted:
-        return _whole(self._source, self._far, self._request, options, has_left=True)
+        made = _whole(self._source, self._far, self._request, options, has_left=True)
+        return self._passage.reported(made) if self._passage else made
 
     def _write(self, chunk: bytes | None) -> bytes:
         """Write what becomes of a chunk, None for the end; a fault waits for the next call where there is something to return."""
@@ -139,31 +145,21 @@ class StreamConverter:
                 made.append(self._step(event))
         except FormatBridgeError as fault:
             if isinstance(fault, StreamError):
-                fault.partial, fault.tail = self.response(), self._alarm()
+                fault.partial, fault.tail = self.response(), self._alarm(_UNREADABLE)
             self._fault, self._hears = fault, False
             if not any(made):
                 raise
         return b"".join(made)
 
-    def _alarm(self) -> bytes:
-        """Return what tells the target's reader that the stream broke off. A stream that is passed on has had no encoder until now."""
-        if self._near is not self._far:
-            return self._encoder.fail(_TRUNCATED)
-        encoder = self._far.StreamEncoder(self._options, None)
-        for event in self._source.so_far():
-            encoder.feed(event)
-        return encoder.fail(_TRUNCATED, behind=self._source.heard)
+    def _alarm(self, error: ir.Error) -> bytes:
+        """Return what tells the target's reader that the stream broke off."""
+        return self._passage.fail(error, behind=self._source.heard) if self._passage else self._encoder.fail(error)
 
     def _convert(self, event: ServerSentEvent) -> bytes:
         happened = self._source.decode(event)
         if len(happened) == 1 and self._is_plain:  # nearly always
             return self._encoder.feed(happened[0])
         return self._encode(happened)
-
-    def _pass_on(self, event: ServerSentEvent) -> bytes:
-        """Write an event of the same format again."""
-        self._source.decode(event)
-        return self._near.frame_event(event.data, event.event or None) if event.data.strip() else b""
 
     def _encode(self, happened: list[events.Event]) -> bytes:
         if self._options.raise_on and any(isinstance(event, events.End) for event in happened):
@@ -182,7 +178,7 @@ def _whole(
     near, answer = source.near, source.answer()
     if near is far and not source.is_closed and (body := source.body()) is not None:  # an end of ours is in none of its events
         return Converted(body, finished(Ledger(body, near.SPELLING), options, None), near.NAME, far.NAME, "response")
-    losses = Ledger(Late(source.body) if source.is_complete else UNSEEN, near.SPELLING)
+    losses = Ledger(Late(source.body if source.is_complete else source.part_of_body()), near.SPELLING)
     if has_left and near is not far:
         _note_late(answer, far, losses)
     context = request.context if request else None

@@ -109,6 +109,7 @@ class Format(Protocol):
     ``ID_FIELD``: the field of an answer that has its id. ``IN_URL``: fields of requests that the URL has in their place.
     ``STREAMED``: the parts whose text, written as a stream, leaves as it comes.
     ``CITES_LAST``: the citations of a stream stand at the end of their choice; elsewhere with their text, before it ends.
+    ``NAMES_EVENTS``: the events of a stream have names, which say what their ``type`` says.
     ``HOLDS_FAILURES``: an answer that failed is an answer, with what came before; elsewhere it is an error.
     """
 
@@ -123,6 +124,7 @@ class Format(Protocol):
     CITES_LAST: bool
     StreamDecoder: Callable[[], StreamDecoder]
     END_OF_STREAM: bytes
+    NAMES_EVENTS: bool
     StreamEncoder: Callable[[Options, Context | None], StreamEncoder]
 
     def request_path(self, model: str, *, stream: bool) -> str:
@@ -148,6 +150,9 @@ class Format(Protocol):
 
     def is_own_event(self, event: JsonObject) -> bool:
         """Say whether an event of a stream has what those of no other format have."""
+
+    def is_own_error(self, event: JsonObject, name: str) -> bool:
+        """Say whether an event that tells an error does so as the format does, so that its official client sees one."""
 
     def fold_stream(self, told: Iterable[JsonObject]) -> JsonObject | None:
         """Fold the events of a complete stream to the body of the whole answer; None where they bend the format's rules."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from formatbridge.streaming.template import Template
 
@@ -60,6 +60,14 @@ class Record:
     def _ends_with(self, template: Template, text: str) -> bool:
         last = self._told[-1] if self._told else None
         return isinstance(last, bytes) and template.text_of(last) == text
+
+    def copy(self) -> Record:
+        """Return what came until now; what comes later is not in it."""
+        made = Record()
+        made._told = [*self._told]
+        if made._told and isinstance(run := made._told[-1], _Run):
+            made._told[-1] = replace(run, end=len(run.pieces))
+        return made
 
     def keep_last(self, data: bytes) -> None:
         """Keep the last event of the run that is open."""

@@ -37,6 +37,7 @@ STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.Too
 CITES_LAST = True
 END_OF_STREAM = b"data: [DONE]\n\n"
 """What stands behind the last event."""
+NAMES_EVENTS = False
 TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
     longest_name=64,
@@ -141,6 +142,12 @@ def is_own_event(event: dict[str, Any]) -> bool:
     return "choices" in event
 
 
+def is_own_error(event: dict[str, Any], name: str) -> bool:
+    """Say whether an event that tells an error does so as the format does, so that its official client sees one."""
+    del name  # the client looks at none
+    return bool(event.get("error"))
+
+
 __all__ = [
     "CITES_LAST",
     "END_OF_STREAM",
@@ -150,6 +157,7 @@ __all__ = [
     "IN_URL",
     "LIST_PATH",
     "NAME",
+    "NAMES_EVENTS",
     "SETTINGS",
     "SPELLING",
     "STREAMED",
@@ -166,6 +174,7 @@ __all__ = [
     "encode_response",
     "fold_stream",
     "frame_event",
+    "is_own_error",
     "is_own_event",
     "request_path",
     "settle_history",

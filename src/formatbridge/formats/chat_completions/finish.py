@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from formatbridge import ir
 from formatbridge.formats._extra import JsonObject
-from formatbridge.formats._finish import OVERRULED, note_finish
+from formatbridge.formats._finish import note_finish
 from formatbridge.losses import Ledger
 
 FINISH: Mapping[str, ir.FinishReason] = {
@@ -68,7 +68,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     word, is_exact = WORDS[finish.reason]
     if finish.reason == "refusal" and has_refusal:
         word = "stop"
-    if has_calls and finish.reason in OVERRULED:
+    if has_calls and word == "stop":  # whatever that stands for: clients run calls for the other word alone
         word = "tool_calls"
     elif finish.reason == "tool_calls" and not has_calls:  # they were of a kind that cannot be said here
         word, is_exact = "stop", False

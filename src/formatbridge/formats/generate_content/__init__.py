@@ -33,6 +33,7 @@ STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal)
 CITES_LAST = True
 END_OF_STREAM = b""
 """What stands behind the last event."""
+NAMES_EVENTS = False
 TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*"),
     longest_name=128,
@@ -59,6 +60,13 @@ def is_own_event(event: dict[str, Any]) -> bool:
     return not event.keys().isdisjoint(("candidates", "promptFeedback", "usageMetadata"))
 
 
+def is_own_error(event: dict[str, Any], name: str) -> bool:
+    """Say whether an event that tells an error does so as the format does, so that its official client sees one."""
+    del name  # no event has one here
+    detail = event.get("error")
+    return next(iter(event), None) == "error" and isinstance(detail, dict) and type(detail.get("code")) is int
+
+
 __all__ = [
     "CITES_LAST",
     "END_OF_STREAM",
@@ -68,6 +76,7 @@ __all__ = [
     "IN_URL",
     "LIST_PATH",
     "NAME",
+    "NAMES_EVENTS",
     "SETTINGS",
     "SPELLING",
     "STREAMED",
@@ -84,6 +93,7 @@ __all__ = [
     "encode_response",
     "fold_stream",
     "frame_event",
+    "is_own_error",
     "is_own_event",
     "request_path",
     "settle_history",

@@ -32,6 +32,7 @@ STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.Too
 CITES_LAST = False
 END_OF_STREAM = b""
 """What stands behind the last event."""
+NAMES_EVENTS = True
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
 TOOL_RULES = ToolRules(name=_WORD, longest_name=128, call_id=_WORD, distinct=True, distinct_ids=True, server_names=SERVER_NAMES)
 
@@ -164,6 +165,12 @@ def is_own_event(event: dict[str, Any]) -> bool:
     return isinstance(kind, str) and kind.startswith(("message_", "content_block_"))
 
 
+def is_own_error(event: dict[str, Any], name: str) -> bool:
+    """Say whether an event that tells an error does so as the format does, so that its official client sees one."""
+    del event  # the client looks at the name alone
+    return name == "error"
+
+
 __all__ = [
     "CITES_LAST",
     "END_OF_STREAM",
@@ -173,6 +180,7 @@ __all__ = [
     "IN_URL",
     "LIST_PATH",
     "NAME",
+    "NAMES_EVENTS",
     "SETTINGS",
     "SPELLING",
     "STREAMED",
@@ -189,6 +197,7 @@ __all__ = [
     "encode_response",
     "fold_stream",
     "frame_event",
+    "is_own_error",
     "is_own_event",
     "request_path",
     "settle_history",

@@ -182,15 +182,20 @@ class StreamDecoder:
         if not self._has_begun:
             self._begin({}, made)
         if content.get("type") == "fallback":
-            self._hand_over(self._blocks.begin_nothing(raw.get("index"), made), content)
+            self._hand_over(self._blocks.begin_nothing(raw.get("index"), made), content, made)
         else:
             self._flush_start(made)
             self._blocks.begin(raw.get("index"), content, made)
 
-    def _hand_over(self, place: str, content: JsonObject) -> None:
-        """Note that another model took over, which is no content; whose answer it is can be told until it begins."""
+    def _hand_over(self, place: str, content: JsonObject, made: list[events.Event]) -> None:
+        """Note that another model took over, which is no content; it comes late where the answer has begun."""
         self._extra.take({place[1:]: content})
         model = (content.get("to") or {}).get("model")
-        if self.start is not None and model is not None:
+        if model is None:
+            return
+        self._extra.take({"model": self._named} if self._named not in (None, model) else None)
+        if self.start is not None:
             self.start = replace(self.start, model=model)
-            self._extra.take({"model": self._named} if self._named not in (None, model) else None)
+        else:
+            self._told = replace(self._told, model=model)
+            made.append(events.Named(model=model))

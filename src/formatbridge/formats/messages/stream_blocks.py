@@ -28,6 +28,8 @@ _HOT: dict[object, tuple[str, str]] = {
     "input_json_delta": ("tool_use", "partial_json"),
 }
 """Kind of delta to the kind of block that it streams into, and the member that holds the piece."""
+_KINDS = {"signature": "signature_delta", **{member: kind for kind, (_, member) in _HOT.items()}}
+"""Member of a delta to the kind of delta that has it."""
 _NEEDS: dict[str, JsonObject] = {
     "text": {"text": ""},
     "thinking": {"thinking": "", "signature": ""},
@@ -38,9 +40,12 @@ _NEEDS: dict[str, JsonObject] = {
 """What a block must have, for servers that leave it out while it is empty."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Block:
-    """A block as far as it has come. ``number``: its part's, None while that has not opened; ``size``: characters of its deltas."""
+    """A block as far as it has come. ``number``: its part's, None while that has not opened; ``size``: characters of its deltas.
+
+    ``behind``: those of the texts between it and the next open one.
+    """
 
     kind: str
     src: str
@@ -48,6 +53,7 @@ class Block:
     part: ir.Part | None = None
     number: int | None = None
     size: int = 0
+    behind: int = 0
     pieces: list[str] = field(default_factory=list)
     citations: list[ir.Citation] = field(default_factory=list)
     token: ir.Signature | None = None
@@ -63,7 +69,8 @@ class Blocks:
         self.latest: Block | None = None
         self._count = 0
         self._parts = 0
-        self._offset = 0
+        self._texts: list[Block] = []  # those that are open, in the order of the answer
+        self._offset = 0  # how much visible text stands before them
         self._carrier: ir.Reasoning | None = None
 
     @property
@@ -80,6 +87,8 @@ class Blocks:
             content = {"type": kind, **_NEEDS.get(kind, {}), **content}
         block = self._add(index, content, made)
         block.kind = kind if kind in ("text", "thinking", "tool_use") else "input" if "input" in content else "whole"
+        if kind == "text":
+            self._texts.append(block)
         self._open_part(block, made)
 
     def _end_call(self, call_id: object, made: list[events.Event]) -> None:
@@ -158,6 +167,9 @@ class Blocks:
         """Take the delta of a block."""
         delta = raw.get("delta") or {}
         block = self._open.get(raw.get("index")) or self._stray(raw, delta, made)
+        self._take(block, delta, made)
+
+    def _take(self, block: Block, delta: JsonObject, made: list[events.Event]) -> None:
         kind, member = _HOT.get(delta.get("type"), ("", ""))
         if kind != block.kind:
             self._delta_rarely(block, delta, made)
@@ -179,7 +191,7 @@ class Blocks:
         index = raw.get("index")
         if index is None and self._open:
             return next(reversed(self._open.values()))
-        kind, _ = _HOT.get(delta.get("type"), ("", ""))
+        kind, _ = _HOT.get(with_kind(delta).get("type"), ("", ""))
         if kind not in ("text", "thinking"):
             raise StreamDecodeError("adds to a block that is not open", offset=0, snippet=dumps(raw))
         self.begin(index, {"type": kind}, made)
@@ -200,8 +212,10 @@ class Blocks:
                 block.pieces.append(delta.get("partial_json") or "")
             case "compaction_delta":
                 block.raw |= {key: value for key, value in told(delta).items() if key != "type"}
+            case None if (named := with_kind(delta)) is not delta:
+                self._take(block, named, made)
             case None:
-                pass
+                block.unknown.take(rest(delta, {"type"}))
             case other:
                 block.unknown.take({str(other): delta})
 
@@ -250,10 +264,17 @@ class Blocks:
         return True
 
     def _place_citations(self, block: Block, made: list[events.Event]) -> None:
-        """Pass on the citations of a text, whose span is known only now."""
-        start, self._offset = self._offset, self._offset + block.size
+        """Pass on the citations of a text, whose span is known only now: behind the texts before it, which may be open yet."""
+        at, length = self._texts.index(block), block.size + block.behind
+        before = self._texts[:at]
+        start = self._offset + sum(text.size + text.behind for text in before)
+        del self._texts[at]
+        if before:
+            before[-1].behind += length
+        else:
+            self._offset += length
         for citation in block.citations:
-            citation.start, citation.end = start, self._offset
+            citation.start, citation.end = start, start + block.size
             made.append(events.PartMeta(0, block.number or 0, citation=citation))
 
 
@@ -268,6 +289,14 @@ def _with_input(block: Block) -> ir.Part:
     if block.part is not None and not isinstance(part, ir.Refusal):
         part.signature = getattr(block.part, "signature", None)
     return part
+
+
+def with_kind(delta: JsonObject) -> JsonObject:
+    """Return a delta with its kind, where that is missing and its text tells."""
+    if delta.get("type") is not None:
+        return delta
+    kind = next((kind for member, kind in _KINDS.items() if isinstance(delta.get(member), str)), None)
+    return delta if kind is None else {**delta, "type": kind}
 
 
 def told(raw: JsonObject) -> JsonObject:

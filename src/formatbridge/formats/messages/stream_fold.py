@@ -9,6 +9,7 @@ from formatbridge._codec import dumps
 from formatbridge.formats._arguments import parse_object
 from formatbridge.formats._extra import Pieces, rest
 from formatbridge.formats.messages.stream import EVENTS
+from formatbridge.formats.messages.stream_blocks import with_kind
 
 JsonObject = dict[str, Any]
 
@@ -43,7 +44,7 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
             case "content_block_start" if body is not None and raw.get("index") == len(blocks):
                 blocks.append(_Block(raw["content_block"]))
             case "content_block_delta" if raw.get("index") in range(len(blocks)):
-                blocks[raw["index"]].grow(raw["delta"])
+                blocks[raw["index"]].grow(with_kind(raw["delta"]))
             case "message_delta" | "message_stop" if body is not None:
                 _update(body, raw)
                 continue
@@ -81,6 +82,8 @@ class _Block:
                 told["citations"] = [*(told.get("citations") or ()), delta["citation"]]
             case "compaction_delta":
                 self._told = told | {key: value for key, value in delta.items() if key != "type"}
+            case None:
+                self._unknown.take(rest(delta, {"type"}))
             case _:
                 self._unknown.take({str(kind): delta})
 
@@ -104,10 +107,15 @@ class _Block:
 
 def _update(body: JsonObject, raw: JsonObject) -> None:
     """Take how the answer ended, what it cost, and whatever else the end, or the stop behind it, tells."""
-    told = {key: value for key, value in raw.items() if key not in ("type", "delta", "usage")}
-    body |= told | {key: value for key, value in (raw.get("delta") or {}).items() if value is not None or key not in body}
-    if raw.get("usage"):
-        body["usage"] = (body.get("usage") or {}) | {key: value for key, value in raw["usage"].items() if value is not None}
+    delta, usage = (value if isinstance(value := raw.get(key), dict) else {} for key in ("delta", "usage"))
+    told = {
+        key: value
+        for key, value in raw.items()
+        if key != "type" and (key not in ("delta", "usage") or value not in (None, delta, usage))
+    }
+    body |= told | {key: value for key, value in delta.items() if value is not None or key not in body}
+    if usage:
+        body["usage"] = (body.get("usage") or {}) | {key: value for key, value in usage.items() if value is not None}
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:

@@ -34,6 +34,7 @@ STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.Too
 CITES_LAST = False
 END_OF_STREAM = b""
 """What stands behind the last event."""
+NAMES_EVENTS = True
 TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
     longest_name=64,
@@ -56,6 +57,12 @@ def is_own_event(event: dict[str, Any]) -> bool:
     return isinstance(kind, str) and kind.startswith("response.")
 
 
+def is_own_error(event: dict[str, Any], name: str) -> bool:
+    """Say whether an event that tells an error does so as the format does, so that its official client sees one."""
+    del name  # the client looks at none
+    return isinstance(event.get("type"), str) or bool(event.get("error"))
+
+
 __all__ = [
     "CITES_LAST",
     "END_OF_STREAM",
@@ -65,6 +72,7 @@ __all__ = [
     "IN_URL",
     "LIST_PATH",
     "NAME",
+    "NAMES_EVENTS",
     "SETTINGS",
     "SPELLING",
     "STREAMED",
@@ -81,6 +89,7 @@ __all__ = [
     "encode_response",
     "fold_stream",
     "frame_event",
+    "is_own_error",
     "is_own_event",
     "request_path",
     "settle_history",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._codec import dumps
 from formatbridge.formats._errors import classify, decode_error_object, encode_error_object
 from formatbridge.formats._extra import rest
 from formatbridge.losses import Ledger
@@ -56,6 +57,19 @@ def decode_failure(raw: JsonObject) -> ir.Error:
         src="",
         extra=rest(raw, _DETAIL, "error/"),
     )
+
+
+def failure_in(event: JsonObject) -> ir.Error:
+    """Read the error that an event of any kind brings, also flat; one of another shape is put in words."""
+    detail = event.get("error") or {key: event.get(key) for key in ("code", "message", "param")}
+    if not isinstance(detail, dict) or not _is_sound(detail):
+        detail = {"message": detail if isinstance(detail, str) else dumps(detail).decode()}
+    return decode_failure(detail)
+
+
+def _is_sound(detail: JsonObject) -> bool:
+    words = (detail.get("message"), detail.get("type"), detail.get("param"))
+    return all(isinstance(word, str | None) for word in words) and isinstance(detail.get("code"), str | int | None)
 
 
 def encode_failure(error: ir.Error, losses: Ledger) -> JsonObject:

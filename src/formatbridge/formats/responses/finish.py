@@ -58,7 +58,7 @@ _UNFINISHED = frozenset({"queued", "in_progress"})
 _WAITING = frozenset({
     "function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request",
 })  # fmt: skip
-"""Items that wait for the caller. A search for tools may wait as well, but no other format can say for what."""
+"""Items that wait for the caller; so does a search for tools that is the caller's to run."""
 
 
 def decode_finish(body: JsonObject) -> ir.Finish:
@@ -106,7 +106,7 @@ def _reason_of_output(output: list[JsonObject]) -> ir.FinishReason:
         kind = item.get("type")
         if type(kind) is not str:
             kind = kind_of(item)
-        if kind in _WAITING:
+        if kind in _WAITING or (kind == "tool_search_call" and item.get("execution") == "client"):
             return "tool_calls"
         if kind == "message":
             content = item["content"]

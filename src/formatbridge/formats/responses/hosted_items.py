@@ -33,6 +33,8 @@ _IMAGE = frozenset({"type", "id", "result", "output_format"})
 _CODE = frozenset({"type", "id", "code", "outputs", "status"})
 _LOGS = frozenset({"type", "logs"})
 _MCP = frozenset({"type", "id", "arguments", "name", "server_label", "output", "error", "status"})
+_ERROR = frozenset({"type", "content"})
+_WORDS = frozenset({"type", "text"})
 _SEARCH = frozenset({"type", "id", "action", "status"})
 
 
@@ -45,7 +47,9 @@ def decode_hosted(raw: JsonObject, src: str) -> ir.Part:
 
 def _keep(raw: JsonObject, src: str) -> ir.Opaque:
     kind = str(raw.get("type") or "item_reference")  # the one kind without a type that comes here
-    return ir.Opaque(format="responses", raw=raw, what=kind, severity=SEVERITIES.get(kind, "impossible"), src=src)
+    is_awaited = kind == "tool_search_call" and raw.get("execution") == "client"
+    severity: Severity = "impossible" if is_awaited else SEVERITIES.get(kind, "impossible")
+    return ir.Opaque(format="responses", raw=raw, what=kind, severity=severity, src=src)
 
 
 def _odd_status(raw: JsonObject, *, failed: bool) -> JsonObject | None:
@@ -138,6 +142,7 @@ def _encode_code(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Ite
 
 def _decode_mcp(raw: JsonObject, src: str) -> ir.Hosted:
     error = raw.get("error")
+    said, unread = _error_text(error) if error is not None else (None, None)
     return ir.Hosted(
         family="mcp",
         role="both",
@@ -146,24 +151,24 @@ def _decode_mcp(raw: JsonObject, src: str) -> ir.Hosted:
         server=raw["server_label"],
         arguments=raw["arguments"],
         output=raw.get("output"),
-        error=_error_text(error) if error is not None else None,
+        error=said,
         status=raw.get("status"),
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _MCP), _odd_status(raw, failed=error is not None)),
+        extra=joined(rest(raw, _MCP), _odd_status(raw, failed=error is not None), unread),
     )
 
 
-def _error_text(error: str | JsonObject) -> str:
-    """Put the error of a remote tool in words: its message, its text, or the whole of it."""
+def _error_text(error: str | JsonObject) -> tuple[str, JsonObject | None]:
+    """Put the error of a remote tool in words: its message, its text, or the whole of it; and return what the words do not say."""
     if isinstance(error, str):
-        return error
-    content = error.get("content")
+        return error, None
+    content, unread = error.get("content"), rest(error, _ERROR, "error/")
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and isinstance(content[0].get("text"), str):
-        return str(content[0]["text"])
+        return content[0]["text"], joined(unread, rest(content[0], _WORDS, "error/content/0/"))
     if isinstance(content, str):
-        return content
-    return dumps(error).decode()
+        return content, unread
+    return dumps(error).decode(), None
 
 
 def _encode_mcp(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:

@@ -17,7 +17,7 @@ from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.responses.answer import take_message
 from formatbridge.formats.responses.citations import decode_annotations, shift
 from formatbridge.formats.responses.content import decode_answer, kind_of, waits
-from formatbridge.formats.responses.errors import decode_error, decode_failure
+from formatbridge.formats.responses.errors import decode_error, failure_in
 from formatbridge.formats.responses.finish import decode_finish
 from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import decode_response
@@ -87,16 +87,16 @@ class StreamDecoder:
             return made
         kind = raw.get("type")
         body = raw.get("response")
-        if self.start is not None and kind not in _PINGS:
+        if self.start is not None and (kind not in _PINGS or raw.get("error")):
             self._start(body if isinstance(body, dict) else {})
         elif isinstance(body, dict):  # a stream that is taken up midway says at its end whose it is
             self._told = name_late(self._told, *head_of(body, "created_at"), made)
         handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_plainly
         self._fields.take(unknown(raw))
-        if handle is None and raw.get("error") and kind not in _SAID:  # the vendor's client raises on it, whatever its type
-            handle = StreamDecoder._fail if isinstance(raw["error"], dict) else StreamDecoder._fail_plainly
         if handle:
             handle(self, raw)
+        if raw.get("error") and not self.is_complete:  # the vendor's client raises on it, whatever its type
+            self._fail(raw)
         return made
 
     def grow(self, text: str) -> None:
@@ -143,15 +143,19 @@ class StreamDecoder:
         body = {**body, "status": body.get("status") or _STATUSES[raw["type"]]}
         finish = decode_finish({**body, "output": output or [item.stub() for item in self._items]})
         shell = decode_response({**body, "id": body.get("id") or "", "output": []})
-        error = shell.error or (decode_failure({}) if raw["type"] == "response.failed" else None)
+        is_failure = raw.get("error") or raw["type"] == "response.failed"
+        error = failure_in(raw) if is_failure and not body.get("error") else shell.error
         if error is None:
             self._tell.made.append(events.Finished(0, finish, self._extra))
-        extra = {**(shell.extra or {}), **self._fields.whole()}
-        if extra:
-            self._tell.made.append(events.Meta(extra))
         if shell.usage:
             self._tell.made.append(events.UsageTold(shell.usage))
-        self._tell.made.append(events.Failed(error) if error else events.End())
+        self._leave(events.Failed(error) if error else events.End(), shell.extra)
+
+    def _leave(self, end: events.Failed | events.End, extra: JsonObject | None = None) -> None:
+        """Tell the fields of the answer, then its end."""
+        if fields := {**(extra or {}), **self._fields.whole()}:
+            self._tell.made.append(events.Meta(fields))
+        self._tell.made.append(end)
         self.is_complete = True
 
     def _item_of(self, raw: JsonObject, at: int) -> Item:
@@ -164,17 +168,12 @@ class StreamDecoder:
         return self._new_item(kind_of(raw), at, raw.get("id"))
 
     def _fail(self, raw: JsonObject) -> None:
-        detail = raw.get("error")
-        if not isinstance(detail, dict):
-            detail = {key: raw.get(key) for key in ("code", "message", "param")}
-        self.is_complete = True
-        self._tell.made.append(events.Failed(decode_failure(detail)))
+        self._leave(events.Failed(failure_in(raw)))
 
     def _fail_plainly(self, raw: JsonObject) -> None:
         """Take an error body that a relay sends as an event; an event without a type may also be padding."""
         if raw.get("error") or "message" in raw or "detail" in raw:
-            self.is_complete = True
-            self._tell.made.append(events.Failed(decode_error(raw, status=None)))
+            self._leave(events.Failed(decode_error(raw, status=None)))
 
     # Items.
 
@@ -221,7 +220,7 @@ class StreamDecoder:
     def _close(self, item: Item, raw: JsonObject) -> None:
         """Read a whole item and tell what nobody told yet."""
         parts: list[ir.Part] = []
-        item.kind, start = kind_of(raw), self._length
+        item.kind, item.execution, start = kind_of(raw), raw.get("execution"), self._length
         raw, unsaid = as_told(item, raw)
         leftover = joined(decode_answer(raw, item.kind, f"/output/{item.at}", parts), unsaid)
         if leftover:
@@ -297,6 +296,9 @@ class StreamDecoder:
     def _annotate(self, raw: JsonObject) -> None:
         slot, given = self._word(raw, "output_text"), raw.get("annotation")
         if slot is None or not given:
+            return
+        if not isinstance(slot.part, ir.Text):
+            self._fields.take({raw["type"]: raw})
             return
         at = raw.get("annotation_index")
         citations, _ = decode_annotations([given], "")

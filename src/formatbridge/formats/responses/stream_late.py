@@ -52,7 +52,7 @@ def as_told(item: Item, raw: JsonObject) -> tuple[JsonObject, JsonObject | None]
     """Return a whole item without the thoughts that came behind their digest, when that had left as the thought; they are reported."""
     slot = item.slots.get(0)
     opened = slot.part if slot is not None and slot.length else None
-    if not isinstance(opened, ir.Reasoning) or not opened.summary or not raw.get("content"):
+    if item.kind != "reasoning" or not isinstance(opened, ir.Reasoning) or not opened.summary or not raw.get("content"):
         return raw, None
     return {key: value for key, value in raw.items() if key != "content"}, {f"/output/{item.at}/content": raw["content"]}
 

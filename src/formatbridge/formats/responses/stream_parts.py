@@ -47,8 +47,8 @@ class Slot:
 class Item:
     """An item of the output. ``slots``: its parts by place; once closed, it keeps only what tells why the answer ended.
 
-    ``said``: how much it said when it was done; ``start``: how much visible text was before it. ``heard``, ``known``: the
-    arguments of a call that did not open, and what else is known of it.
+    ``execution``: who is to run it. ``said``: how much it said when it was done; ``start``: how much visible text was before it.
+    ``heard``, ``known``: the arguments of a call that did not open, and what else is known of it.
     """
 
     kind: str
@@ -58,6 +58,7 @@ class Item:
     latest: Slot | None = None
     is_closed: bool = False
     has_refusal: bool = False
+    execution: object = None
     said: JsonObject | None = None
     start: int = 0
     heard: list[str] = field(default_factory=list)
@@ -91,7 +92,7 @@ class Item:
 
     def stub(self) -> JsonObject:
         """Return as much of the item as the reason of the end needs."""
-        return {"type": self.kind, "content": [{"type": "refusal"}] if self.has_refusal else []}
+        return {"type": self.kind, "execution": self.execution, "content": [{"type": "refusal"}] if self.has_refusal else []}
 
 
 class Teller:
