@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formatbridge import Options, StreamConverter, collect_stream, convert_stream, formats, ir
-from formatbridge.convert import check
+from formatbridge.bodies import check
 from formatbridge.errors import FormatBridgeError, StreamError
 from formatbridge.ir import events
 from formatbridge.losses import Loss

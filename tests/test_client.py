@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 import formatbridge as fb
-from formatbridge.convert import wire_model
+from formatbridge.bodies import wire_model
 from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, format_of, framed, read, relay, stream_of, whole
 
 LIBRARIES = [httpx, httpx2]

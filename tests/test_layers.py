@@ -18,6 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_codec",),
     ("streaming",),
     ("formats",),
+    ("bodies",),
     ("convert",),
     ("detect",),
     ("own_fields", "stream_source"),

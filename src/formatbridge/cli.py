@@ -24,7 +24,8 @@ from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge import _codec, formats
-from formatbridge.convert import Converted, ConvertedError, ConvertedRequest, wire_model
+from formatbridge.bodies import wire_model
+from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
 from formatbridge.formats._protocol import Kind
 from formatbridge.losses import Addition, Loss, is_absent, resolve
 from formatbridge.options import SEVERITIES

@@ -152,7 +152,7 @@ def detect_format(body: Any) -> Detection:
 
 
 def _detect_model(body: BaseModel) -> Detection:
-    from formatbridge.convert import model_of
+    from formatbridge.bodies import model_of
 
     found = model_of(body)
     if found is None:

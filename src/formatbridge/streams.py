@@ -14,7 +14,8 @@ from typing import Any, cast, overload
 from pydantic import BaseModel
 
 from formatbridge import _codec, formats, ir
-from formatbridge.convert import Converted, ConvertedRequest, check, encode_answer, finished, options_of, read_body, source_of
+from formatbridge.bodies import check, read_body, source_of
+from formatbridge.convert import Converted, ConvertedRequest, encode_answer, finished, options_of
 from formatbridge.errors import (
     ConfigurationError,
     FormatBridgeError,

@@ -10,8 +10,9 @@ from types import EllipsisType
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 from formatbridge import formats, ir
+from formatbridge.bodies import model_of
 from formatbridge.bridge import Bridge, Exchange
-from formatbridge.convert import Converted, model_of
+from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import checked_stream
 from formatbridge.options import Options
@@ -26,6 +27,7 @@ from formatbridge.relay.calls import (
     read_answer,
     read_json,
     read_models,
+    refuse_failed,
 )
 from formatbridge.relay.clock import Clock
 from formatbridge.relay.flow import Flow, Outcome, attempts, read_body
@@ -174,7 +176,11 @@ class Caller:
         names = self._profile.request_id_headers
 
         def read(head: Head, native: JsonObject) -> tuple[JsonObject, Converted]:
-            return native, read_answer(head, native, plan.exchange, plan.call, names)
+            answer = read_answer(head, native, plan.exchange, plan.call, names)
+            refuse_failed(
+                head, native, plan.call, names
+            )  # a format that holds failures, the caller's own above all, would pass them on
+            return native, answer
 
         rules = self._rules(is_stream=False)
         outcome = yield from self._fetched(plan.call, read, rules, Patience(rules, is_stream=False))

@@ -223,7 +223,7 @@ class Crossing:
 
     def _failed(self, error: APIStatusError, head: Head, target: ir.Format) -> Home:
         """Bring an error home; what came as a success is not worth a retry by itself."""
-        made = faults.rewritten(error, target)
+        made = faults.rewritten(error, target, no_answer=str(error))
         self.tell(made)
         headers = home_headers(head.headers, target, self.profile, _JSON)
         if isinstance(error, UnexpectedResponseError) and not faults.may_pass(error):
