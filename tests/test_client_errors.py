@@ -508,6 +508,33 @@ def test_no_attempt_begins_after_the_budget() -> None:
     assert clock.slept == [50, 50]
 
 
+@pytest.mark.parametrize(("retry", "count"), [(fb.Retry(), 1), (fb.Retry(budget=300), 3)], ids=["default", "larger budget"])
+def test_a_read_timeout_leaves_no_budget_by_default(retry: fb.Retry, count: int) -> None:
+    """It may bill twice, and two minutes have passed: who wants another attempt says so."""
+    clock, seen = StillClock(), []
+
+    def stall(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        clock.sleep(request.extensions["timeout"]["read"])
+        raise httpx.ReadTimeout("nothing came", request=request)
+
+    raised(client_of(stall, clock=clock, retry=retry))
+
+    assert len(seen) == count
+
+
+@pytest.mark.parametrize("via", fb.FORMATS)
+def test_a_request_without_a_model_is_not_sent(via: str) -> None:
+    """No server answers for the model "", and the URL of one format cannot do without."""
+    client = client_of(lambda _: pytest.fail("it was sent"))
+    body = {"contents": [{"parts": [{"text": "x"}]}]}
+
+    for call in (client.send, client.stream, client.prepare):
+        with pytest.raises(fb.ConfigurationError, match="model: pass model="):
+            call(body, "generate_content", via)
+    assert client.prepare(body, "generate_content", via, model="m").url
+
+
 def test_no_attempt_begins_without_time_for_it() -> None:
     """A pause that outlasts the call is not slept."""
     clock = StillClock()

@@ -1,8 +1,8 @@
 """The command line: JSON in, JSON out, the report beside it.
 
-Exit status: 0 done, 1 more was lost than ``--raise-on`` allows, 2 bad input or bad arguments, 3 the relay said no or the way to it
-broke, 130 interrupted. Where nobody reads the output any more, the command ends in silence. A closed standard error takes the report
-with it; a closed or full output is a failure.
+Exit status: 0 done, 1 more was lost than ``--raise-on`` allows or ``detect`` found no format, 2 bad input or bad arguments, 3 the relay
+said no or the way to it broke, 130 interrupted. Where nobody reads the output any more, the command ends in silence. A closed standard
+error takes the report with it; a closed or full output is a failure.
 """
 
 from __future__ import annotations
@@ -320,8 +320,9 @@ def _write(out: BinaryIO, made: bytes, is_collecting: bool = False) -> None:
 
 
 def _detect(given: argparse.Namespace) -> int:
-    print(json.dumps(asdict(fb.detect_format(_read(given.file)))))
-    return 0
+    found = fb.detect_format(_read(given.file))
+    print(json.dumps(asdict(found)))
+    return 0 if found.format else 1
 
 
 def _schema(given: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Home, JsonObject, Kind
 from formatbridge.formats._tools import adapt_tools
-from formatbridge.given import checked_model, checked_status, checked_stream
+from formatbridge.given import a, checked_model, checked_status, checked_stream
 from formatbridge.losses import Addition, Ledger, Loss
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
 
@@ -121,7 +121,7 @@ def options_of(options: Options | None) -> Options:
     if options is None:
         return DEFAULT_OPTIONS
     if not isinstance(options, Options):
-        raise ConfigurationError(f"options is a {type(options).__name__}, expected formatbridge.Options")
+        raise ConfigurationError(f"options is {a(options)}, expected formatbridge.Options")
     return options
 
 
@@ -210,7 +210,7 @@ def convert_response(
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
     if request is not None and not isinstance(request, ConvertedRequest):
-        raise ConfigurationError(f"request is a {type(request).__name__}, expected what convert_request returned")
+        raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
     context = request.context if request else None
     try:
         raw = read_body(body, near.NAME, "response")

@@ -56,7 +56,7 @@ class StreamConverter:
         self, *, source: str, target: str, request: ConvertedRequest | None = None, options: Options | None = None
     ) -> None:
         if request is not None and not isinstance(request, ConvertedRequest):
-            raise ConfigurationError(f"request is a {type(request).__name__}, expected what convert_request returned")
+            raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
         self._near, self._far = formats.load(source), formats.load(target)
         self._request = request
         self._options = options_of(options)

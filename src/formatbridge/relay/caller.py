@@ -160,6 +160,8 @@ class Caller:
         is_plain = bridge.via in self._profile.plain_only
         streams = checked_stream(stream) and not is_plain
         exchange = bridge.open(request, stream=streams, model=model, home=_lenient(self._options))
+        if not exchange.request.model:
+            raise ConfigurationError("the request names no model: pass model=")
         return Plan(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
     def _rules(self, *, is_stream: bool) -> Rules:
