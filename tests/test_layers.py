@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__init__",),
     ("testing",),
     ("demo",),
+    ("cli_arguments",),
     ("cli",),
     ("__main__",),
 )
