@@ -105,6 +105,12 @@ class ConvertedError(Converted):
         self.status = status
 
 
+def note_replay(made: ConvertedRequest) -> ConvertedRequest:
+    """Report of a request for a stream that a plain one goes out in its place."""
+    made._losses = (*made.losses, Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
+    return made
+
+
 def losses_of(ledger: Ledger) -> tuple[Loss, ...]:
     """Return what the encoders noted, and the equal keys of the source's text."""
     return ledger.losses if ledger.text is None else (*ledger.losses, *repeated_key_losses(ledger.text))

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar
 from formatbridge import formats, ir
 from formatbridge.bodies import model_of
 from formatbridge.bridge import Bridge, Exchange
-from formatbridge.convert import Converted
+from formatbridge.convert import Converted, note_replay
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import checked_stream
 from formatbridge.options import Options
@@ -160,6 +160,8 @@ class Caller:
         is_plain = bridge.via in self._profile.plain_only
         streams = checked_stream(stream) and not is_plain
         exchange = bridge.open(request, stream=streams, model=model, home=_lenient(self._options))
+        if stream and is_plain:
+            note_replay(exchange.request)
         if not exchange.request.model:
             raise ConfigurationError("the request names no model: pass model=")
         return Plan(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
