@@ -10,15 +10,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from formatbridge import formats
-from formatbridge.convert import (
-    Converted,
-    ConvertedError,
-    check,
-    convert_error,
-    convert_models,
-    convert_request,
-    convert_response,
-)
+from formatbridge.bodies import check
+from formatbridge.convert import Converted, ConvertedError, convert_error, convert_models, convert_request, convert_response
 from formatbridge.errors import FormatBridgeError
 from formatbridge.losses import Ledger, Loss
 from formatbridge.options import Options

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formatbridge import Converted, Options, StreamConverter, collect_stream, convert_stream, formats, ir
-from formatbridge.convert import check
+from formatbridge.bodies import check
 from formatbridge.errors import FormatBridgeError, StreamError, StreamFailedError
 from formatbridge.ir import events
 from formatbridge.losses import Loss

@@ -7,8 +7,9 @@ import json
 import pytest
 
 import formatbridge as fb
+from formatbridge.bodies import wire_model
 from formatbridge.bridge import Exchange
-from formatbridge.convert import wire_model
+from formatbridge.convert import ConvertedError
 from tests.servers import answer_of, body_of, stream_of
 
 PAIRS = [(near, far) for near in fb.FORMATS for far in fb.FORMATS]
@@ -55,6 +56,45 @@ def test_an_error_comes_home_whatever_it_loses() -> None:
 
     assert error.losses
     assert error.status == 400
+
+
+IN_A_SUCCESS = {
+    "object": {"error": {"message": "bad", "code": "model_not_found", "type": "t"}},
+    "list": [{"error": {"message": "bad", "code": "model_not_found", "type": "t"}}],
+    "text": b'{"error": {"message": "bad", "code": "model_not_found", "type": "t"}}',
+}
+
+
+@pytest.mark.parametrize("case", IN_A_SUCCESS)
+@pytest.mark.parametrize(("format", "via"), PAIRS)
+def test_an_error_in_the_place_of_an_answer_is_an_error(format: str, via: str, case: str) -> None:
+    """Relays fail with 200: what they say must not be hidden behind what their body lacks, whatever it loses."""
+    exchange = fb.Bridge(format, via=via).open(body_of("requests", format), model="m")
+    strict = Exchange(exchange.request, fb.Options(raise_on="info"))
+
+    made = strict.response(IN_A_SUCCESS[case])
+
+    assert isinstance(made, ConvertedError)
+    assert (made.status, made.kind, made.body["error"]["message"]) == (404, "error", "bad")
+
+
+@pytest.mark.parametrize("source", fb.FORMATS)
+@pytest.mark.parametrize("body", [{"code": 500, "message": "bad"}, {"success": False, "message": "bad"}, {"detail": "bad"}])
+def test_an_error_in_words_alone_is_an_error(source: str, body: dict[str, object]) -> None:
+    """Whatever stands before a relay has shapes of its own."""
+    made = fb.convert_response(body, source=source, target="messages" if source != "messages" else "responses")
+
+    assert isinstance(made, ConvertedError)
+    assert made.body["error"]["message"] == "bad"
+
+
+@pytest.mark.parametrize("source", fb.FORMATS)
+@pytest.mark.parametrize("body", [{}, {"success": True, "data": []}, {"msg": "x", "status": "error"}, {"error": None}])
+def test_what_is_neither_answer_nor_error_is_refused(source: str, body: dict[str, object]) -> None:
+    """An empty answer that nobody gave would be a success."""
+    for target in fb.FORMATS:
+        with pytest.raises(fb.InvalidPayloadError, match=f"{source} response"):
+            fb.convert_response(body, source=source, target=target)
 
 
 def test_streams_of_one_exchange_share_nothing() -> None:

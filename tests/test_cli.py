@@ -115,6 +115,14 @@ def test_detect_says_what_and_why(monkeypatch: pytest.MonkeyPatch, capfdbinary: 
     assert found["reasons"]
 
 
+def test_detect_of_no_format_is_exit_status_one(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """A shell asks by the status, as it asks grep."""
+    _give(monkeypatch, {"text": "hello"})
+
+    assert main(["detect"]) == 1
+    assert json.loads(capfdbinary.readouterr().out)["format"] is None
+
+
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_every_model_has_a_json_schema(format: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Another language generates its types from it."""

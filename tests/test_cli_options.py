@@ -14,7 +14,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.cli import main
-from formatbridge.testing import Failure, FakeRelay
+from formatbridge.testing import Answer, Failure, FakeRelay, ToolCall
 from tests.relay_server import served
 from tests.servers import body_of, stream_of
 
@@ -316,3 +316,71 @@ def test_a_model_that_is_missing_is_asked_for_by_its_option(
     assert _run(monkeypatch, asked, *command, "--from", "generate_content", "--report", "none") == 2
 
     assert capfdbinary.readouterr().err == b"formatbridge: generate_content needs a model: pass --model\n"
+
+
+def test_the_report_on_a_refusal_holds_what_the_relay_said(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+    """A script that waits for ``retry_after`` seconds does not read sentences."""
+    with served(Failure(429, "slow down", code="busy", retry_after=77)) as relay:
+        monkeypatch.setenv("FORMATBRIDGE_API_KEY", "sk-fake")
+        status = _run(monkeypatch, ASKED, "send", "--from", "chat_completions", "--base-url", relay.base_url, "--report", "json")
+
+    told = json.loads(capfdbinary.readouterr().err)
+    assert status == 3
+    assert (told["status"], told["code"], told["retry_after"]) == (429, "busy", 77)
+
+
+@pytest.mark.parametrize(("floor", "status"), [("impossible", 1), ("none", 0)])
+def test_the_guard_of_send_can_be_lifted(monkeypatch: pytest.MonkeyPatch, floor: str, status: int) -> None:
+    """Who knows what is lost sends all the same."""
+    asked = ASKED | {"n": 2}
+    with served("Hello") as relay:
+        monkeypatch.setenv("FORMATBRIDGE_API_KEY", "sk-fake")
+        made = _run(
+            monkeypatch,
+            asked,
+            "send",
+            "--from",
+            "chat_completions",
+            "--via",
+            "messages",
+            "--base-url",
+            relay.base_url,
+            "--raise-on",
+            floor,
+        )
+
+    assert made == status
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_stream_without_text_says_that_something_came(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured, form: str) -> None:
+    """An answer of tool calls alone has nothing to write."""
+    tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+    with served(Answer(tool_calls=[ToolCall("look")])) as relay:
+        monkeypatch.setenv("FORMATBRIDGE_API_KEY", "sk-fake")
+        options = ("--base-url", relay.base_url, "--stream", "--report", form)
+        assert _run(monkeypatch, ASKED | {"tools": [tool]}, "send", "--from", "chat_completions", *options) == 0
+
+    out, err = capfdbinary.readouterr()
+    assert out == b""
+    assert b"the answer has no text" in err
+
+
+def test_a_stream_that_never_began_has_no_report(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+    """What had to be added to an answer that nobody got is of no interest."""
+    assert _run(monkeypatch, b"", "stream", "--from", "messages", "--to", "chat_completions", "--report", "json") == 2
+
+    told = json.loads(capfdbinary.readouterr().err)
+    assert (told["losses"], told["additions"]) == ([], [])
+
+
+def test_a_cut_stream_ends_as_the_option_says(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+    """Options of a conversion have one name in every command that converts."""
+    data = stream_of("messages")
+    cut = data[: data.index(b"event: message_delta")]
+
+    made = ("stream", "--from", "messages", "--to", "chat_completions", "--report", "none")
+
+    assert _run(monkeypatch, cut, *made) == 2
+    assert _run(monkeypatch, cut, *made, "--on-truncated", "close", "--created", "5") == 0
+    assert capfdbinary.readouterr().out.endswith(b"data: [DONE]\n\n")

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 import formatbridge as fb
-from formatbridge.convert import wire_model
+from formatbridge.bodies import wire_model
 from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, format_of, framed, read, relay, stream_of, whole
 
 LIBRARIES = [httpx, httpx2]
@@ -356,9 +356,11 @@ def test_a_profile_that_cannot_stream_is_asked_for_the_whole() -> None:
 
     with client_on(httpx, seen, profile=profile).stream(body_of("requests", "responses"), "responses", "messages") as stream:
         text = "".join(stream.text())
+        losses = stream.losses
 
     assert text == TEXT
     assert not json.loads(seen[0].content).get("stream")
+    assert [(loss.path, loss.severity) for loss in losses if loss.code == "replayed"] == [("/stream", "info")]
 
 
 def test_reasoning_returns_with_the_next_turn() -> None:

@@ -162,11 +162,18 @@ def test_a_success_that_is_no_answer_goes_on_in_any_format(body: str, format: st
     assert error.as_format(format)[1]["error"]["message"]
 
 
-def test_a_request_id_in_the_words_of_an_error_goes_on() -> None:
-    """The relay's owner asks for it, and the caller of a gateway has nothing else."""
-    error = raised(client_of(always(400, {"message": "no (request id: r-9)"}), retry=0))
+@pytest.mark.parametrize(
+    "body", [{"message": "no (request id: r-9)"}, {"error": {"message": "no (request id: r-9)"}}], ids=["bare", "usual"]
+)
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_a_request_id_in_the_words_of_an_error_goes_on_beside_them(body: dict[str, Any], format: str) -> None:
+    """The relay's owner asks for it, the caller of a gateway has nothing else, and it is no part of what went wrong."""
+    error = raised(client_of(always(400, body), retry=0))
 
-    assert error.as_format("messages")[1]["error"]["message"] == "no (request id: r-9)"
+    made = error.as_format(format)[1]
+
+    assert error.request_id == "r-9"
+    assert (made["error"]["message"], made["request_id"]) == ("no", "r-9")
 
 
 @pytest.mark.parametrize(
@@ -200,6 +207,40 @@ def test_a_success_that_is_no_answer_is_an_error(body: str, stream: bool) -> Non
     assert error.as_format("chat_completions")[0] >= 400
 
 
+@pytest.mark.parametrize("body", ["<html>no</html>", '{"x":1}', "[]"])
+def test_no_answer_is_told_to_the_end_user_in_plain_words(body: str) -> None:
+    """The pointers of what is missing are for whoever runs the gateway."""
+    error = raised(client_of(always(200, body.encode()), retry=0))
+
+    status, made = error.as_format("messages")
+
+    assert status == 502
+    assert made["error"]["message"] == "no usable answer came from upstream"
+
+
+BARE = {
+    "code and message": ({"code": 500, "message": "boom"}, "boom"),
+    "message": ({"error": None, "message": "boom"}, "boom"),
+    "detail": ({"detail": "Not Found"}, "Not Found"),
+    "no success": ({"success": False, "message": "boom"}, "boom"),
+    "nothing": ({}, "no answer"),
+    "unknown": ({"msg": "boom", "status": "error"}, "no answer"),
+}
+"""Objects of which no field is an answer's, and what an error says of each."""
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("via", fb.FORMATS)
+@pytest.mark.parametrize("case", BARE)
+def test_an_object_without_an_answer_is_none_in_any_format(case: str, via: str, stream: bool) -> None:
+    """In one format no field must be there: what says nothing at all would pass for an empty answer."""
+    body, told = BARE[case]
+    client = client_of(always(200, body), retry=0)
+
+    with pytest.raises(fb.UnexpectedResponseError, match=told):
+        read(client, "messages", via) if stream else client.send(REQUEST, "messages", via)
+
+
 def test_a_number_that_is_no_status_is_a_failure_of_the_server() -> None:
     """HTTP allows three digits, and some hosts make up their own; a gateway answers with one that exists."""
     error = raised(client_of(always(999, {"error": {"message": "no"}}), retry=0))
@@ -226,6 +267,29 @@ def test_a_failed_answer_of_responses_is_an_error_elsewhere() -> None:
         client.send(REQUEST, "messages", "responses")
 
     assert body["error"]["message"] in str(caught.value)
+
+
+ENDED_IN_ERROR = {"index": 0, "finish_reason": "error", "error": {"code": 429, "message": "boom"}, "message": {"content": "so far"}}
+FAILED_AT_HOME = {
+    "chat_completions": {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [ENDED_IN_ERROR]},
+    "responses": {
+        "id": "r", "object": "response", "created_at": 1, "status": "failed", "model": "m", "output": [],
+        "error": {"code": "rate_limit_exceeded", "message": "boom"},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", fb.FORMATS)
+@pytest.mark.parametrize("via", FAILED_AT_HOME)
+def test_an_answer_that_failed_is_an_error_in_every_format(via: str, format: str) -> None:
+    """Also in its own, and in the one that has a place for failures: whoever asked has no answer."""
+    client = client_of(always(200, FAILED_AT_HOME[via]), retry=0)
+
+    with pytest.raises(fb.UnexpectedResponseError, match="boom") as caught:
+        client.send(body_of("requests", format), format, via)
+
+    assert caught.value.kind == "rate_limit"
+    assert caught.value.as_format("messages") == (429, {"type": "error", "error": {"type": "rate_limit_error", "message": "boom"}})
 
 
 def _error_stream(*before: bytes) -> bytes:
@@ -442,6 +506,33 @@ def test_no_attempt_begins_after_the_budget() -> None:
     raised(client_of(always(429, None, {"retry-after": "50"}), retry=9, clock=clock, timeout=None))
 
     assert clock.slept == [50, 50]
+
+
+@pytest.mark.parametrize(("retry", "count"), [(fb.Retry(), 1), (fb.Retry(budget=300), 3)], ids=["default", "larger budget"])
+def test_a_read_timeout_leaves_no_budget_by_default(retry: fb.Retry, count: int) -> None:
+    """It may bill twice, and two minutes have passed: who wants another attempt says so."""
+    clock, seen = StillClock(), []
+
+    def stall(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        clock.sleep(request.extensions["timeout"]["read"])
+        raise httpx.ReadTimeout("nothing came", request=request)
+
+    raised(client_of(stall, clock=clock, retry=retry))
+
+    assert len(seen) == count
+
+
+@pytest.mark.parametrize("via", fb.FORMATS)
+def test_a_request_without_a_model_is_not_sent(via: str) -> None:
+    """No server answers for the model "", and the URL of one format cannot do without."""
+    client = client_of(lambda _: pytest.fail("it was sent"))
+    body = {"contents": [{"parts": [{"text": "x"}]}]}
+
+    for call in (client.send, client.stream, client.prepare):
+        with pytest.raises(fb.ConfigurationError, match="model: pass model="):
+            call(body, "generate_content", via)
+    assert client.prepare(body, "generate_content", via, model="m").url
 
 
 def test_no_attempt_begins_without_time_for_it() -> None:

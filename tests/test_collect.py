@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from formatbridge import formats, ir
 from formatbridge._codec import dumps
-from formatbridge.convert import check
+from formatbridge.bodies import check
 from formatbridge.ir import events
 from formatbridge.options import Options
 from formatbridge.streaming.collect import Collector, replay

@@ -43,6 +43,14 @@ def test_nothing_told_is_nothing_guessed() -> None:
     assert found == fb.Detection(None, None, 0.0, ())
 
 
+@pytest.mark.parametrize(
+    "body", [{"text": "hello"}, {"prompt": "hello"}, {"reasoning": "because"}, {"thinking": "hm"}, {"messages": 5}]
+)
+def test_a_plain_word_of_another_shape_tells_nothing(body: dict[str, object]) -> None:
+    """What is converted unasked must not fail as a format that it never was."""
+    assert fb.detect_format(body).format is None
+
+
 def test_text_and_models_are_read_too() -> None:
     """A gateway has bytes; a service has a typed model, whose format is certain."""
     from formatbridge.formats.messages import wire

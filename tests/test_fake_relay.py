@@ -478,3 +478,14 @@ def test_a_relay_is_a_transport_and_gives_itself_as_one() -> None:
         answer = client.post(f"{relay.base_url}/v1/responses", headers=KEY, json=BODIES["responses"])
 
     assert answer.status_code == 200
+
+
+def test_a_missing_version_is_told_by_every_name_that_would_do() -> None:
+    """Who reads of one header alone sends it to a vendor that does not know it."""
+    relay = FakeRelay("Hello")
+
+    with relay.http_client() as client:
+        answer = client.post(f"{relay.base_url}/v1/messages", json={}, headers={"x-api-key": str(relay.api_key)})
+
+    assert answer.status_code == 400
+    assert "vendor-version or anthropic-version is missing" in answer.json()["error"]["message"]

@@ -207,3 +207,43 @@ def test_a_call_that_fails_lets_its_answer_go(fault: Any, is_async: bool) -> Non
         get(transport, "httpx", is_async=is_async, timeout=5)
 
     assert closed == [True]
+
+
+@both_libraries
+@sync_and_async
+def test_a_broken_way_makes_clients_as_a_relay_does(library: str, is_async: bool) -> None:
+    """Types know no transport that suits both libraries: whoever checks them asks for a client instead."""
+    broken = FaultTransport(FakeRelay("Hello"), Fail("connect", calls=2))
+    chosen: Any = library
+
+    client = broken.async_http_client(chosen) if is_async else broken.http_client(chosen, timeout=5)
+
+    assert isinstance(client, LIBRARIES[library].AsyncClient if is_async else LIBRARIES[library].Client)
+    assert get(broken.transport(), library, is_async=is_async) == WHOLE
+
+
+@sync_and_async
+@pytest.mark.parametrize(
+    ("timeout", "kind"), [(fb.Timeout(total=5), "total"), (fb.Timeout(idle=5), "idle"), (fb.Timeout(read=5), "read")]
+)
+def test_a_limit_that_passes_on_a_virtual_clock_has_its_name(timeout: fb.Timeout, kind: str, is_async: bool) -> None:
+    """A test of minutes that takes none would otherwise prove another limit than the one it set."""
+    clock = VirtualClock()
+    relay = FakeRelay((Stall(60, at=300), "Hello dear all of you"), clock=clock)
+    settings: dict[str, Any] = {"clock": clock, "timeout": timeout, "retry": 0}
+
+    def read() -> None:
+        client = fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(), **settings)
+        with client.stream(BODY, "responses") as stream:
+            stream.response()
+
+    async def read_async() -> None:
+        client = fb.AsyncClient(relay.base_url, relay.api_key, http_client=relay.async_http_client(), **settings)
+        async with client.stream(BODY, "responses") as stream:
+            await stream.response()
+
+    with pytest.raises(fb.APITimeoutError) as caught:
+        asyncio.run(read_async()) if is_async else read()
+
+    assert caught.value.kind == kind
+    assert clock.now() == 5

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from formatbridge import formats
-from formatbridge.convert import check
+from formatbridge.bodies import check
 from formatbridge.errors import InvalidPayloadError, StreamFailedError
 from formatbridge.streams import collect_stream
 from tests.fixtures import Fixture, InvalidFixture, StreamFixture, fixtures, invalid_fixtures, streams

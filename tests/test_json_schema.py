@@ -12,7 +12,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 import formatbridge as fb
-from formatbridge.convert import wire_model
+from formatbridge.bodies import wire_model
 from formatbridge.formats._protocol import Kind
 from formatbridge.formats.chat_completions.wire import tools as chat_completions
 from formatbridge.formats.generate_content.wire import Content

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.convert import check
+from formatbridge.bodies import check
 from tests.judges import problems
 from tests.laws import (
     Breach,

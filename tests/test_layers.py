@@ -18,6 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_codec",),
     ("streaming",),
     ("formats",),
+    ("bodies",),
     ("convert",),
     ("detect",),
     ("own_fields", "stream_source"),
@@ -28,6 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__init__",),
     ("testing",),
     ("demo",),
+    ("cli_arguments",),
     ("cli",),
     ("__main__",),
 )

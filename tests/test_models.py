@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.convert import check, wire_model
+from formatbridge.bodies import check, wire_model
 from formatbridge.formats._protocol import Kind
 from formatbridge.formats._wire import checker
 from formatbridge.formats.chat_completions import wire as chat_completions

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from formatbridge.convert import wire_model
+from formatbridge.bodies import wire_model
 from formatbridge.formats._wire import checker, reader
 from tests.fixtures import Fixture, fixtures
 

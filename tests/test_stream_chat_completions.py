@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, collect_stream, convert_response, ir, iter_events
-from formatbridge.convert import check
+from formatbridge.bodies import check
 from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
 from formatbridge.losses import Ledger

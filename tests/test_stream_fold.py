@@ -10,7 +10,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import formats
-from formatbridge.convert import check
+from formatbridge.bodies import check
 from formatbridge.streaming.sse import encode_event
 from tests.fixtures import streams
 from tests.laws import Sample, recorded, shipped

@@ -11,7 +11,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.convert import check
+from formatbridge.bodies import check
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats.generate_content import StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events

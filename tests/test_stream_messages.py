@@ -11,7 +11,7 @@ import pytest
 
 from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, formats, ir
 from formatbridge._codec import dumps
-from formatbridge.convert import check
+from formatbridge.bodies import check
 from formatbridge.formats import messages
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling

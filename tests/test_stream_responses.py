@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.convert import check
+from formatbridge.bodies import check
 from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling

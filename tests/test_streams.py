@@ -15,7 +15,7 @@ from pydantic import BaseModel
 import formatbridge as fb
 from formatbridge import formats
 from formatbridge._codec import dumps
-from formatbridge.convert import check
+from formatbridge.bodies import check
 from formatbridge.errors import FormatBridgeError
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import corpus, fixtures

@@ -40,6 +40,7 @@ REASONS: Mapping[str, str] = {
     "finish_reason": "the target ends for fewer reasons",
     "prefill": "the target may not continue this turn",
     "span_lost": "the target cites without offsets",
+    "replayed": "the endpoint cannot stream, its answer is replayed",
     "not_portable": "depends on state of the source's server",
 }
 """Code of a loss to its reason: the same words for the same reason everywhere."""

@@ -59,7 +59,7 @@ class Exchange:
         self.options = options
 
     def response(self, body: Any) -> Converted:
-        """Convert the wire's whole answer; a responses body that failed becomes a ``ConvertedError``."""
+        """Convert the wire's whole answer; one that failed, or an error in the place of one, becomes a ``ConvertedError``."""
         made = self.request
         return convert_response(body, source=made.target, target=made.source, request=made, options=self.options)
 

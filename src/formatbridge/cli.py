@@ -1,8 +1,8 @@
 """The command line: JSON in, JSON out, the report beside it.
 
-Exit status: 0 done, 1 more was lost than ``--raise-on`` allows, 2 bad input or bad arguments, 3 the relay said no or the way to it
-broke, 130 interrupted. Where nobody reads the output any more, the command ends in silence. A closed standard error takes the report
-with it; a closed or full output is a failure.
+Exit status: 0 done, 1 more was lost than ``--raise-on`` allows or ``detect`` found no format, 2 bad input or bad arguments, 3 the relay
+said no or the way to it broke, 130 interrupted. Where nobody reads the output any more, the command ends in silence. A closed standard
+error takes the report with it; a closed or full output is a failure.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import import_module
 from io import StringIO, TextIOWrapper
 from pathlib import Path
@@ -24,7 +24,9 @@ from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge import _codec, formats
-from formatbridge.convert import Converted, ConvertedError, ConvertedRequest, wire_model
+from formatbridge.bodies import check, wire_model
+from formatbridge.cli_arguments import KINDS, options_of, parser
+from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
 from formatbridge.formats._protocol import Kind
 from formatbridge.losses import Addition, Loss, is_absent, resolve
 from formatbridge.options import SEVERITIES
@@ -35,14 +37,12 @@ _READ = 65_536
 _UNSURE = 0.2
 """Confidence of a detection below which nothing is converted unasked."""
 
-_KINDS = ("request", "response", "error", "models")
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     if sys.stderr is None:  # closed: what is meant for it would be printed to standard output
         sys.stderr = StringIO()
-    given = _parser().parse_args(arguments)
+    given = parser().parse_args(arguments)
     try:
         return _run(given)
     except KeyboardInterrupt:
@@ -66,7 +66,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _done(given: argparse.Namespace) -> int:
-    command: Callable[[argparse.Namespace], int] = given.command
+    command = _COMMANDS[given.command]
     try:
         if sys.stdout is None:
             raise fb.ConfigurationError("standard output is closed, expected somewhere to write")
@@ -80,11 +80,24 @@ def _done(given: argparse.Namespace) -> int:
         return 1
     except fb.FormatBridgeError as error:
         partial: Converted | None = getattr(error, "partial", None)
-        losses, additions = (partial.losses, partial.additions) if partial else ((), ())
+        losses, additions = (partial.losses, partial.additions) if partial and _has_come(partial) else ((), ())
         losses, additions = (*given.losses, *losses), (*given.additions, *additions)
+        given.told |= _said_by_relay(error)
         _report(given, losses, additions, error=_in_options(error))
-        is_relays = isinstance(error, fb.APIError) or (command in (_send, _demo) and isinstance(error, fb.StreamError))
+        is_relays = isinstance(error, fb.APIError) or (given.command in ("send", "demo") and isinstance(error, fb.StreamError))
         return 3 if is_relays else 2
+
+
+def _said_by_relay(error: fb.FormatBridgeError) -> JsonObject:
+    """Return what of an error answer a script wants to know; whoever reads the table has it in the words."""
+    names = ("status", "code", "type", "request_id", "retry_after") if isinstance(error, fb.APIStatusError) else ()
+    return {name: value for name in names if (value := getattr(error, name)) is not None}
+
+
+def _has_come(partial: Converted) -> bool:
+    """Say whether anything of an answer came; what nobody got has no report."""
+    answer = formats.load(partial.target).decode_response(check(partial.body, partial.target, "response"))
+    return any(choice.parts for choice in answer.choices)
 
 
 def _in_options(error: fb.FormatBridgeError) -> str:
@@ -115,82 +128,6 @@ def _settle() -> None:
             os.close(nowhere)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="formatbridge", description="Convert payloads between four wire formats.")
-    parser.add_argument("--version", action="version", version=f"formatbridge {fb.__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    convert = commands.add_parser("convert", help="convert one body and report what was lost")
-    convert.add_argument("file", nargs="?", help="a JSON file; standard input without it")
-    convert.add_argument("--at", metavar="POINTER", help="convert the value at this JSON pointer of the file")
-    convert.add_argument("--from", dest="source", choices=fb.FORMATS, help="detected where it is not given")
-    convert.add_argument("--to", dest="target", choices=fb.FORMATS, required=True)
-    convert.add_argument("--kind", choices=_KINDS, help="detected where it is not given")
-    convert.add_argument("--model", help="the model, which generate_content keeps in its URL")
-    convert.add_argument("--stream", action="store_true", default=None, help="the request asks for a stream")
-    convert.add_argument("--status", type=int, default=400, help="HTTP status of an error body (default 400)")
-    convert.add_argument("--raise-on", choices=("info", "lossy", "impossible"), help="fail from this severity up")
-    convert.add_argument(
-        "--default-max-tokens", type=int, default=4096, help="the limit where the target demands one (default 4096)"
-    )
-    convert.add_argument("--mid-system", choices=("native", "hoist"), default="native", help="instructions in mid-conversation")
-    convert.add_argument("--messages-version", default="2023-06-01", help="the dialect of messages (default 2023-06-01)")
-    convert.add_argument("--drop-reasoning", action="store_true", help="do not carry other vendors' reasoning tokens")
-    convert.add_argument("--created", type=int, help="the time of an answer that has none, in seconds since the epoch")
-    convert.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
-    convert.set_defaults(command=_convert)
-
-    stream = commands.add_parser("stream", help="convert a stream from standard input to standard output as it comes")
-    stream.add_argument("--from", dest="source", choices=fb.FORMATS, required=True)
-    stream.add_argument("--to", dest="target", choices=fb.FORMATS, required=True)
-    way = stream.add_mutually_exclusive_group()
-    way.add_argument("--collect", action="store_true", help="write the whole answer as one body instead")
-    way.add_argument("--replay", action="store_true", help="read a whole answer and write it as a stream")
-    stream.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
-    stream.set_defaults(command=_stream)
-
-    detect = commands.add_parser("detect", help="tell which format a body is of, and why")
-    detect.add_argument("file", nargs="?", help="a JSON file; standard input without it")
-    detect.set_defaults(command=_detect)
-
-    schema = commands.add_parser(
-        "schema", help="print the JSON Schema of a typed model, such as messages.request or messages.TextBlock"
-    )
-    schema.add_argument("name", metavar="FORMAT.NAME")
-    schema.set_defaults(command=_schema)
-
-    _add_relay_commands(commands)
-
-    matrix = commands.add_parser("matrix", help="print what each format can hold of the others")
-    matrix.add_argument("--source", choices=fb.FORMATS, help="only what this format can say")
-    matrix.set_defaults(command=_matrix)
-    return parser
-
-
-def _add_relay_commands(commands: Any) -> None:
-    """Add the commands that talk to a relay; its key is read from ``FORMATBRIDGE_API_KEY`` and nowhere else."""
-    demo = commands.add_parser("demo", help="hold one conversation in each format through another's endpoint")
-    demo.add_argument("--base-url", help="a relay; without it, one within the process answers")
-    demo.add_argument("--model", help="the first that the relay lists, where it is not given")
-    demo.set_defaults(command=_demo)
-
-    send = commands.add_parser("send", help="send a request to a relay and write the answer")
-    send.add_argument("file", nargs="?", help="a JSON file; standard input without it")
-    send.add_argument("--base-url", help="the relay; FORMATBRIDGE_BASE_URL where it is not given")
-    send.add_argument(
-        "--from", dest="source", choices=fb.FORMATS, required=True, help="the format of the request and of the answer"
-    )
-    send.add_argument("--via", choices=fb.FORMATS, help="the endpoint's format; the same where it is not given")
-    send.add_argument("--model", help="in place of the body's")
-    send.add_argument("--stream", action="store_true", help="write the visible text as it comes, instead of the body")
-    send.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
-    send.set_defaults(command=_send)
-
-    models = commands.add_parser("models", help="list the models of a relay")
-    models.add_argument("--base-url", help="the relay; FORMATBRIDGE_BASE_URL where it is not given")
-    models.set_defaults(command=_models)
-
-
 def _convert(given: argparse.Namespace) -> int:
     body = _read(given.file)
     if given.at is not None:
@@ -204,8 +141,8 @@ def _convert(given: argparse.Namespace) -> int:
     if isinstance(made, ConvertedError):
         given.told["status"] = made.status
     given.losses, given.additions = made.losses, made.additions
-    floor = SEVERITIES.index(given.raise_on) if given.raise_on else len(SEVERITIES)
-    grave = [loss for loss in made.losses if SEVERITIES.index(loss.severity) >= floor]
+    floor = options_of(given).raise_on
+    grave = [loss for loss in made.losses if floor and SEVERITIES.index(loss.severity) >= SEVERITIES.index(floor)]
     if grave:
         raise fb.LossyConversionError(grave)
     _write(sys.stdout.buffer, made.json() + b"\n")
@@ -232,13 +169,7 @@ def _format_and_kind(body: bytes, source: str | None, kind: str | None) -> tuple
 
 
 def _converted(body: bytes, source: str, kind: str, given: argparse.Namespace) -> Converted:
-    options = fb.Options(
-        carry_reasoning=not given.drop_reasoning,
-        default_max_tokens=given.default_max_tokens,
-        created=given.created,
-        mid_system=given.mid_system,
-        messages_version=given.messages_version,
-    )
+    options = replace(options_of(given), raise_on=None)  # the report is to be whole before it raises
     if kind == "request":
         return fb.convert_request(body, source=source, target=given.target, model=given.model, stream=given.stream, options=options)
     if kind == "response":
@@ -250,15 +181,15 @@ def _converted(body: bytes, source: str, kind: str, given: argparse.Namespace) -
 
 def _stream(given: argparse.Namespace) -> int:
     """Copy a stream through a converter, unbuffered; one that fails or ends too early ends in an error event, and with exit status 2."""
-    out = sys.stdout.buffer
+    out, options = sys.stdout.buffer, options_of(given)
     if given.replay:
         body = _input().read()
-        for made in fb.replay_response(body, source=given.source, target=given.target):
+        for made in fb.replay_response(body, source=given.source, target=given.target, options=options):
             _write(out, made)
-        whole = fb.convert_response(body, source=given.source, target=given.target)
+        whole = fb.convert_response(body, source=given.source, target=given.target, options=options)
         _report(given, whole.losses, whole.additions)
         return 0
-    converter = fb.StreamConverter(source=given.source, target=given.target)
+    converter = fb.StreamConverter(source=given.source, target=given.target, options=options)
     read: Callable[[int], bytes] = getattr(_input(), "read1", _input().read)
     try:
         for chunk in iter(lambda: read(_READ), b""):
@@ -286,7 +217,7 @@ def _demo(given: argparse.Namespace) -> int:
 def _send(given: argparse.Namespace) -> int:
     """Send one request; the text of a stream leaves as it comes."""
     body = _read(given.file)
-    with fb.Client(given.base_url) as client:
+    with fb.Client(given.base_url, options=options_of(given)) as client:
         prepared = client.prepare(body, given.source, given.via, model=given.model)
         given.losses, given.additions = prepared.losses, prepared.additions
         if not given.stream:
@@ -295,9 +226,14 @@ def _send(given: argparse.Namespace) -> int:
             _report(given, reply.losses, reply.additions)
             return 0
         with client.stream(body, given.source, given.via, model=given.model) as stream:
+            has_text = False
             for piece in stream.text():
                 print(piece, end="", flush=True)
-            print()
+                has_text = True
+            if has_text:
+                print()
+            else:
+                given.told["note"] = "the answer has no text; without --stream its body is written"
             _report(given, stream.losses, stream.additions)
     return 0
 
@@ -319,8 +255,9 @@ def _write(out: BinaryIO, made: bytes, is_collecting: bool = False) -> None:
 
 
 def _detect(given: argparse.Namespace) -> int:
-    print(json.dumps(asdict(fb.detect_format(_read(given.file)))))
-    return 0
+    found = fb.detect_format(_read(given.file))
+    print(json.dumps(asdict(found)))
+    return 0 if found.format else 1
 
 
 def _schema(given: argparse.Namespace) -> int:
@@ -329,12 +266,12 @@ def _schema(given: argparse.Namespace) -> int:
         raise fb.ConfigurationError(
             f"unknown schema {given.name!r}, expected FORMAT.KIND or FORMAT.MODEL of {', '.join(fb.FORMATS)}"
         )
-    if name in _KINDS:
+    if name in KINDS:
         model: Any = wire_model(format, cast(Kind, name))
     else:
         wire = import_module(f"formatbridge.formats.{format}.wire")
         if name not in wire.__all__:
-            raise fb.ConfigurationError(f"{format} has no model {name!r}, expected one of {', '.join((*_KINDS, *wire.__all__))}")
+            raise fb.ConfigurationError(f"{format} has no model {name!r}, expected one of {', '.join((*KINDS, *wire.__all__))}")
         model = getattr(wire, name)
     print(json.dumps(TypeAdapter(model).json_schema(), indent=2, ensure_ascii=False))
     return 0
@@ -381,8 +318,10 @@ def _report(given: argparse.Namespace, losses: Sequence[Loss], additions: Sequen
         _tabulate(losses, additions)
         if "path" in told:
             _tell(f"formatbridge: model and streaming are in the URL, {told['path']}")
-        if "status" in told:
+        if "status" in told and "error" not in told:
             _tell(f"formatbridge: the HTTP status is {told['status']}")
+    if "note" in told:
+        _tell(f"formatbridge: {told['note']}")
     if "error" in told:
         _tell(f"formatbridge: {told['error']}")
 
@@ -398,3 +337,9 @@ def _tabulate(losses: Sequence[Loss], additions: Sequence[Addition]) -> None:
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+_COMMANDS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "convert": _convert, "stream": _stream, "detect": _detect, "schema": _schema, "matrix": _matrix,
+    "demo": _demo, "send": _send, "models": _models,
+}  # fmt: skip

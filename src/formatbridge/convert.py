@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from formatbridge import _codec, formats, ir
 from formatbridge._reasons import REASONS
+from formatbridge.bodies import TEXT, check, check_error, read_body, read_error_body, source_of, tells_error, wire_model
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._foreign import without_foreign_tokens
@@ -18,17 +18,9 @@ from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Home, JsonObject, Kind
 from formatbridge.formats._tools import adapt_tools
-from formatbridge.given import checked_model, checked_status, checked_stream
+from formatbridge.given import a, checked_model, checked_status, checked_stream
 from formatbridge.losses import Addition, Ledger, Loss
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
-
-_TEXT = (bytes, bytearray, str)
-"""What JSON text may be."""
-
-_MODELS: dict[Kind, str] = {"request": "Request", "response": "Response", "error": "Error", "models": "ModelList"}
-
-KINDS: dict[str, Kind] = {name: kind for kind, name in _MODELS.items()}
-"""Name of a typed model to the kind of document it reads."""
 
 
 class Converted:
@@ -113,6 +105,12 @@ class ConvertedError(Converted):
         self.status = status
 
 
+def note_replay(made: ConvertedRequest) -> ConvertedRequest:
+    """Report of a request for a stream that a plain one goes out in its place."""
+    made._losses = (*made.losses, Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
+    return made
+
+
 def losses_of(ledger: Ledger) -> tuple[Loss, ...]:
     """Return what the encoders noted, and the equal keys of the source's text."""
     return ledger.losses if ledger.text is None else (*ledger.losses, *repeated_key_losses(ledger.text))
@@ -124,85 +122,18 @@ def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
     return [Loss(path, "dropped", "lossy", code, REASONS[code], before) for path, before in _codec.repeated_keys(text)]
 
 
-@cache
-def wire_model(name: str, kind: Kind) -> type[BaseModel]:
-    """Return the typed model of one kind of document."""
-    from importlib import import_module
-
-    wire = import_module(f"{formats.load(name).__name__}.wire")  # type: ignore[attr-defined]  # a format is a module
-    return cast("type[BaseModel]", getattr(wire, _MODELS[kind]))
-
-
-@cache
-def _reader(name: str, kind: Kind) -> Callable[[Any], Any]:
-    from formatbridge.formats._wire import reader
-
-    return reader(wire_model(name, kind))
-
-
-def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
-    """Turn what a caller hands in into a JSON object of its own; raise ``InvalidPayloadError`` where it is none.
-
-    A typed model of another format than ``source`` is a contradiction: read as the latter it would lose what only its own has.
-    """
-    try:
-        if isinstance(body, _TEXT):
-            value = _codec.loads(body)
-        elif isinstance(body, BaseModel):
-            found = model_of(body)
-            if found and found[0] != source:
-                raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
-            if found and found[1] not in (kind, None):
-                raise _codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
-            value = _codec.checked(body.model_dump(exclude_unset=True, by_alias=True, warnings=False))
-        else:
-            value = _codec.checked(body)
-    except _codec.NotJsonError as error:
-        raise InvalidPayloadError(source, kind, [(error.pointer, error.message)]) from None
-    if not isinstance(value, dict):
-        raise InvalidPayloadError(source, kind, [("", f"is {_codec.describe(value)}, expected an object")])
-    return value
-
-
-def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
-    """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
-    try:
-        return _reader(source, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
-    except ValidationError as error:
-        raise InvalidPayloadError(source, kind, problems_of(error, raw)) from None
-
-
-def source_of(body: Any, source: str | None) -> ir.Format:
-    """Return the source's name: as given, or that of a typed model."""
-    if source is not None:
-        return formats.load(source).NAME
-    found = model_of(body)
-    if found is not None:
-        return found[0]
-    raise ConfigurationError("source is missing; it may be left out for a typed model only")
-
-
-def model_of(body: Any) -> tuple[ir.Format, Kind | None] | None:
-    """Return the format and kind of a typed model, a subclass included; None where it is none of ours."""
-    for ancestor in type(body).__mro__ if isinstance(body, BaseModel) else ():
-        for name in formats.FORMATS:
-            if ancestor.__module__.startswith(f"formatbridge.formats.{name}.wire"):
-                return name, KINDS.get(ancestor.__name__)
-    return None
-
-
 def options_of(options: Options | None) -> Options:
     """Return the options to use; raise ``ConfigurationError`` on anything that is none."""
     if options is None:
         return DEFAULT_OPTIONS
     if not isinstance(options, Options):
-        raise ConfigurationError(f"options is a {type(options).__name__}, expected formatbridge.Options")
+        raise ConfigurationError(f"options is {a(options)}, expected formatbridge.Options")
     return options
 
 
 def finished(losses: Ledger, options: Options, body: Any) -> Ledger:
     """Close the books; raise ``LossyConversionError`` where the options forbid what was lost."""
-    if isinstance(body, _TEXT):
+    if isinstance(body, TEXT):
         losses.text = body
     if options.raise_on is not None:
         floor = SEVERITIES.index(options.raise_on)
@@ -279,16 +210,23 @@ def convert_response(
     """Convert a whole answer.
 
     ``request`` is the converted request that this answers; with it custom and renamed tools, echoed fields and stop sequences come
-    home. A responses body that failed becomes the target's error: a ``ConvertedError``.
+    home. An answer that failed, or an error in the place of one, becomes the target's error: a ``ConvertedError``. The losses of the
+    latter never raise, for the error matters more.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
-    raw = read_body(body, near.NAME, "response")
-    checked = check(raw, near.NAME, "response")
-    losses = Ledger(raw, near.SPELLING)
     if request is not None and not isinstance(request, ConvertedRequest):
-        raise ConfigurationError(f"request is a {type(request).__name__}, expected what convert_request returned")
+        raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
     context = request.context if request else None
+    try:
+        raw = read_body(body, near.NAME, "response")
+        checked = check(raw, near.NAME, "response")
+    except InvalidPayloadError:
+        if not tells_error(body, near.NAME):
+            raise
+        lenient = replace(options, raise_on=None)
+        return convert_error(body, source=near.NAME, target=far.NAME, status=200, options=lenient)
+    losses = Ledger(raw, near.SPELLING)
     if near is far:
         return Converted(raw, finished(losses, options, body), near.NAME, far.NAME, "response")
     return encode_answer(near.decode_response(checked), far, losses, options, context, body)
@@ -337,7 +275,7 @@ def convert_error(
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
     near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
-    raw, at = _read_error_body(body, near.NAME)
+    raw, at = read_error_body(body, near.NAME)
     checked, is_known = check_error(raw, near.NAME)
     losses = Ledger([raw] if at else raw, near.SPELLING)
     made_status, made = status, raw
@@ -348,45 +286,6 @@ def convert_error(
         made_status, written = far.encode_error(error, losses if is_crossing else Ledger(raw, near.SPELLING))
         made = written if is_crossing else raw
     return ConvertedError(made, finished(losses, options, None if at is None else body), near.NAME, far.NAME, made_status)
-
-
-def _read_error_body(body: Any, source: ir.Format) -> tuple[JsonObject, str | None]:
-    """Read an error body by its shape: an object, a list of one, or anything else, which is then the message.
-
-    The second value is the pointer of the object, None where there is none.
-    """
-    if isinstance(body, bytes | bytearray):
-        body = bytes(body).decode(errors="replace")
-    if isinstance(body, str):
-        try:
-            body = _codec.loads(body)
-        except _codec.NotJsonError:
-            return {"message": _codec.without_surrogates(body)}, None
-    if isinstance(body, dict | BaseModel):
-        return read_body(body, source, "error"), ""
-    if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
-        return read_body(body[0], source, "error"), "/0"
-    whole = read_body({"message": body}, source, "error")["message"]
-    return {"message": "" if whole is None else _codec.dumps(whole).decode()}, None
-
-
-def check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
-    """Validate an error body. One of no known shape is put in words, as few as will do, and the second value is false."""
-    told = _in_words(raw, "error", "message", "detail")
-    detail = raw.get("error")
-    inner = {**raw, "error": _in_words(detail, "message")} if isinstance(detail, dict) else raw
-    for reading in (raw, inner, told):
-        try:
-            return check(reading, source, "error"), reading is raw
-        except InvalidPayloadError:
-            continue
-    return {"message": _codec.dumps(raw).decode()}, False
-
-
-def _in_words(raw: JsonObject, *keys: str) -> JsonObject:
-    """Return an object with JSON text for whatever stands under some keys and is no text."""
-    texts = {key: raw[key] for key in keys if raw.get(key) is not None and not isinstance(raw[key], str)}
-    return raw | {key: _codec.dumps(value).decode() for key, value in texts.items()}
 
 
 def convert_models(body: Any, *, source: str | None = None, target: str, options: Options | None = None) -> Converted:

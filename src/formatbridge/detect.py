@@ -36,7 +36,8 @@ class Detection:
 class _Clue:
     """A place whose presence (or whose value among ``values``) speaks for one kind of document of one format.
 
-    ``path``: keys joined by slashes, ``*`` for any member of an array or object.
+    ``path``: keys joined by slashes, ``*`` for any member of an array or object. ``shape``: what a value must be to count, for keys that
+    are plain words and mean something else elsewhere.
     """
 
     format: ir.Format
@@ -44,11 +45,12 @@ class _Clue:
     weight: int
     path: str
     values: tuple[Any, ...] = ()
+    shape: type = object
 
 
 _CLUES: tuple[_Clue, ...] = (
     # Requests.
-    _Clue("chat_completions", "request", 8, "messages"),
+    _Clue("chat_completions", "request", 8, "messages", shape=list),
     _Clue("chat_completions", "request", 5, "messages/*/reasoning_details"),
     _Clue("chat_completions", "request", 6, "messages/*/role", ("tool", "developer", "function")),
     _Clue("chat_completions", "request", 3, "messages/*/role", ("system",)),
@@ -60,9 +62,10 @@ _CLUES: tuple[_Clue, ...] = (
     *(
         _Clue("chat_completions", "request", 4, key)
         for key in ("n", "stop", "seed", "logit_bias", "presence_penalty", "frequency_penalty", "max_completion_tokens",
-                    "reasoning_effort", "functions", "logprobs", "web_search_options", "modalities", "prediction")
+                    "reasoning_effort", "functions", "logprobs", "web_search_options", "modalities")
     ),
-    _Clue("messages", "request", 7, "messages"),
+    _Clue("chat_completions", "request", 4, "prediction", shape=dict),
+    _Clue("messages", "request", 7, "messages", shape=list),
     _Clue("messages", "request", 2, "max_tokens"),
     _Clue("messages", "request", 6, "system"),
     _Clue("messages", "request", 2, "top_k"),
@@ -73,14 +76,16 @@ _CLUES: tuple[_Clue, ...] = (
     _Clue("messages", "request", 5, "tool_choice/type", ("any", "tool", "auto", "none")),
     *(
         _Clue("messages", "request", 5, key)
-        for key in ("stop_sequences", "thinking", "anthropic_version", "output_config", "mcp_servers", "cache_control", "container")
+        for key in ("stop_sequences", "anthropic_version", "mcp_servers", "container")
     ),
+    *(_Clue("messages", "request", 5, key, shape=dict) for key in ("thinking", "output_config", "cache_control")),
     _Clue("responses", "request", 8, "input"),
     *(
         _Clue("responses", "request", 5, key)
-        for key in ("instructions", "previous_response_id", "max_output_tokens", "text", "reasoning", "include", "truncation",
-                    "conversation", "background", "prompt", "max_tool_calls")
+        for key in ("instructions", "previous_response_id", "max_output_tokens", "include", "truncation", "conversation",
+                    "background", "max_tool_calls")
     ),
+    *(_Clue("responses", "request", 5, key, shape=dict) for key in ("text", "reasoning", "prompt")),
     _Clue("responses", "request", 4, "tools/*/name"),
     _Clue("generate_content", "request", 10, "contents"),
     *(
@@ -137,7 +142,7 @@ def detect_format(body: Any) -> Detection:
     scores: dict[tuple[ir.Format, Kind], int] = defaultdict(int)
     found: dict[tuple[ir.Format, Kind], list[tuple[int, str]]] = defaultdict(list)
     for clue in _CLUES:
-        if any(not clue.values or item in clue.values for item in _values(value, clue.path.split("/"))):
+        if any(_speaks(item, clue) for item in _values(value, clue.path.split("/"))):
             scores[clue.format, clue.kind] += clue.weight
             told = f"{clue.path} is {' or '.join(map(str, clue.values))}" if clue.values else f"has {clue.path}"
             found[clue.format, clue.kind].append((clue.weight, told))
@@ -151,8 +156,12 @@ def detect_format(body: Any) -> Detection:
     return Detection(*best, confidence, reasons)
 
 
+def _speaks(item: Any, clue: _Clue) -> bool:
+    return isinstance(item, clue.shape) and (not clue.values or item in clue.values)
+
+
 def _detect_model(body: BaseModel) -> Detection:
-    from formatbridge.convert import model_of
+    from formatbridge.bodies import model_of
 
     found = model_of(body)
     if found is None:

@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from formatbridge import _codec, formats, ir
-from formatbridge.convert import Converted, check_error
+from formatbridge.bodies import check_error
+from formatbridge.convert import Converted
 from formatbridge.errors import StreamDecodeError, TruncatedStreamError, placed
 from formatbridge.formats._call_ids import CallsApart
 from formatbridge.formats._problems import problems_of

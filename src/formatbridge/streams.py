@@ -14,7 +14,8 @@ from typing import Any, cast, overload
 from pydantic import BaseModel
 
 from formatbridge import _codec, formats, ir
-from formatbridge.convert import Converted, ConvertedRequest, check, encode_answer, finished, options_of, read_body, source_of
+from formatbridge.bodies import check, read_body, source_of
+from formatbridge.convert import Converted, ConvertedRequest, encode_answer, finished, options_of
 from formatbridge.errors import (
     ConfigurationError,
     FormatBridgeError,
@@ -59,7 +60,7 @@ class StreamConverter:
         self, *, source: str, target: str, request: ConvertedRequest | None = None, options: Options | None = None
     ) -> None:
         if request is not None and not isinstance(request, ConvertedRequest):
-            raise ConfigurationError(f"request is a {type(request).__name__}, expected what convert_request returned")
+            raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
         self._near, self._far = formats.load(source), formats.load(target)
         self._request = request
         self._options = options_of(options)

@@ -98,6 +98,16 @@ def is_bare_error(event: JsonObject) -> bool:
     return event.get("type") != "ping" and (isinstance(event.get("message"), str) or event.get("detail") is not None)
 
 
+def says_error(body: JsonObject) -> bool:
+    """Say whether a whole body is an error beyond doubt, whatever its format: by an error in it, or by its own word."""
+    return bool(body.get("error")) or body.get("success") is False or body.get("type") == "error"
+
+
+def is_error_body(body: JsonObject) -> bool:
+    """Say whether a whole body that is no answer of its format is an error of any shape."""
+    return says_error(body) or is_bare_error(body)
+
+
 _USUAL = frozenset({400, 401, 402, 403, 404, 409, 413, 429, 499, 500, 503, 504, 529})
 """Statuses that stand for a kind in some format."""
 

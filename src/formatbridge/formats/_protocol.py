@@ -142,6 +142,9 @@ class Format(Protocol):
     def decode_response(self, body: JsonObject) -> ir.Response:
         """Read a whole answer."""
 
+    def failure_of(self, body: JsonObject) -> ir.Error | None:
+        """Return what went wrong on the way, where a whole answer says that it failed."""
+
     def encode_response(self, response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
         """Write a whole answer; ``context`` is the request that it answers, in the caller's own words."""
 

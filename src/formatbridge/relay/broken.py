@@ -7,15 +7,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from formatbridge.errors import APIConnectionError, APIError, Phase
-from formatbridge.relay.due import DueError, is_due
+from formatbridge.relay.due import DueError
 from formatbridge.relay.steps import Read, Send, late
 
 
-def explained(error: Exception, module: Any, step: Send | Read, deadline: float | None, phase: Phase) -> APIError:
-    """Turn what an HTTP library or a socket raised into an error of ours; raise what is none of theirs."""
+def explained(error: Exception, module: Any, step: Send | Read, is_due: bool, phase: Phase) -> APIError:
+    """Turn what an HTTP library or a socket raised into an error of ours; raise what is none of theirs.
+
+    ``is_due``: the step took all the time that it had, so that its own limit passed, and not one of the library's.
+    """
     if isinstance(error, APIError):
         return error
-    if isinstance(error, DueError) or (isinstance(error, module.TimeoutException) and is_due(deadline)):
+    if isinstance(error, DueError) or (isinstance(error, module.TimeoutException) and is_due):
         return late(step.kind, phase)
     if isinstance(error, module.TimeoutException):
         name = type(error).__name__

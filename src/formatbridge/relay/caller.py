@@ -10,8 +10,9 @@ from types import EllipsisType
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 from formatbridge import formats, ir
+from formatbridge.bodies import model_of
 from formatbridge.bridge import Bridge, Exchange
-from formatbridge.convert import Converted, model_of
+from formatbridge.convert import Converted, note_replay
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import checked_stream
 from formatbridge.options import Options
@@ -26,6 +27,7 @@ from formatbridge.relay.calls import (
     read_answer,
     read_json,
     read_models,
+    refuse_failed,
 )
 from formatbridge.relay.clock import Clock
 from formatbridge.relay.flow import Flow, Outcome, attempts, read_body
@@ -158,6 +160,10 @@ class Caller:
         is_plain = bridge.via in self._profile.plain_only
         streams = checked_stream(stream) and not is_plain
         exchange = bridge.open(request, stream=streams, model=model, home=_lenient(self._options))
+        if stream and is_plain:
+            note_replay(exchange.request)
+        if not exchange.request.model:
+            raise ConfigurationError("the request names no model: pass model=")
         return Plan(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
     def _rules(self, *, is_stream: bool) -> Rules:
@@ -174,7 +180,11 @@ class Caller:
         names = self._profile.request_id_headers
 
         def read(head: Head, native: JsonObject) -> tuple[JsonObject, Converted]:
-            return native, read_answer(head, native, plan.exchange, plan.call, names)
+            answer = read_answer(head, native, plan.exchange, plan.call, names)
+            refuse_failed(
+                head, native, plan.call, names
+            )  # a format that holds failures, the caller's own above all, would pass them on
+            return native, answer
 
         rules = self._rules(is_stream=False)
         outcome = yield from self._fetched(plan.call, read, rules, Patience(rules, is_stream=False))

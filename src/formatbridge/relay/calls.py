@@ -14,6 +14,7 @@ from formatbridge._version import __version__
 from formatbridge.bridge import Exchange
 from formatbridge.convert import Converted, ConvertedError
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
+from formatbridge.formats._errors import is_error_body
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
 from formatbridge.relay.betas import with_betas
@@ -236,22 +237,38 @@ def is_markup(body: bytes) -> bool:
 
 
 def read_answer(head: Head, native: JsonObject, exchange: Exchange, call: Call, names: tuple[str, ...]) -> Converted:
-    """Bring a whole answer home; raise ``UnexpectedResponseError`` where it is none of its format, or one that failed."""
-    id = faults.request_id(head.headers, names)
+    """Bring a whole answer home; raise ``UnexpectedResponseError`` where it is none of its format, or failed and is an error at home."""
     try:
         made = exchange.response(native)
     except InvalidPayloadError as error:
-        kept = _codec.dumps(native)[: faults.KEPT]
-        raise faults.unexpected(f"is no answer: {error}", status=head.status, body=kept, id=id, mask=call.mask) from None
+        raise no_answer(error, head, native, call, names) from None
     if isinstance(made, ConvertedError):
-        body = _codec.dumps(made.body)
-        raise faults.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
+        refuse_failed(head, native, call, names)
+        id = faults.request_id(head.headers, names)
+        raise faults.status_error(head.status, _codec.dumps(native), head.headers, id=id, mask=call.mask, now=head.came)
     return made
+
+
+def refuse_failed(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> None:
+    """Raise ``UnexpectedResponseError`` where an answer of the wire's format says that it failed on the way."""
+    failure = formats.load(call.via).failure_of(native)
+    if failure is not None:
+        id = faults.request_id(head.headers, names)
+        raise faults.told_error(failure, head.status, head.headers, id=id, mask=call.mask, now=head.came)
+
+
+def no_answer(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:
+    """Return the error for an object that is no answer: what it says, where it is an error in words alone."""
+    id = faults.request_id(head.headers, names)
+    body = _codec.dumps(native)
+    if is_error_body(native):
+        return faults.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
+    return faults.unexpected(f"is no answer: {error}", status=head.status, body=body[: faults.KEPT], id=id, mask=call.mask)
 
 
 def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> ir.ModelList:
     """Read a page of the list of models, in whatever format it came."""
-    from formatbridge.convert import check
+    from formatbridge.bodies import check
 
     found = list_format(native, call)
     try:

@@ -72,7 +72,7 @@ class Client(Caller):
         self.close()
 
     def _drive(self, flow: Flow[T]) -> T:
-        line = Line(self._pool)
+        line = Line(self._pool, self._clock)
         try:
             return drive(flow, line, self._clock)
         finally:
@@ -90,7 +90,7 @@ class Stream(Opening):
     _line: Line | None = None
 
     def __enter__(self) -> Self:
-        flow, self._line = self._opening(), Line(self._pool)
+        flow, self._line = self._opening(), Line(self._pool, self._clock)
         self._note(drive(flow, self._line, self._clock))
         return self
 
@@ -173,7 +173,7 @@ class AsyncClient(Caller):
         await self.close()
 
     async def _drive(self, flow: Flow[T]) -> T:
-        line = AsyncLine(self._pool)
+        line = AsyncLine(self._pool, self._clock)
         try:
             return await drive_async(flow, line, self._clock)
         finally:
@@ -186,7 +186,7 @@ class AsyncStream(Opening):
     _line: AsyncLine | None = None
 
     async def __aenter__(self) -> Self:
-        flow, self._line = self._opening(), AsyncLine(self._pool)
+        flow, self._line = self._opening(), AsyncLine(self._pool, self._clock)
         self._note(await drive_async(flow, self._line, self._clock))
         return self
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from formatbridge import _codec, ir
 from formatbridge.bridge import Bridge, Exchange
-from formatbridge.convert import Converted, convert_error, convert_models
+from formatbridge.convert import Converted, convert_error, convert_models, note_replay
 from formatbridge.errors import (
     APIConnectionError,
     APIStatusError,
@@ -177,6 +177,7 @@ class Crossing:
         streams = exchange.request.stream
         if streams and self.via in self.profile.plain_only:
             exchange = bridge.open(asked.content, stream=False, model=model)
+            note_replay(exchange.request)
         return exchange, streams
 
     def _list(self, asked: Asked) -> Flow:
@@ -223,7 +224,7 @@ class Crossing:
 
     def _failed(self, error: APIStatusError, head: Head, target: ir.Format) -> Home:
         """Bring an error home; what came as a success is not worth a retry by itself."""
-        made = faults.rewritten(error, target)
+        made = faults.rewritten(error, target, no_answer=str(error))
         self.tell(made)
         headers = home_headers(head.headers, target, self.profile, _JSON)
         if isinstance(error, UnexpectedResponseError) and not faults.may_pass(error):

@@ -12,11 +12,6 @@ def deadline_in(seconds: float | None) -> float | None:
     return None if seconds is None else time.monotonic() + seconds
 
 
-def is_due(deadline: float | None) -> bool:
-    """Say whether a deadline has passed; a library's own timeout may end a moment before."""
-    return deadline is not None and time.monotonic() >= deadline - 0.01
-
-
 class DueError(Exception):
     """A deadline passed between two reads of a socket. It passes through the HTTP library, which closes the connection on its way."""
 

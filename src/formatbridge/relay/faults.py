@@ -23,7 +23,7 @@ from formatbridge.errors import (
     RequestTooLargeError,
     UnexpectedResponseError,
 )
-from formatbridge.formats._errors import BY_WORD, WORDINGS, classify
+from formatbridge.formats._errors import BY_WORD, WORDINGS, classify, is_error_body, says_error
 from formatbridge.relay.secret import Mask
 
 JsonObject = dict[str, Any]
@@ -68,7 +68,7 @@ def is_fault(value: object) -> bool:
         return len(value) == 1 and is_fault(value[0])
     if not isinstance(value, dict) or value.get("object") == "response":
         return False
-    return bool(value.get("error")) or value.get("success") is False or value.get("type") == "error"
+    return says_error(value)
 
 
 def read_fault(body: bytes) -> Fault:
@@ -177,19 +177,24 @@ def status_error(
     )
 
 
-def event_error(error: ir.Error, *, status: int, id: str | None, mask: Mask) -> UnexpectedResponseError:
-    """Return the error for one that a stream brought in the place of its first event."""
-    detail = {"message": error.message, "type": error.type, "param": error.param, "code": error.code}
-    id = id or error.request_id
+def told_error(
+    error: ir.Error, status: int, headers: Mapping[str, str], *, id: str | None, mask: Mask, now: float
+) -> UnexpectedResponseError:
+    """Return the error for one that a stream brought in the place of its first event, or that an answer holds."""
+    found = _REQUEST_ID.search(error.message)
+    message = error.message[: found.start()] if found else error.message
+    detail = {"message": message, "type": error.type, "param": error.param, "code": error.code}
+    id = id or error.request_id or (found and found[1])
     word = error.code or error.type or error.kind
+    wait = retry_after(headers, now)
     return UnexpectedResponseError(
-        mask.text(f"{status} {word}: {error.message}" + (f" (request id: {id})" if id else "")),
+        mask.text(f"{status} {word}: {message}" + (f" (request id: {id})" if id else "")),
         status=status,
         code=mask.value(error.code),
         type=mask.value(error.type),
         param=mask.value(error.param),
         request_id=id,
-        retry_after=error.retry_after,
+        retry_after=wait if wait is not None else error.retry_after,
         body=mask.body(_codec.dumps({"error": detail})),
         kind=error.kind,
         rewrite=_rewritten,
@@ -227,28 +232,39 @@ def _rewritten(error: APIStatusError, format: str) -> tuple[int, JsonObject]:
     return made.status, made.body
 
 
-def rewritten(error: APIStatusError, format: str) -> ConvertedError:
-    """Write a client's error in a format."""
+def rewritten(error: APIStatusError, format: str, *, no_answer: str = "no usable answer came from upstream") -> ConvertedError:
+    """Write a client's error in a format. A request id that its words hold stands beside them instead.
+
+    ``no_answer``: what to say of a success that was none; the error's own words are for whoever runs the gateway.
+    """
     status = deserved_status(error.status, error.kind)  # type: ignore[arg-type]  # a kind
     value = _value(error.body)
-    if error.status < 400 and not is_fault(value):
-        status, message = 502, str(error)
-    elif value is None and error.body[:1] in (b"{", b"["):  # JSON of which not all was kept
-        message = str(error)
+    whole = value[0] if isinstance(value, list) and len(value) == 1 else value
+    outer: JsonObject = whole if isinstance(whole, dict) else {}
+    if error.status < 400 and not is_error_body(outer):
+        return _worded(error, no_answer, format, 502)
+    if value is None and error.body[:1] in (b"{", b"["):  # JSON of which not all was kept
+        return _worded(error, str(error), format, status)
+    fault = read_fault(error.body)
+    if _is_of_a_format(outer):
+        told = outer | {"error": outer["error"] | {"message": fault.message}}
+        made = convert_error(told, source=fault.shape, target=format, status=status)
     else:
-        fault = read_fault(error.body)
-        if _is_of_a_format(value):
-            return convert_error(error.body, source=fault.shape, target=format, status=status)
-        message = fault.message + (f" (request id: {fault.request_id})" if fault.request_id else "")
+        made = _worded(error, fault.message, format, status)
+    if fault.request_id:
+        made.body.setdefault("request_id", fault.request_id)
+    return made
+
+
+def _worded(error: APIStatusError, message: str, format: str, status: int) -> ConvertedError:
     word = error.type or WORDINGS[error.kind].type  # type: ignore[index]  # a kind
     body = {"error": {"message": message, "type": word, "code": error.code, "param": error.param}}
     return convert_error(body, source="chat_completions", target=format, status=status)
 
 
-def _is_of_a_format(value: object) -> bool:
+def _is_of_a_format(outer: JsonObject) -> bool:
     """Say whether an error has its words where all formats have them; relays and what stands before them have more places."""
-    outer = value[0] if isinstance(value, list) and len(value) == 1 else value
-    detail = outer.get("error") if isinstance(outer, dict) else None
+    detail = outer.get("error")
     message = detail.get("message") if isinstance(detail, dict) else None
     return isinstance(message, str) and bool(message)
 

@@ -20,7 +20,7 @@ from formatbridge.errors import (
 )
 from formatbridge.losses import Loss
 from formatbridge.relay import faults
-from formatbridge.relay.calls import BLANK, MOST_BLANK, Call, Head, is_markup, read_json
+from formatbridge.relay.calls import BLANK, MOST_BLANK, Call, Head, is_markup, no_answer, read_json
 from formatbridge.relay.events import text_of
 from formatbridge.relay.flow import Flow, drain, read_body
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
@@ -125,7 +125,7 @@ class Incoming:
         try:
             told = b"".join(replay_response(answer, source=self._wire))
         except InvalidPayloadError as error:
-            raise self._unexpected(head, f"is no answer: {error}", body) from None
+            raise no_answer(error, head, answer, call, self._rules.request_id_headers) from None
         self._feed(told)
         self._end()
 
@@ -133,7 +133,7 @@ class Incoming:
         """Raise what came in the place of the first event."""
         if self._converter.error is not None and self._converter.heard <= 1:
             id = faults.request_id(head.headers, self._rules.request_id_headers)
-            raise faults.event_error(self._converter.error, status=head.status, id=id, mask=self._mask)
+            raise faults.told_error(self._converter.error, head.status, head.headers, id=id, mask=self._mask, now=head.came)
         if not self._waiting and self._failure is not None:
             raise self._failure
 

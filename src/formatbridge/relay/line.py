@@ -12,6 +12,7 @@ from typing import Any
 
 from formatbridge.relay.broken import explained
 from formatbridge.relay.calls import Call, Head
+from formatbridge.relay.clock import Clock
 from formatbridge.relay.due import DUE, deadline_in, hold, timed
 from formatbridge.relay.http import Pool, Shard, Shards, running_loop
 from formatbridge.relay.steps import Read, Send
@@ -72,8 +73,9 @@ def _own_answer(error: Any, request: Any) -> Any:
 class _Held:
     """What a line holds of a pool while a call is under way."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, clock: Clock) -> None:
         self._pool = pool
+        self._clock = clock
         self._shards: Shards | None = None
         self._shard: Any = None
         self._response: Any = None
@@ -99,6 +101,10 @@ class _Held:
         ended = shards.give(self._shard, self) if shards is not None else None
         return left if ended is None else [*left, ended.client]
 
+    def _is_due(self, step: Send | Read, begun: float) -> bool:
+        """Say whether a step took all its time, by the client's clock; a library's own timeout may end a moment before."""
+        return step.seconds is not None and self._clock.now() - begun >= step.seconds - 0.01
+
     def _breaks(self) -> suppress:
         """Pass over what breaks while it is closed: it is closed."""
         module = self._shard.module
@@ -108,15 +114,15 @@ class _Held:
 class Line(_Held):
     """One call at a time through a sync client: sends it, reads what comes, closes it."""
 
-    def __init__(self, pool: Pool) -> None:
-        super().__init__(pool)
+    def __init__(self, pool: Pool, clock: Clock) -> None:
+        super().__init__(pool, clock)
         self._chunks: Iterator[bytes] = iter(())
 
     def send(self, step: Send) -> Head:
         """Send a call and return the head of the answer."""
         self.close()
         shard = self._take()
-        deadline = DUE.at = deadline_in(step.seconds)
+        begun, DUE.at = self._clock.now(), deadline_in(step.seconds)
         try:
             request, options = _arguments(shard.client, step, {"trace": timed})
             self._response = response = _answer(shard, request, options)
@@ -125,18 +131,18 @@ class Line(_Held):
             self._chunks = iter((response.content,)) if response.is_stream_consumed else response.iter_raw()
             return head
         except Exception as error:
-            failure = explained(error, shard.module, step, deadline, "headers")
+            failure = explained(error, shard.module, step, self._is_due(step, begun), "headers")
         finally:
             DUE.at = None
         raise failure
 
     def read(self, step: Read) -> bytes | None:
         """Return the next bytes of the body as they come; None at its end."""
-        deadline = DUE.at = deadline_in(step.seconds)
+        begun, DUE.at = self._clock.now(), deadline_in(step.seconds)
         try:
             return next(self._chunks, None)
         except Exception as error:
-            failure = explained(error, self._shard.module, step, deadline, "body")
+            failure = explained(error, self._shard.module, step, self._is_due(step, begun), "body")
         finally:
             DUE.at = None
         raise failure
@@ -158,8 +164,8 @@ class Line(_Held):
 class AsyncLine(_Held):
     """One call at a time through an async client."""
 
-    def __init__(self, pool: Pool) -> None:
-        super().__init__(pool)
+    def __init__(self, pool: Pool, clock: Clock) -> None:
+        super().__init__(pool, clock)
         self._chunks: AsyncIterator[bytes] = _nothing()
         self._watch = Watch()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -169,7 +175,7 @@ class AsyncLine(_Held):
         await self.close()
         self._loop = running_loop()
         shard = self._take()
-        deadline = deadline_in(step.seconds)
+        begun = self._clock.now()
         try:
             request, options = _arguments(shard.client, step, {})
             self._response = response = await self._watch.within(step.seconds, _answer_async(shard, request, options))
@@ -177,17 +183,17 @@ class AsyncLine(_Held):
             self._chunks = _once(response.content) if response.is_stream_consumed else response.aiter_raw()
             return head
         except Exception as error:
-            failure = explained(error, shard.module, step, deadline, "headers")
+            failure = explained(error, shard.module, step, self._is_due(step, begun), "headers")
         raise failure
 
     async def read(self, step: Read) -> bytes | None:
         """Return the next bytes of the body as they come; None at its end."""
-        deadline = deadline_in(step.seconds)
+        begun = self._clock.now()
         try:
             chunk: bytes | None = await self._watch.within(step.seconds, anext(self._chunks, None))
             return chunk
         except Exception as error:
-            failure = explained(error, self._shard.module, step, deadline, "body")
+            failure = explained(error, self._shard.module, step, self._is_due(step, begun), "body")
         raise failure
 
     async def close(self) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from formatbridge import formats, ir
-from formatbridge.convert import Converted, check
+from formatbridge.bodies import check
+from formatbridge.convert import Converted
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
 from formatbridge.relay.flow import Outcome

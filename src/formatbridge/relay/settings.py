@@ -49,7 +49,8 @@ class Retry:
 
     ``max``: attempts beyond the first. ``base``, ``cap``: the pause before attempt n+1 is drawn from 0 to ``base * 2 ** (n - 1)``
     seconds, at most ``cap``. ``max_retry_after``: the longest pause asked for by the relay that is kept, in seconds; a longer one raises
-    at once. ``budget``: seconds after which no other attempt begins. ``statuses``: HTTP statuses worth another attempt. ``on``: what
+    at once. ``budget``: seconds since the call began after which no other attempt begins: a read or idle
+    timeout of ``Timeout()`` is as long, so that none follows it. ``statuses``: HTTP statuses worth another attempt. ``on``: what
     is: ``connection``, ``timeout`` (which after a request was sent may bill it twice) and ``status``.
     """
 

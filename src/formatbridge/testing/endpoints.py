@@ -88,10 +88,11 @@ def check_version(endpoint: Endpoint, headers: Mapping[str, str]) -> None:
     """Refuse a request in the messages format that does not say its version."""
     if endpoint.kind != "answer" or endpoint.format != "messages":
         return
-    found = [headers[name] for name in _VERSION_HEADERS if name in headers]
-    if not found or not all(_DATE.fullmatch(value) for value in found):
-        told = f"is {found[0]!r}" if found else "is missing"
-        raise RefusedError(_invalid(f"the header vendor-version {told}, expected a date such as 2023-06-01"))
+    found = {name: headers[name] for name in _VERSION_HEADERS if name in headers}
+    wrong = [f"{name} is {value!r}" for name, value in found.items() if not _DATE.fullmatch(value)]
+    if wrong or not found:
+        told = wrong[0] if wrong else f"{' or '.join(_VERSION_HEADERS)} is missing"
+        raise RefusedError(_invalid(f"the header {told}, expected a date such as 2023-06-01"))
 
 
 def check_body(endpoint: Endpoint, content: bytes, target: fb.Format) -> fb.ConvertedRequest:

@@ -6,14 +6,13 @@ import json
 import threading
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 import formatbridge as fb
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import a, checked_names, found
-from formatbridge.relay._library import LIBRARIES, answer_of, async_stream_of, library_of, stream_of
+from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
 from formatbridge.relay.clock import Clock
 from formatbridge.relay.profile import checked_url, origin_of
 from formatbridge.relay.settings import checked
@@ -28,6 +27,7 @@ from formatbridge.testing.endpoints import (
 )
 from formatbridge.testing.events import compact, cut, write_array, write_event
 from formatbridge.testing.faults import Fault, faulty, faulty_async, suffer, suffer_async
+from formatbridge.testing.memory import InMemory
 from formatbridge.testing.quirks import QUIRKS, Quirk, bend_error, bend_models
 from formatbridge.testing.script import Answer, Body, Failure, Prompter, Recorded, Script, Turn
 from formatbridge.testing.speech import speech_for
@@ -46,7 +46,7 @@ class _Reply:
     fault: Fault | None = None
 
 
-class FakeRelay:
+class FakeRelay(InMemory):
     """An in-process relay; it is itself a transport for clients of httpx and httpx2, sync and async.
 
     ``answer``: what it says. One step (text, ``Answer``, ``Body``, a typed response, ``Failure`` or a fault, or a pair of trouble
@@ -110,18 +110,6 @@ class FakeRelay:
     def steps_left(self) -> int | None:
         """How many steps of a list are still to be said; None where the script has no end."""
         return self._prompter.left
-
-    def transport(self) -> Any:
-        """Return what to hand to a client as its ``transport``: the relay itself. It is ``Any``, for it suits httpx as well as httpx2."""
-        return self
-
-    def http_client(self, library: Literal["httpx", "httpx2"] = "httpx", **settings: Any) -> Any:
-        """Return a sync client of an HTTP library, which is loaded now, whose every request comes here."""
-        return _loaded(library).Client(transport=self, **settings)
-
-    def async_http_client(self, library: Literal["httpx", "httpx2"] = "httpx", **settings: Any) -> Any:
-        """Return an async client of an HTTP library, which is loaded now, whose every request comes here."""
-        return _loaded(library).AsyncClient(transport=self, **settings)
 
     def leaks(self, secret: str) -> list[str]:
         """Return where a secret stands in any request, but for the one header that holds the key at the relay itself."""
@@ -268,12 +256,6 @@ class FakeRelay:
         pieces = body if isinstance(body, list) and all(isinstance(piece, bytes) for piece in body) else [_written(body)]
         sent = {"content-type": kind, "x-oneapi-request-id": f"fake-{number}", **(headers or {})}
         return _Reply(status, sent, tuple(cut(pieces, self._chunks)), fault)
-
-
-def _loaded(library: str) -> Any:
-    if library not in LIBRARIES:
-        raise ConfigurationError(f"library is {found(library)}, expected one of {', '.join(LIBRARIES)}")
-    return import_module(library)
 
 
 def _are_counts(values: Iterable[object]) -> bool:

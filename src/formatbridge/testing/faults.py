@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from formatbridge.errors import ConfigurationError
 from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
 from formatbridge.relay.clock import Clock
+from formatbridge.testing.memory import InMemory
 
 Phase = Literal["pool", "connect", "tls", "write", "read", "protocol"]
 
@@ -120,7 +121,7 @@ Fault = Fail | Stall | Cut
 _REAL = Clock()
 
 
-class FaultTransport:
+class FaultTransport(InMemory):
     """A transport around another one, in which calls go wrong as told.
 
     ``inner``: any transport of httpx or httpx2, sync or async, or a ``FakeRelay``. Of the faults the first whose ``calls`` (a

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 import formatbridge as fb
 from formatbridge.errors import ConfigurationError, FormatBridgeError
-from formatbridge.given import found
+from formatbridge.given import a, found
 from formatbridge.testing.faults import Fault, Stall
 
 JsonObject = dict[str, Any]
@@ -272,7 +272,7 @@ def _spoken(step: Any) -> Answer | Body:
         return _body_of_model(step)
     if isinstance(step, Answer | Body):
         return step
-    raise ConfigurationError(f"found a {type(step).__name__} in the script, expected text, Answer, Body, Failure or a fault")
+    raise ConfigurationError(f"found {a(step)} in the script, expected text, Answer, Body, Failure or a fault")
 
 
 def _body_of_model(model: BaseModel) -> Body:

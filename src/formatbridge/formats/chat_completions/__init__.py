@@ -21,6 +21,7 @@ from formatbridge.formats.chat_completions.response import (
     decode_response,
     encode_error,
     encode_response,
+    failure_of,
 )
 from formatbridge.formats.chat_completions.stream import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
@@ -172,6 +173,7 @@ __all__ = [
     "encode_models",
     "encode_request",
     "encode_response",
+    "failure_of",
     "fold_stream",
     "frame_event",
     "is_own_error",

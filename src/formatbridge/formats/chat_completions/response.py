@@ -20,7 +20,7 @@ from formatbridge.options import Options
 
 JsonObject = dict[str, Any]
 
-__all__ = ["FINISH", "decode_error", "decode_response", "encode_error", "encode_response"]
+__all__ = ["FINISH", "decode_error", "decode_response", "encode_error", "encode_response", "failure_of"]
 
 _RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage", "error"})
 _CHOICE = frozenset({"index", "message", "finish_reason", "logprobs"})
@@ -37,17 +37,24 @@ def decode_response(body: JsonObject) -> ir.Response:
     counts = decode_usage(usage, "/usage") if usage else None
     extra = None if _RESPONSE.issuperset(body) else rest(body, _RESPONSE)
     made = ir.Response("chat_completions", given, body.get("model"), choices, body.get("created"), counts, extra)
-    failure, at = failure_of(body)
-    if failure:
-        made.error = decode_error({"error": failure}, status=None)
-        made.error.src = at
-        if at and choices[0].extra:
-            choices[0].extra.pop("error", None)
+    made.error = failure_of(body)
+    if made.error and made.error.src and choices[0].extra:
+        choices[0].extra.pop("error", None)
     return made
 
 
-def failure_of(body: JsonObject) -> tuple[JsonObject | str | None, str]:
-    """Return what went wrong on the way, and the pointer of what says so.
+def failure_of(body: JsonObject) -> ir.Error | None:
+    """Return what went wrong on the way."""
+    failure, at = told_failure(body)
+    if not failure:
+        return None
+    error = decode_error({"error": failure}, status=None)
+    error.src = at
+    return error
+
+
+def told_failure(body: JsonObject) -> tuple[JsonObject | str | None, str]:
+    """Return what an answer says of what went wrong on the way, and the pointer of what says so.
 
     Some servers say it beside the choices, some in the only one, and some as the reason of its end.
     """

@@ -20,7 +20,7 @@ from formatbridge.formats.chat_completions.content import call_stem
 from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_part
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning, index_of
-from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error, failure_of
+from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error, told_failure
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.formats.chat_completions.stream_media import feed_rest
@@ -87,7 +87,7 @@ class StreamDecoder:
 
     def _failure_in(self, raw: JsonObject) -> JsonObject | str | None:
         """Return what went wrong; in one of several choices it ends that one, and a chunk mostly brings one of them."""
-        failure, at = failure_of(raw)
+        failure, at = told_failure(raw)
         if failure and at and self._choices.keys() - {raw["choices"][0].get("index") or 0}:
             return None
         return failure

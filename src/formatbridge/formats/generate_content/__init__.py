@@ -17,7 +17,7 @@ from formatbridge.formats.generate_content.errors import decode_error, encode_er
 from formatbridge.formats.generate_content.finish import unfinished
 from formatbridge.formats.generate_content.models import decode_models, encode_models
 from formatbridge.formats.generate_content.request import SETTINGS, decode_request, encode_request
-from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response
+from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response, failure_of
 from formatbridge.formats.generate_content.spelling import SPELLING
 from formatbridge.formats.generate_content.stream import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
@@ -91,6 +91,7 @@ __all__ = [
     "encode_models",
     "encode_request",
     "encode_response",
+    "failure_of",
     "fold_stream",
     "frame_event",
     "is_own_error",

@@ -41,7 +41,7 @@ def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
     code, word, details = detail.get("code"), word_of(detail.get("status")), detail.get("details") or []
     status = status if status is not None else code if isinstance(code, int) else None
     reasons = [item["reason"] for item in details if item.get("reason")]
-    kind = classify(status, code=reasons[0] if reasons else None, word=word)
+    kind = classify(status, code=reasons[0] if reasons else code, word=word)
     return ir.Error(
         kind=kind,
         message=detail.get("message") or "",

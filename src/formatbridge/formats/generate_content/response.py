@@ -24,7 +24,7 @@ from formatbridge.options import Options
 
 JsonObject = dict[str, Any]
 
-__all__ = ["FINISH", "decode_response", "encode_response"]
+__all__ = ["FINISH", "decode_response", "encode_response", "failure_of"]
 
 _RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
@@ -40,7 +40,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     choices = [_decode_choice(raw, f"/candidates/{index}", given) for index, raw in enumerate(body.get("candidates") or ())]
     if len(choices) > 1:
         number_apart(choices)
-    error = body.get("error")
+    error = failure_of(body)
     blocked = [choice for choice in choices if choice.finish and choice.finish.raw in UNSAID] if feedback.get("blockReason") else []
     for choice in blocked:
         choice.finish = decode_block(feedback)
@@ -61,8 +61,13 @@ def decode_response(body: JsonObject) -> ir.Response:
         choices=choices,
         usage=decode_usage(usage, "/usageMetadata") if usage else None,
         extra=extra,
-        error=decode_error({"error": error}, status=None) if error else None,
+        error=error,
     )
+
+
+def failure_of(body: JsonObject) -> ir.Error | None:
+    """Return what went wrong on the way; servers say it beside the answer, or in its place."""
+    return decode_error({"error": body["error"]}, status=None) if body.get("error") else None
 
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:

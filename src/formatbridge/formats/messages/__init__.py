@@ -16,7 +16,7 @@ from formatbridge.formats.messages.finish import unfinished
 from formatbridge.formats.messages.hosted_tools import SERVER_NAMES
 from formatbridge.formats.messages.models import decode_models, encode_models
 from formatbridge.formats.messages.request import SETTINGS, decode_request, encode_request, settle_history
-from formatbridge.formats.messages.response import FINISH, decode_response, encode_response
+from formatbridge.formats.messages.response import FINISH, decode_response, encode_response, failure_of
 from formatbridge.formats.messages.stream import StreamDecoder
 from formatbridge.formats.messages.stream_encoder import StreamEncoder
 from formatbridge.formats.messages.stream_fold import fold_stream, unfold_stream
@@ -195,6 +195,7 @@ __all__ = [
     "encode_models",
     "encode_request",
     "encode_response",
+    "failure_of",
     "fold_stream",
     "frame_event",
     "is_own_error",

@@ -18,7 +18,7 @@ from formatbridge.options import Options
 
 JsonObject = dict[str, Any]
 
-__all__ = ["FINISH", "decode_response", "encode_response"]
+__all__ = ["FINISH", "decode_response", "encode_response", "failure_of"]
 
 RESPONSE_FIELDS = frozenset({
     "id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "stop_details", "usage",
@@ -42,6 +42,12 @@ def decode_response(body: JsonObject) -> ir.Response:
         usage=decode_usage(usage, "/usage") if usage is not None else None,
         extra=extra,
     )
+
+
+def failure_of(body: JsonObject) -> ir.Error | None:
+    """Return nothing: no answer of this format fails, it gives way to an error."""
+    del body
+    return None
 
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:

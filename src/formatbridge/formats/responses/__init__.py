@@ -17,7 +17,7 @@ from formatbridge.formats.responses.errors import decode_error, encode_error
 from formatbridge.formats.responses.finish import FINISH, unfinished
 from formatbridge.formats.responses.models import decode_models, encode_models
 from formatbridge.formats.responses.request import decode_request, encode_request
-from formatbridge.formats.responses.response import decode_response, encode_response
+from formatbridge.formats.responses.response import decode_response, encode_response, failure_of
 from formatbridge.formats.responses.settings import SETTINGS
 from formatbridge.formats.responses.spelling import SPELLING
 from formatbridge.formats.responses.stream import StreamDecoder
@@ -87,6 +87,7 @@ __all__ = [
     "encode_models",
     "encode_request",
     "encode_response",
+    "failure_of",
     "fold_stream",
     "frame_event",
     "is_own_error",

@@ -29,7 +29,7 @@ _ECHOED = (
 
 
 def decode_response(body: JsonObject) -> ir.Response:
-    """Read a whole answer. One that failed has its error beside what came before; one that was cancelled failed, too."""
+    """Read a whole answer. One that failed has its error beside what came before."""
     usage, status, error = body.get("usage"), body.get("status"), body.get("error")
     parts, logprobs, leftover = decode_output(body["output"])
     finish = decode_finish(body)
@@ -37,10 +37,18 @@ def decode_response(body: JsonObject) -> ir.Response:
     counts = decode_usage(usage, "/usage") if usage else None
     extra = rest(body, _RESPONSE)
     made = ir.Response("responses", body["id"], body.get("model"), choices, body.get("created_at"), counts, extra)
-    if error or status in ("failed", "cancelled"):
-        made.error = decode_failure(error or {}) if error or status == "failed" else ir.Error(kind="cancelled", message=str(status))
+    made.error = failure_of(body)
+    if made.error:
         made.extra = joined(made.extra, {"status": status} if error and status not in (None, "failed", "cancelled") else None)
     return made
+
+
+def failure_of(body: JsonObject) -> ir.Error | None:
+    """Return what went wrong on the way; one that was cancelled failed, too."""
+    error, status = body.get("error"), body.get("status")
+    if error or status == "failed":
+        return decode_failure(error or {})
+    return ir.Error(kind="cancelled", message=status) if status == "cancelled" else None
 
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:

@@ -1,6 +1,12 @@
 """The response body, whole or one event of a stream."""
 
-from formatbridge.formats._wire import AT_ONCE, Count, Int
+from typing import Any
+
+from pydantic import ConfigDict, GetCoreSchemaHandler
+from pydantic.alias_generators import to_snake
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from formatbridge.formats._wire import Count, Int
 from formatbridge.formats.generate_content.wire._proto import Double, Proto, Word
 from formatbridge.formats.generate_content.wire.content import Turn
 from formatbridge.formats.generate_content.wire.grounding import CitationMetadata, GroundingMetadata
@@ -162,13 +168,11 @@ class ModelStatus(Proto):
     """RFC 3339."""
 
 
-class Response(Proto):
-    """What the model generated.
+class Piece(Proto):
+    """What the model generated, or the next piece of it in a stream.
 
     Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
     """
-
-    model_config = AT_ONCE
 
     candidates: list[Candidate] | None = None
     """None or [] when the prompt was blocked, and in events that only count tokens."""
@@ -179,3 +183,32 @@ class Response(Proto):
     responseId: str | None = None
     usageMetadata: Usage | None = None
     modelStatus: ModelStatus | None = None
+
+
+_TELLING = ("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion")
+_TOLD_BY = (*_TELLING, *map(to_snake, _TELLING))
+
+
+def _telling(value: Any) -> Any:
+    """Refuse the object of something else: unknown fields are kept, and none of the known ones must be there."""
+    if not isinstance(value, dict) or value.get("candidates") is not None:  # nearly always
+        return value
+    if all(value.get(name) is None for name in _TOLD_BY):
+        raise PydanticCustomError("no_answer", f"one that has {', '.join(_TELLING[:-1])} or {_TELLING[-1]}")
+    return value
+
+
+class Response(Piece):
+    """What the model generated: any object in which at least one of five fields tells that it is an answer.
+
+    Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    model_config = ConfigDict(
+        defer_build=False,
+        json_schema_extra={"anyOf": [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in _TELLING]},
+    )
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(_telling, handler(source))

@@ -1,15 +1,18 @@
 """Events of a stream."""
 
+from formatbridge.formats._wire import AT_ONCE
 from formatbridge.formats.generate_content.wire.error import Status
-from formatbridge.formats.generate_content.wire.response import Response
+from formatbridge.formats.generate_content.wire.response import Piece
 
 
-class StreamEvent(Response):
+class StreamEvent(Piece):
     """One event: the next piece of a response, or an error in its place.
 
     Every event has the shape of a whole response, in SSE as in the JSON array that comes without ``alt=sse``. No event
     marks the end. Open: what is neither keeps its fields as unknown ones.
     Source: official SDK types, 2026-11. Seen: recorded traffic; errors within a stream are not in it.
     """
+
+    model_config = AT_ONCE
 
     error: Status | str | None = None

@@ -1,0 +1,138 @@
+"""What a caller hands in, read and checked: JSON text, objects and typed models to bodies of a format; errors by their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+
+from formatbridge import _codec, formats, ir
+from formatbridge.errors import ConfigurationError, InvalidPayloadError
+from formatbridge.formats._errors import is_error_body
+from formatbridge.formats._problems import problems_of
+from formatbridge.formats._protocol import JsonObject, Kind
+
+TEXT = (bytes, bytearray, str)
+"""What JSON text may be."""
+
+_MODELS: dict[Kind, str] = {"request": "Request", "response": "Response", "error": "Error", "models": "ModelList"}
+
+KINDS: dict[str, Kind] = {name: kind for kind, name in _MODELS.items()}
+"""Name of a typed model to the kind of document it reads."""
+
+
+@cache
+def wire_model(name: str, kind: Kind) -> type[BaseModel]:
+    """Return the typed model of one kind of document."""
+    from importlib import import_module
+
+    wire = import_module(f"{formats.load(name).__name__}.wire")  # type: ignore[attr-defined]  # a format is a module
+    return cast("type[BaseModel]", getattr(wire, _MODELS[kind]))
+
+
+@cache
+def _reader(name: str, kind: Kind) -> Callable[[Any], Any]:
+    from formatbridge.formats._wire import reader
+
+    return reader(wire_model(name, kind))
+
+
+def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
+    """Turn what a caller hands in into a JSON object of its own; raise ``InvalidPayloadError`` where it is none.
+
+    A typed model of another format than ``source`` is a contradiction: read as the latter it would lose what only its own has.
+    """
+    try:
+        if isinstance(body, TEXT):
+            value = _codec.loads(body)
+        elif isinstance(body, BaseModel):
+            found = model_of(body)
+            if found and found[0] != source:
+                raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
+            if found and found[1] not in (kind, None):
+                raise _codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
+            value = _codec.checked(body.model_dump(exclude_unset=True, by_alias=True, warnings=False))
+        else:
+            value = _codec.checked(body)
+    except _codec.NotJsonError as error:
+        raise InvalidPayloadError(source, kind, [(error.pointer, error.message)]) from None
+    if not isinstance(value, dict):
+        raise InvalidPayloadError(source, kind, [("", f"is {_codec.describe(value)}, expected an object")])
+    return value
+
+
+def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
+    """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
+    try:
+        return _reader(source, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
+    except ValidationError as error:
+        raise InvalidPayloadError(source, kind, problems_of(error, raw)) from None
+
+
+def source_of(body: Any, source: str | None) -> ir.Format:
+    """Return the source's name: as given, or that of a typed model."""
+    if source is not None:
+        return formats.load(source).NAME
+    found = model_of(body)
+    if found is not None:
+        return found[0]
+    raise ConfigurationError("source is missing; it may be left out for a typed model only")
+
+
+def model_of(body: Any) -> tuple[ir.Format, Kind | None] | None:
+    """Return the format and kind of a typed model, a subclass included; None where it is none of ours."""
+    for ancestor in type(body).__mro__ if isinstance(body, BaseModel) else ():
+        for name in formats.FORMATS:
+            if ancestor.__module__.startswith(f"formatbridge.formats.{name}.wire"):
+                return name, KINDS.get(ancestor.__name__)
+    return None
+
+
+def read_error_body(body: Any, source: ir.Format) -> tuple[JsonObject, str | None]:
+    """Read an error body by its shape: an object, a list of one, or anything else, which is then the message.
+
+    The second value is the pointer of the object, None where there is none.
+    """
+    if isinstance(body, bytes | bytearray):
+        body = bytes(body).decode(errors="replace")
+    if isinstance(body, str):
+        try:
+            body = _codec.loads(body)
+        except _codec.NotJsonError:
+            return {"message": _codec.without_surrogates(body)}, None
+    if isinstance(body, dict | BaseModel):
+        return read_body(body, source, "error"), ""
+    if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
+        return read_body(body[0], source, "error"), "/0"
+    whole = read_body({"message": body}, source, "error")["message"]
+    return {"message": "" if whole is None else _codec.dumps(whole).decode()}, None
+
+
+def tells_error(body: Any, source: ir.Format) -> bool:
+    """Say whether what is no answer is an error that came in the place of one."""
+    try:
+        raw, at = read_error_body(body, source)
+    except InvalidPayloadError:
+        return False
+    return at is not None and is_error_body(raw)
+
+
+def check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
+    """Validate an error body. One of no known shape is put in words, as few as will do, and the second value is false."""
+    told = _in_words(raw, "error", "message", "detail")
+    detail = raw.get("error")
+    inner = {**raw, "error": _in_words(detail, "message")} if isinstance(detail, dict) else raw
+    for reading in (raw, inner, told):
+        try:
+            return check(reading, source, "error"), reading is raw
+        except InvalidPayloadError:
+            continue
+    return {"message": _codec.dumps(raw).decode()}, False
+
+
+def _in_words(raw: JsonObject, *keys: str) -> JsonObject:
+    """Return an object with JSON text for whatever stands under some keys and is no text."""
+    texts = {key: raw[key] for key in keys if raw.get(key) is not None and not isinstance(raw[key], str)}
+    return raw | {key: _codec.dumps(value).decode() for key, value in texts.items()}
