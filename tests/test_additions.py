@@ -98,7 +98,7 @@ def test_a_made_call_id_of_an_answer_is_told(source: str, body: dict[str, Any], 
         ("messages", {"id": "a", "type": "message", "content": [], "stop_reason": None}),
         ("responses", {"id": "a", "output": []}),
         ("generate_content", {"candidates": [{"content": {"parts": [{"text": "x"}]}}]}),
-        ("generate_content", {}),
+        ("generate_content", {"modelVersion": "m"}),
     ],
 )
 def test_a_made_end_is_told(source: str, body: dict[str, Any], target: str) -> None:

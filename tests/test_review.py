@@ -190,7 +190,7 @@ def test_an_error_in_place_of_an_answer_is_an_error() -> None:
 
 def test_an_answer_of_nothing_does_not_end_well_in_silence() -> None:
     """Nothing says why there are no candidates, so the normal end that the target shows is a loss, and points at what is there."""
-    made = fb.convert_response({}, source="generate_content", target="chat_completions")
+    made = fb.convert_response({"modelVersion": "m"}, source="generate_content", target="chat_completions")
 
     assert [(loss.path, loss.code) for loss in made.losses] == [("", "finish_reason")]
 

@@ -87,7 +87,7 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
 def _nothing(message: ir.Message, losses: Ledger) -> list[JsonObject]:
     """Note a turn that says nothing; of any other, each part was noted."""
     if is_blank(message):
-        losses.changed(message, "", None, "empty", severity="info")
+        losses.dropped(message, code="empty", severity="info")
     return []
 
 

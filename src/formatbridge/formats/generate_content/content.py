@@ -88,7 +88,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
     encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", turn, losses)
     if len(parts) == before:
         if is_blank(message):
-            losses.changed(message, "", None, "empty", severity="info")
+            losses.dropped(message, code="empty", severity="info")
     elif not joins:
         contents.append({"role": role, "parts": parts})
 

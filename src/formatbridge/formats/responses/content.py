@@ -54,7 +54,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
         losses.extras(message)
     role = message.role
     if not (message.parts or message.effort or message.tools):
-        losses.changed(message, "", None, "empty", severity="info")
+        losses.dropped(message, code="empty", severity="info")
     if role == "assistant":
         encode_answer(message.parts, items, ids, losses)
         return

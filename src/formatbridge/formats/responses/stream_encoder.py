@@ -116,7 +116,7 @@ class StreamEncoder:
             self._close(slot)
         self._has_refusal = had_refusal
         self._settle_held(None)
-        self._leave_items("completed" if refusal and refusal.text else status_of_last(event.finish))
+        self._leave_items(status_of_last(event.finish))
         for run in self._runs:
             run.close(None)
         self._runs = []
