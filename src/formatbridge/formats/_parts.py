@@ -66,6 +66,12 @@ def is_blank(message: ir.Message) -> bool:
     return not any(type(part) is not ir.Text or part.text for part in message.parts)
 
 
+def note_empty(message: ir.Message, losses: Ledger) -> None:
+    """Note that a turn that says nothing is left out; where another's parts were, each was noted."""
+    if is_blank(message):
+        losses.changed(message, "", "", "empty", severity="info")
+
+
 def note_prefill(request: ir.Request, losses: Ledger) -> None:
     """Note that a last turn of the model's, which the format messages continues word by word, is only the turn before elsewhere."""
     last = request.messages[-1] if request.messages else None

@@ -13,7 +13,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_id, is_blank, is_plain
+from formatbridge.formats._parts import drop_id, is_plain, note_empty
 from formatbridge.formats._signatures import decode_token, native_token
 from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning, encode_history
@@ -64,12 +64,11 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
     first = parts[0] if len(parts) == 1 else None
     if type(first) is ir.Text and is_plain(first):  # one text and nothing else
         return [{"role": "user" if role == "tool" else role, "content": first.text}]
-    if role == "assistant":
-        made = encode_answer(parts, losses, made_ids)
-        return [made] if made else _nothing(message, losses)
-    if role in ("system", "developer"):
-        words = encode_words(parts, losses)
-        return [{"role": role, "content": words}] if words else _nothing(message, losses)
+    if role in ("assistant", "system", "developer"):
+        made = encode_answer(parts, losses, made_ids) if role == "assistant" else _encode_instruction(message, losses)
+        if made is None:
+            note_empty(message, losses)
+        return [made] if made else []
     results = [part for part in parts if type(part) is ir.ToolResult]
     if not results:
         return [{"role": "user" if role == "tool" else role, "content": encode_content(parts, losses)}]
@@ -84,11 +83,9 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
     return messages
 
 
-def _nothing(message: ir.Message, losses: Ledger) -> list[JsonObject]:
-    """Note a turn that says nothing; of any other, each part was noted."""
-    if is_blank(message):
-        losses.dropped(message, code="empty", severity="info")
-    return []
+def _encode_instruction(message: ir.Message, losses: Ledger) -> JsonObject | None:
+    words = encode_words(message.parts, losses)
+    return {"role": message.role, "content": words} if words else None
 
 
 def encode_words(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:

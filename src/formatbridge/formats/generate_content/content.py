@@ -13,7 +13,7 @@ from typing import Any, assert_never
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_blank, is_plain
+from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_plain, note_empty
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
 from formatbridge.formats.generate_content.parts import (
     DECODE_PART,
@@ -87,8 +87,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
     before = len(parts)
     encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", turn, losses)
     if len(parts) == before:
-        if is_blank(message):
-            losses.dropped(message, code="empty", severity="info")
+        note_empty(message, losses)
     elif not joins:
         contents.append({"role": role, "parts": parts})
 

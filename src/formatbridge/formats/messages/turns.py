@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._parts import is_blank
+from formatbridge.formats._parts import note_empty
 from formatbridge.formats._results import note_orphan
 from formatbridge.formats.messages.content import as_blocks, collapse, encode_answer, encode_result, encode_words, sole_text
 from formatbridge.formats.messages.parts import encode_part, encode_text
@@ -94,7 +94,7 @@ class TurnEncoder:
     def _add_answer(self, message: ir.Message) -> None:
         content = sole_text(message.parts) or encode_answer(message.parts, self.losses)
         if not content:
-            self._note_empty(message)
+            note_empty(message, self.losses)
             return
         if self._waiting:
             self._place_waiting()
@@ -131,7 +131,7 @@ class TurnEncoder:
             if block is not None:
                 blocks.append(block)
         if not blocks and not results:
-            self._note_empty(message)
+            note_empty(message, self.losses)
             return
         for waiting in self._waiting:
             waiting.has_moved = True
@@ -172,10 +172,6 @@ class TurnEncoder:
         """Return the blocks of a turn, to change them."""
         blocks = self.turns[turn]["content"] = as_blocks(self.turns[turn]["content"])
         return blocks
-
-    def _note_empty(self, message: ir.Message) -> None:
-        if is_blank(message):
-            self.losses.changed(message, "", "", "empty", severity="info")
 
     # Instructions.
 

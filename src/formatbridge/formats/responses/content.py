@@ -13,7 +13,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain
+from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, note_empty
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.responses.hosted_items import decode_hosted, encode_image
 from formatbridge.formats.responses.ids import ItemIds
@@ -54,7 +54,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
         losses.extras(message)
     role = message.role
     if not (message.parts or message.effort or message.tools):
-        losses.dropped(message, code="empty", severity="info")
+        note_empty(message, losses)
     if role == "assistant":
         encode_answer(message.parts, items, ids, losses)
         return
