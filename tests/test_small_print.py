@@ -177,3 +177,15 @@ def test_an_error_in_one_of_several_streamed_choices_leaves_the_others() -> None
 
     ends = [(each["content"]["parts"][0]["text"], each["finishReason"]) for each in made.body["candidates"]]
     assert ends == [("half", "MALFORMED_RESPONSE"), ("Whole.", "STOP")]
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+def test_a_fraction_of_a_second_is_lost_by_name(target: str) -> None:
+    """Lists of models tell whole seconds; what is cut off is a value of the source's."""
+    model = {"type": "model", "id": "m", "display_name": "M", "created_at": "2026-01-01T00:00:00.500Z"}
+    body = {"data": [model], "has_more": False, "first_id": None, "last_id": None}
+
+    made = fb.convert_models(body, source="messages", target=target)
+
+    assert made.body["data"][0]["created"] == 1_767_225_600
+    assert ("/data/0/created_at", "changed", 1_767_225_600) in [(loss.path, loss.kind, loss.after) for loss in made.losses]

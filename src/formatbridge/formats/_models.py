@@ -52,9 +52,11 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
     for name in ("display_name", "description", "version", "input_limit", "output_limit", "methods", "lifecycle"):
         if getattr(model, name) not in (None, []):
             losses.dropped(model, name, severity="info")
-    created = model.created if model.created is not None else losses.added(f"{at}/created", 0)
+    created = int(model.created) if model.created is not None else losses.added(f"{at}/created", 0)
+    if model.created is not None and created != model.created:  # whole seconds are all there is
+        losses.changed(model, "created", created, severity="info")
     owner = model.owner if model.owner is not None else losses.added(f"{at}/owned_by", "")
-    made: JsonObject = {"id": model.id, "object": "model", "created": int(created), "owned_by": owner}
+    made: JsonObject = {"id": model.id, "object": "model", "created": created, "owned_by": owner}
     if model.retires is not None:
         made["shutdown_date"] = model.retires
     return made
