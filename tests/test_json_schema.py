@@ -39,6 +39,16 @@ def test_a_schema_accepts_every_body_of_its_format(fixture: Fixture) -> None:
     _schema(wire_model(fixture.format, fixture.kind)).validate(fixture.body)
 
 
+@pytest.mark.parametrize(
+    "body", [{"modelVersion": "m"}, {"model_version": "m"}, {"response_id": "r"}, {"candidates": None}, {}, {"x": 1}]
+)
+def test_a_schema_and_its_model_agree_on_what_tells_an_answer(body: dict[str, Any]) -> None:
+    """Of generate_content every field may be absent, in either spelling; an object without any of those that tell is none."""
+    model = wire_model("generate_content", "response")
+
+    assert _schema(model).is_valid(body) == _is_read(model, body)
+
+
 @pytest.mark.parametrize("kind", ["request", "response", "error", "models"])
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_schema_refuses_what_the_model_refuses(format: str, kind: str) -> None:

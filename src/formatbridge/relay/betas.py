@@ -30,7 +30,7 @@ def with_betas(headers: Mapping[str, str], body: Mapping[str, Any]) -> dict[str,
 
 def _family(word: str) -> str:
     """Return the name of a beta without its date."""
-    return word[: -len("-2026-01-12")]
+    return word.rsplit("-", 3)[0]
 
 
 def _needed(body: Mapping[str, Any]) -> Iterator[str]:

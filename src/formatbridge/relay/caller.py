@@ -181,9 +181,7 @@ class Caller:
 
         def read(head: Head, native: JsonObject) -> tuple[JsonObject, Converted]:
             answer = read_answer(head, native, plan.exchange, plan.call, names)
-            refuse_failed(
-                head, native, plan.call, names
-            )  # a format that holds failures, the caller's own above all, would pass them on
+            refuse_failed(head, native, plan.call, names)  # which formats that hold failures would pass on
             return native, answer
 
         rules = self._rules(is_stream=False)

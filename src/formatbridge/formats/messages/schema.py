@@ -21,6 +21,8 @@ _LABELS = frozenset({"$schema", "$id", "$comment", "$anchor"})
 _UNIONS = ("anyOf", "oneOf", "allOf")
 _SAYING = frozenset({"type", "$ref", "enum", "const", *_UNIONS})
 """What says which values there are."""
+_TYPES = {type(None): ("null",), bool: ("boolean",), str: ("string",), int: ("integer", "number"), float: ("number",)}
+"""Type of a literal to the names of its types."""
 _Work = list[tuple[Any, str, str, Any, Any]]
 
 
@@ -187,18 +189,9 @@ def _within(kind: Any, kinds: list[Any]) -> bool:
 
 def _is_of(value: Any, kinds: list[Any]) -> bool:
     """Say whether a literal is of one of some types."""
-    names = (
-        {"null"}
-        if value is None
-        else {"boolean"}
-        if isinstance(value, bool)
-        else {"string"}
-        if isinstance(value, str)
-        else {"number"}
-    )
-    if isinstance(value, int | float) and not isinstance(value, bool) and value == int(value):
-        names.add("integer")
-    return any(name in kinds for name in names)
+    if type(value) is float and value.is_integer():  # 1.0 is an integer, too
+        return "integer" in kinds or "number" in kinds
+    return any(name in kinds for name in _TYPES[type(value)])
 
 
 def _is_plain(value: Any) -> bool:

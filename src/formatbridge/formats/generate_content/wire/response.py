@@ -206,7 +206,9 @@ class Response(Piece):
 
     model_config = ConfigDict(
         defer_build=False,
-        json_schema_extra={"anyOf": [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in _TELLING]},
+        json_schema_extra={
+            "anyOf": [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in dict.fromkeys(_TOLD_BY)]
+        },
     )
 
     @classmethod
