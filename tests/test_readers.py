@@ -16,12 +16,13 @@ from formatbridge.formats._wire import checker, reader
 from tests.fixtures import Fixture, fixtures
 
 FAULTS: list[Any] = [None, 1.5, 10**30, 2**53 + 1, "no such thing", [], {"type": "no such thing"}]
-CASES = [pytest.param(fixture, id=str(fixture)) for fixture in fixtures() if fixture.format != "generate_content"]
+CASES = [pytest.param(fixture, id=str(fixture)) for fixture in fixtures()]
 
 
 @cache
 def _read(format: str, kind: Any) -> Callable[[Any], Any]:
-    return reader(wire_model(format, kind))
+    model = wire_model(format, kind)
+    return reader(model, model.USUAL)  # type: ignore[attr-defined]  # as all models of bodies have
 
 
 @cache

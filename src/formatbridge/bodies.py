@@ -12,7 +12,8 @@ from formatbridge import _codec, formats, ir
 from formatbridge.errors import ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body
 from formatbridge.formats._problems import problems_of
-from formatbridge.formats._protocol import JsonObject, Kind
+from formatbridge.formats._protocol import Format, JsonObject, Kind
+from formatbridge.losses import Ledger
 
 TEXT = (bytes, bytearray, str)
 """What JSON text may be."""
@@ -34,9 +35,10 @@ def wire_model(name: str, kind: Kind) -> type[BaseModel]:
 
 @cache
 def _reader(name: str, kind: Kind) -> Callable[[Any], Any]:
-    from formatbridge.formats._wire import reader
+    from formatbridge.formats._wire import Wire, reader
 
-    return reader(wire_model(name, kind))
+    model = wire_model(name, kind)
+    return reader(model, cast("type[Wire]", model).USUAL)
 
 
 def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
@@ -45,22 +47,24 @@ def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
     A typed model of another format than ``source`` is a contradiction: read as the latter it would lose what only its own has.
     """
     try:
-        if isinstance(body, TEXT):
-            value = _codec.loads(body)
-        elif isinstance(body, BaseModel):
-            found = model_of(body)
-            if found and found[0] != source:
-                raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
-            if found and found[1] not in (kind, None):
-                raise _codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
-            value = _codec.checked(body.model_dump(exclude_unset=True, by_alias=True, warnings=False))
-        else:
-            value = _codec.checked(body)
+        value = _codec.loads(body) if isinstance(body, TEXT) else _codec.checked(_dumped(body, source, kind))
     except _codec.NotJsonError as error:
         raise InvalidPayloadError(source, kind, [(error.pointer, error.message)]) from None
-    if not isinstance(value, dict):
-        raise InvalidPayloadError(source, kind, [("", f"is {_codec.describe(value)}, expected an object")])
-    return value
+    if type(value) is dict:
+        return value
+    raise InvalidPayloadError(source, kind, [("", f"is {_codec.describe(value)}, expected an object")])
+
+
+def _dumped(body: Any, source: str, kind: Kind) -> Any:
+    """Return the plain values of a typed model; anything else as it is."""
+    if not isinstance(body, BaseModel):
+        return body
+    found = model_of(body)
+    if found and found[0] != source:
+        raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
+    if found and found[1] not in (kind, None):
+        raise _codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
+    return body.model_dump(exclude_unset=True, by_alias=True, warnings=False)
 
 
 def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
@@ -69,6 +73,17 @@ def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
         return _reader(source, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
     except ValidationError as error:
         raise InvalidPayloadError(source, kind, problems_of(error, raw)) from None
+
+
+def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject]:
+    """Read and validate what a caller hands in; return the ledger of what it will lose, and the body as ``check`` does."""
+    source = near.NAME
+    raw = read_body(body, source, kind)
+    try:
+        checked = _reader(source, kind)(raw)
+    except ValidationError as error:
+        raise InvalidPayloadError(source, kind, problems_of(error, raw)) from None
+    return Ledger(raw, near.SPELLING, body if isinstance(body, TEXT) else None), checked
 
 
 def source_of(body: Any, source: str | None) -> ir.Format:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from formatbridge import _codec, formats, ir
 from formatbridge._reasons import REASONS
-from formatbridge.bodies import TEXT, check, check_error, read_body, read_error_body, source_of, tells_error, wire_model
+from formatbridge.bodies import TEXT, check_error, read_checked, read_error_body, source_of, tells_error, wire_model
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._foreign import without_foreign_tokens
@@ -17,6 +17,7 @@ from formatbridge.formats._home import bring_home
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Home, JsonObject, Kind
+from formatbridge.formats._talk import talk_of
 from formatbridge.formats._tools import adapt_tools
 from formatbridge.given import a, checked_model, checked_status, checked_stream
 from formatbridge.losses import Addition, Ledger, Loss
@@ -42,7 +43,8 @@ class Converted:
         #: ``request``, ``response``, ``error`` or ``models``.
         self.kind: Kind = kind
         self._ledger = ledger
-        ledger.place(body)
+        if ledger.unplaced is not None:
+            ledger.place(body)
         self._losses: tuple[Loss, ...] | None = None
 
     @property
@@ -77,16 +79,22 @@ class Converted:
 class ConvertedRequest(Converted):
     """A request in the target format, and where on the relay it goes."""
 
-    __slots__ = ("context", "model", "stream")
+    __slots__ = ("_tools", "model", "stream")
 
-    def __init__(self, body: JsonObject, ledger: Ledger, target: ir.Format, model: str, stream: bool, context: Context) -> None:
-        Converted.__init__(self, body, ledger, context.source, target, "request")
+    def __init__(
+        self, body: JsonObject, ledger: Ledger, ends: tuple[Format, Format], model: str, stream: bool, tools: dict[str, Home]
+    ) -> None:
+        Converted.__init__(self, body, ledger, ends[0].NAME, ends[1].NAME, "request")
         #: The model as the body or the path names it; empty where nothing does.
         self.model = model
         #: Whether the answer is to be a stream.
         self.stream = stream
-        #: What ``convert_response`` needs to bring the answer home.
-        self.context = context
+        self._tools = tools
+
+    @property
+    def context(self) -> Context:
+        """What ``convert_response`` needs to bring the answer home."""
+        return Context(self.source, self._ledger.body, self._tools)
 
     @property
     def path(self) -> str:
@@ -131,16 +139,13 @@ def options_of(options: Options | None) -> Options:
     return options
 
 
-def finished(losses: Ledger, options: Options, body: Any) -> Ledger:
-    """Close the books; raise ``LossyConversionError`` where the options forbid what was lost."""
-    if isinstance(body, TEXT):
-        losses.text = body
+def hold(losses: Ledger, options: Options) -> None:
+    """Raise ``LossyConversionError`` where the options forbid what was lost."""
     if options.raise_on is not None:
         floor = SEVERITIES.index(options.raise_on)
         grave = [loss for loss in losses_of(losses) if SEVERITIES.index(loss.severity) >= floor]
         if grave:
             raise LossyConversionError(grave)
-    return losses
 
 
 def convert_request(
@@ -163,25 +168,25 @@ def convert_request(
         checked_model(model)
     if stream is not None:
         checked_stream(stream)
-    near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
-    raw = read_body(body, near.NAME, "request")
-    checked = check(raw, near.NAME, "request")
+    near, far = formats.load_both(source or source_of(body, source), target)
+    losses, checked = read_checked(body, near, "request")
+    raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
     if not model and far.IN_URL:
         raise ConfigurationError(f"{far.NAME} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
-    losses = Ledger(raw, near.SPELLING)
     tools: dict[str, Home] = {}
     if near is far:
         made = _same_request(without_foreign_tokens(raw, checked, near, body, losses), near, model, stream)
     else:
         request = near.decode_request(checked, model=model or None, stream=stream)
         del checked  # as large as the body, and of no more use
-        model = request.model or ""
-        request, tools = adapt_tools(request, far.TOOL_RULES, losses)
-        made = far.encode_request(request, losses, options)
-    context = Context(near.NAME, raw, tools)
-    return ConvertedRequest(made, finished(losses, options, body), far.NAME, model, stream, context)
+        model, talk = request.model or "", talk_of(request)
+        if talk is None:
+            request, tools = adapt_tools(request, far.TOOL_RULES, losses)
+        made = far.encode_request(request, losses, options, talk)
+    hold(losses, options)
+    return ConvertedRequest(made, losses, (near, far), model, stream, tools)
 
 
 def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> JsonObject:
@@ -214,35 +219,34 @@ def convert_response(
     latter never raise, for the error matters more.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
+    near, far = formats.load_both(source or source_of(body, source), target)
     if request is not None and not isinstance(request, ConvertedRequest):
         raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
     context = request.context if request else None
     try:
-        raw = read_body(body, near.NAME, "response")
-        checked = check(raw, near.NAME, "response")
+        losses, checked = read_checked(body, near, "response")
     except InvalidPayloadError:
         if not tells_error(body, near.NAME):
             raise
         lenient = replace(options, raise_on=None)
         return convert_error(body, source=near.NAME, target=far.NAME, status=200, options=lenient)
-    losses = Ledger(raw, near.SPELLING)
     if near is far:
-        return Converted(raw, finished(losses, options, body), near.NAME, far.NAME, "response")
-    return encode_answer(near.decode_response(checked), far, losses, options, context, body)
+        hold(losses, options)
+        return Converted(losses.body, losses, near.NAME, far.NAME, "response")
+    return encode_answer(near.decode_response(checked), far, losses, options, context)
 
 
-def encode_answer(
-    response: ir.Response, far: Format, losses: Ledger, options: Options, context: Context | None, body: Any = None
-) -> Converted:
+def encode_answer(response: ir.Response, far: Format, losses: Ledger, options: Options, context: Context | None) -> Converted:
     """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error."""
     if context:
         response = bring_home(response, context, losses)
     if response.error and not far.HOLDS_FAILURES:
         status, made = _failed(response, far, losses)
-        return ConvertedError(made, finished(losses, options, body), response.format, far.NAME, status)
+        hold(losses, options)
+        return ConvertedError(made, losses, response.format, far.NAME, status)
     made = far.encode_response(tell_apart(response, far.NAME, losses), losses, options, context)
-    return Converted(made, finished(losses, options, body), response.format, far.NAME, "response")
+    hold(losses, options)
+    return Converted(made, losses, response.format, far.NAME, "response")
 
 
 def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, JsonObject]:
@@ -274,10 +278,10 @@ def convert_error(
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
-    near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
+    near, far = formats.load_both(source or source_of(body, source), target)
     raw, at = read_error_body(body, near.NAME)
     checked, is_known = check_error(raw, near.NAME)
-    losses = Ledger([raw] if at else raw, near.SPELLING)
+    losses = Ledger([raw] if at else raw, near.SPELLING, body if at is not None and isinstance(body, TEXT) else None)
     made_status, made = status, raw
     is_crossing = near is not far or at is None or not is_known
     if is_crossing or status < 400:
@@ -285,15 +289,15 @@ def convert_error(
         error.src = at or ""
         made_status, written = far.encode_error(error, losses if is_crossing else Ledger(raw, near.SPELLING))
         made = written if is_crossing else raw
-    return ConvertedError(made, finished(losses, options, None if at is None else body), near.NAME, far.NAME, made_status)
+    hold(losses, options)
+    return ConvertedError(made, losses, near.NAME, far.NAME, made_status)
 
 
 def convert_models(body: Any, *, source: str | None = None, target: str, options: Options | None = None) -> Converted:
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    near, far = formats.load(source if source is not None else source_of(body, source)), formats.load(target)
-    raw = read_body(body, near.NAME, "models")
-    checked = check(raw, near.NAME, "models")
-    losses = Ledger(raw, near.SPELLING)
-    made = raw if near is far else far.encode_models(near.decode_models(checked), losses)
-    return Converted(made, finished(losses, options, body), near.NAME, far.NAME, "models")
+    near, far = formats.load_both(source or source_of(body, source), target)
+    losses, checked = read_checked(body, near, "models")
+    made = losses.body if near is far else far.encode_models(near.decode_models(checked), losses)
+    hold(losses, options)
+    return Converted(made, losses, near.NAME, far.NAME, "models")

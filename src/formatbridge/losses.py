@@ -16,6 +16,8 @@ from formatbridge._reasons import REASONS, REQUIRED
 from formatbridge.options import SEVERITIES, Severity
 
 JsonValue = Any
+Text = bytes | bytearray | str
+"""JSON text as a caller hands it in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,8 @@ _UNKNOWN = Own(code="unknown_field")
 _SETTLING = RLock()
 """Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
 _ABSENT = object()
+_NONE_YET: dict[str, Any] = {}
+"""Stands for what most ledgers never need, until the first note is settled; stays empty."""
 
 
 class Ledger:
@@ -121,18 +125,20 @@ class Ledger:
     nor a node that was noted may change in between.
     """
 
-    __slots__ = ("_additions", "_body", "_losses", "_notes", "_shares", "_spelling", "_unplaced", "text")
+    __slots__ = ("_additions", "_losses", "_notes", "_shares", "_spelling", "body", "text", "unplaced")
 
-    def __init__(self, body: JsonValue, spelling: Spelling) -> None:
-        self._body = body
+    def __init__(self, body: JsonValue, spelling: Spelling, text: Text | None = None) -> None:
+        #: The source's body, into which the report points.
+        self.body = body
         self._spelling = spelling
         self._notes: list[_Note] = []
-        self._losses: dict[str, Loss] = {}
-        self._shares: dict[str, set[str]] = {}
+        self._losses: dict[str, Loss] = _NONE_YET
+        self._shares: dict[str, set[str]] = _NONE_YET
         self._additions: dict[str, tuple[JsonValue, str]] = {}
-        self._unplaced: list[tuple[dict[str, JsonValue], str, str]] | None = None
+        #: What was added to objects of the target's body, until ``place`` finds out where those stand.
+        self.unplaced: list[tuple[dict[str, JsonValue], str, str]] | None = None
         #: The JSON text of the body, which may hold equal keys; None where there is none.
-        self.text: bytes | bytearray | str | None = None
+        self.text = text
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -173,17 +179,17 @@ class Ledger:
     def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue, why: str = REQUIRED) -> None:
         """Put what the target demands into an object of its body, and note it there: ``place`` finds out where that is."""
         node[key] = value
-        self._unplaced = [*(self._unplaced or ()), (node, key, why)]
+        self.unplaced = [*(self.unplaced or ()), (node, key, why)]
 
     def place(self, body: JsonValue) -> None:
         """Look for the objects of the target's body to which something was added."""
-        if self._unplaced is None:
+        if self.unplaced is None:
             return
         pointers = {id(node): pointer for pointer, node in _objects(body)}
-        for node, key, why in self._unplaced:
+        for node, key, why in self.unplaced:
             if id(node) in pointers:
                 self.added(f"{pointers[id(node)]}/{key}", node[key], why)
-        self._unplaced = None
+        self.unplaced = None
 
     def withdraw(self, body: JsonValue) -> None:
         """Take back what was added where it does not stand in the target any more."""
@@ -196,9 +202,11 @@ class Ledger:
     def _settle(self) -> None:
         """Work out the losses that the notes stand for."""
         notes, self._notes = self._notes, []
-        if notes and isinstance(self._body, Late):
-            found = self._body.body()
-            self._body = UNSEEN if found is None else found
+        if self._losses is _NONE_YET:
+            self._losses, self._shares = {}, {}
+        if notes and isinstance(self.body, Late):
+            found = self.body.body()
+            self.body = UNSEEN if found is None else found
         for kind, node, name, after, noted, severity in notes:
             if kind == "extras":
                 self._settle_extras(node)
@@ -240,7 +248,7 @@ class Ledger:
             place = pointer if pointer[:1] == "/" else f"{node.src}/{pointer}"
             if pointer == ITSELF:
                 place = node.src
-            path, before = resolve(self._body, place, self._spelling)
+            path, before = resolve(self.body, place, self._spelling)
             before = value if before is _ABSENT else before
             self._keep(Loss(path, own.kind, own.severity, own.code, REASONS[own.code], before, own.after))
 
@@ -268,7 +276,7 @@ class Ledger:
                 return found
             if inner:
                 field, before = self._find(node, name[: inner.start()])
-                if self._body is UNSEEN:  # whether the source names what is below as we do is not known
+                if self.body is UNSEEN:  # whether the source names what is below as we do is not known
                     return field, None
                 path, value = self._resolve(f"{field}/{name[inner.end() :]}")
                 return (field, before) if value is _ABSENT else (path, value)
@@ -284,9 +292,9 @@ class Ledger:
         return next((at for at in found if at[1] is not False and not is_empty(at[1])), found[0] if found else None)
 
     def _resolve(self, pointer: str) -> tuple[str, JsonValue]:
-        if self._body is UNSEEN:
+        if self.body is UNSEEN:
             return pointer, None
-        return resolve(self._body, pointer, self._spelling)
+        return resolve(self.body, pointer, self._spelling)
 
 
 _INNER = re.compile(r"[./]")

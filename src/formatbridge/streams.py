@@ -14,8 +14,8 @@ from typing import Any, cast, overload
 from pydantic import BaseModel
 
 from formatbridge import _codec, formats, ir
-from formatbridge.bodies import check, read_body, source_of
-from formatbridge.convert import Converted, ConvertedRequest, encode_answer, finished, options_of
+from formatbridge.bodies import read_checked, source_of
+from formatbridge.convert import Converted, ConvertedRequest, encode_answer, options_of
 from formatbridge.errors import (
     ConfigurationError,
     FormatBridgeError,
@@ -178,7 +178,7 @@ def _whole(
     """
     near, answer = source.near, source.answer()
     if near is far and not source.is_closed and (body := source.body()) is not None:  # an end of ours is in none of its events
-        return Converted(body, finished(Ledger(body, near.SPELLING), options, None), near.NAME, far.NAME, "response")
+        return Converted(body, Ledger(body, near.SPELLING), near.NAME, far.NAME, "response")
     losses = Ledger(Late(source.body if source.is_complete else source.part_of_body()), near.SPELLING)
     if has_left and near is not far:
         _note_late(answer, far, losses)
@@ -376,12 +376,11 @@ def replay_response(
     near = formats.load(source_of(body, source))
     far = formats.load(target) if target is not None else near
     chosen = options_of(options)
-    raw = read_body(body, near.NAME, "response")
-    checked = check(raw, near.NAME, "response")
+    losses, checked = read_checked(body, near, "response")
     if near is far:
-        return _write_again(near, raw)
+        return _write_again(near, losses.body)
     answer = near.decode_response(checked)
-    encode_answer(answer, far, Ledger(raw, near.SPELLING), chosen, None, body)
+    encode_answer(answer, far, losses, chosen, None)
     encoder = cast(Any, far).StreamEncoder(chosen, None)
     return (made for event in replay(tell_apart(answer, far.NAME, nowhere())) if (made := encoder.feed(event)))
 

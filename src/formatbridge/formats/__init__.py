@@ -22,6 +22,14 @@ def load(name: str) -> Format:
         raise UnknownFormatError(name, FORMATS) from None
 
 
+def load_both(source: str, target: str) -> tuple[Format, Format]:
+    """Return the formats of both ends of a conversion, as ``load`` does."""
+    try:
+        return _load(source), _load(target)
+    except TypeError:
+        return load(source), load(target)
+
+
 @cache
 def _load(name: str) -> Format:
     if name not in FORMATS:

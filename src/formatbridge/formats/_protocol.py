@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
 from formatbridge import ir
+from formatbridge.formats._talk import Talk
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import Options
@@ -133,8 +134,8 @@ class Format(Protocol):
     def decode_request(self, body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
         """Read a request; ``model`` and ``stream`` stand in for what the URL says."""
 
-    def encode_request(self, request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
-        """Write a request."""
+    def encode_request(self, request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
+        """Write a request; ``talk`` is its conversation where that is no more."""
 
     def settle_history(self, body: JsonObject, losses: Ledger) -> JsonObject:
         """Return a request of this format, whose history has lost thoughts, as its server still takes it."""

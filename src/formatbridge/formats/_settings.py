@@ -47,11 +47,11 @@ def decode_settings(body: dict[str, Any], table: FieldTable, request: ir.Request
     names, is_flat = table.canonical, True
     settings: dict[str, Any] = request.settings  # type: ignore[assignment]  # built key by key
     for key, value in body.items():
-        name = names.get(key)
-        if name is None:
-            is_flat = is_flat and key in beside
-        elif value is not None:
-            settings[name] = value
+        if key in names:
+            if value is not None:
+                settings[names[key]] = value
+        elif key not in beside:
+            is_flat = False
     return is_flat
 
 
@@ -63,19 +63,19 @@ def encode_settings(
     ``done`` are written elsewhere. A number outside its range becomes the nearest one inside.
     """
     value: Any
+    wire = table.wire
     for name, value in request.settings.items():
         if name in done:
             continue
-        wire, limits = table.wire.get(name), ranges.get(name)
-        if wire is None:
+        if name not in wire:
             drop_setting(request, name, value, losses)
-        elif name in _FOLLOWS and _FOLLOWS[name] in table.wire and not request.settings.get(_FOLLOWS[name]):
+        elif name in _FOLLOWS and _FOLLOWS[name] in wire and not request.settings.get(_FOLLOWS[name]):
             losses.dropped(request, name, "excluded", severity="info")
-        elif limits is None or limits[0] <= value <= limits[1]:
-            body[wire] = value
+        elif name not in ranges or ranges[name][0] <= value <= ranges[name][1]:
+            body[wire[name]] = value
         else:
-            least, most = limits
-            body[wire] = losses.changed(request, name, min(max(value, least), most), "out_of_range")
+            least, most = ranges[name]
+            body[wire[name]] = losses.changed(request, name, min(max(value, least), most), "out_of_range")
 
 
 def drop_cache_options(request: ir.Request, losses: Ledger, beside: str = "") -> None:

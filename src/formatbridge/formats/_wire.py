@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import takewhile
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
@@ -61,6 +61,9 @@ class Wire(BaseModel):
 
     A field whose name on the wire is no Python name is set by either.
     """
+
+    USUAL: ClassVar[frozenset[str]] = frozenset()
+    """Fields of a whole body beside which most bodies have no others, on the wire; such bodies are checked faster. Empty: not said."""
 
     model_config = ConfigDict(
         extra="allow", strict=True, defer_build=True, protected_namespaces=(), serialize_by_alias=True, populate_by_name=True
@@ -129,15 +132,18 @@ class Plain:
     """Marks values of which many can be told to be sound at a glance; those the checker takes without a second look.
 
     ``glance`` returns what to take, None where the value is to be validated in full. It may take only what the model accepts, and return
-    only what means the same. It is for objects that may have dozens of fields and mostly have two: looking for each of the others costs
-    more than looking at those that are there.
+    only what means the same; ``keeps``: the value itself. It is for objects that may have dozens of fields and mostly have two: looking
+    for each of the others costs more than looking at those that are there.
     """
 
-    def __init__(self, glance: Callable[[Any], Any]) -> None:
+    def __init__(self, glance: Callable[[Any], Any], *, keeps: bool = True) -> None:
         self.glance = glance
+        self.keeps = keeps
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_wrap_validator_function(_in_full, handler(source), metadata={"glance": self.glance})
+        return core_schema.no_info_wrap_validator_function(
+            _in_full, handler(source), metadata={"glance": self.glance, "keeps": self.keeps}
+        )
 
 
 def _in_full(value: Any, validate: Callable[[Any], Any]) -> Any:
@@ -184,44 +190,60 @@ def checker(shape: Any) -> SchemaValidator:
     return SchemaValidator(_as_dicts(TypeAdapter(shape).core_schema))
 
 
-def reader(shape: Any) -> Callable[[Any], Any]:
-    """Return what reads a value as ``checker`` does, but returns it itself, not a copy, where nothing in it is to be changed."""
+def reader(shape: Any, usual: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
+    """Return what reads a value as ``checker`` does, but returns it itself, not a copy, where nothing in it is to be changed.
+
+    ``usual``: fields beside which most objects of this shape have no others. Those objects are not asked for the others.
+    """
     schema = _as_dicts(TypeAdapter(shape).core_schema)
-    if _may_change(schema):
-        return checker(shape).validate_python
-    is_sound = SchemaValidator(_as_it_is(schema)).isinstance_python
+    in_full = cache(lambda: checker(shape).validate_python if not usual or _rewrites(schema) else reader(shape))
+    is_sound = SchemaValidator(_as_it_is(_with_fields(schema, usual) if usual else schema)).isinstance_python
+    is_usual = usual.issuperset
 
     def read(value: Any) -> Any:
-        return value if is_sound(value) else _checker_of(shape).validate_python(value)
+        return value if is_sound(value) else in_full()(value)
 
-    return read
+    def read_usual(value: Any) -> Any:
+        return value if is_usual(value) and is_sound(value) else in_full()(value)
+
+    return read_usual if usual else read
 
 
-_checker_of = cache(checker)
-"""The checker of what is not sound as it is, which most never need."""
+def _with_fields(schema: Any, names: frozenset[str]) -> Any:
+    """Return the schema of an object with some of its fields."""
+    if schema["type"] == "typed-dict":
+        return schema | {"fields": {name: field for name, field in schema["fields"].items() if name in names}}
+    return schema | {"schema": _with_fields(schema["schema"], names)}
 
 
-def _may_change(schema: Any) -> bool:
-    """Say whether a checker may return something else than it was given: what came under another name, or what a function makes."""
+def _rewrites(schema: Any) -> bool:
+    """Say whether a glance in a schema may return something else than it was given, so that to look for what is sound gains nothing."""
     if isinstance(schema, dict):
-        if isinstance(schema.get("validation_alias"), list) or str(schema.get("type")).startswith("function"):
+        if "glance" in schema.get("metadata", ()) and not schema["metadata"]["keeps"]:
             return True
-        return any(_may_change(value) for key, value in schema.items() if key != "metadata")
-    return isinstance(schema, list | tuple) and any(map(_may_change, schema))
+        return any(_rewrites(value) for key, value in schema.items() if key != "metadata")
+    return isinstance(schema, list | tuple) and any(map(_rewrites, schema))
 
 
 def _as_it_is(schema: Any) -> Any:
     """Let a checker's schema take only what it would return as it is, and make as little of it as can be.
 
-    So unknown keys are not looked for, a number is a double of an exact size, for an integer beyond 64 bits would become one, and what
-    has no kind, or an unknown one, is left to the checker where that is rare.
+    So unknown keys are not looked for unless they may be second names, a number is a double of an exact size, for an integer beyond 64 bits
+    would become one, and what has no kind, or an unknown one, is left to the checker where that is rare.
     """
     if not isinstance(schema, dict):
         return type(schema)(map(_as_it_is, schema)) if isinstance(schema, list | tuple) else schema
     made = {key: value if key == "metadata" else _as_it_is(value) for key, value in schema.items()}
     match schema:
-        case {"type": "typed-dict"}:
-            return made | {"extra_behavior": "ignore"}
+        case {"type": "typed-dict", "fields": fields}:
+            has_names = any("validation_alias" in field for field in fields.values())
+            return made | {"extra_behavior": "forbid" if has_names else "ignore"}
+        case {"type": "typed-dict-field"}:
+            return {key: value for key, value in made.items() if key != "validation_alias"}
+        case {"type": "function-before", "metadata": {"mends": True}}:
+            return made["schema"]
+        case {"type": "function-wrap", "metadata": {"glance": _, "keeps": False}}:
+            return {"type": "none"}  # which no object is
         case {"type": "tagged-union", "metadata": {"key": key}}:
             return made | {"discriminator": key}
         case {"type": "union", "choices": [_, (_, label)]} if label == WHOLE:

@@ -124,9 +124,7 @@ class _Told:
     losses: tuple[Loss, ...]
     additions: tuple[Addition, ...]
     text: None = None
-
-    def place(self, body: object) -> None:
-        """Do nothing: whatever was added has its place."""
+    unplaced: None = None  # whatever was added has its place
 
 
 class Mask:

@@ -12,6 +12,7 @@ from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._results import pair_loose, with_results_in_place
 from formatbridge.formats._settings import decode_settings, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
+from formatbridge.formats._talk import Talk
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.chat_completions.content import decode_message, encode_message
 from formatbridge.formats.chat_completions.tools import (
@@ -84,7 +85,13 @@ _DONE = _RARE | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_c
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Read a request."""
     loose: list[ir.ToolResult] = []
-    messages = [decode_message(raw, f"/messages/{index}", loose) for index, raw in enumerate(body["messages"])]
+    messages: list[ir.Message] = []
+    for index, raw in enumerate(body["messages"]):
+        content, role, src = raw.get("content"), raw["role"], f"/messages/{index}"
+        if len(raw) == 2 and type(content) is str and role != "tool":  # text and nothing else
+            messages.append(ir.Message(role, [ir.Text(content, f"{src}/content")], src))
+        else:
+            messages.append(decode_message(raw, src, loose))
     if loose:
         pair_loose(messages)
     stream = bool(body.get("stream") if stream is None else stream)
@@ -117,20 +124,16 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
         request.audio = _decode_audio(audio)
 
 
-def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
-    """Write a request."""
+def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
+    """Write a request; ``talk`` is its conversation where that is no more."""
     if request.extra:
         losses.extras(request)
-    model = request.model if request.model is not None else losses.added("/model", "")
-    messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
-    body: JsonObject = {"model": model, "messages": _encode_messages(messages, losses)}
-    if request.format == "messages":
-        note_prefill(request, losses)
-    if not body["messages"]:
-        note_no_turns(request, losses)
-    tools = _all_tools(request, losses)
+    model = losses.added("/model", "") if request.model is None else request.model
+    messages = _encode_talk(talk) if talk else _encode_conversation(request, losses, options)
+    body: JsonObject = {"model": model, "messages": messages}
+    tools = None if talk else _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
-        body |= _encode_tools(request, tools, losses)
+        body |= _encode_tools(request, tools or [], losses)
     if request.reasoning:
         body |= _encode_reasoning(request.reasoning, losses)
     if request.output_format:
@@ -148,6 +151,23 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 
 
 # Messages.
+
+
+def _encode_talk(talk: Talk) -> list[JsonObject]:
+    system, turns = talk
+    made: list[JsonObject] = [{"role": role, "content": text} for role, text in turns]
+    return made if system is None else [{"role": "system", "content": system}, *made]
+
+
+def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) -> list[JsonObject]:
+    """Write the conversation as the caller wants its later instructions, and note what its end means elsewhere."""
+    messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
+    made = _encode_messages(messages, losses)
+    if request.format == "messages":
+        note_prefill(request, losses)
+    if not made:
+        note_no_turns(request, losses)
+    return made
 
 
 def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObject]:

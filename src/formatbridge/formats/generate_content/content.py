@@ -45,18 +45,15 @@ _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assista
 
 def decode_message(raw: JsonObject, index: int, calls: Calls) -> ir.Message:
     """Read one turn of the contents; without a role it is the user's."""
-    src = f"/contents/{index}"
-    given, items = raw.get("role"), raw.get("parts")
+    src, items = f"/contents/{index}", raw.get("parts")
+    role = _ROLES.get(raw.get("role"), "user")
+    extra = None if CONTENT.issuperset(raw) else rest(raw, CONTENT)
     if items and len(items) == 1 and len(items[0]) == 1 and items[0].get("text") is not None:  # one text and nothing else
-        parts: list[ir.Part] = [ir.Text(items[0]["text"], f"{src}/parts/0")]
-    else:
-        parts = decode_parts(items, src, calls)
-    role = _ROLES.get(given, "user")
+        return ir.Message(role, [ir.Text(items[0]["text"], f"{src}/parts/0")], src, extra)
+    parts = decode_parts(items, src, calls)
     if role == "user" and parts and type(parts[0]) is ir.ToolResult and (len(parts) == 1 or _is_results(parts)):
         role = "tool"
-    if len(raw) == 2 and items and given:  # both keys are there, so there is no third
-        return ir.Message(role, parts, src)
-    return ir.Message(role, parts, src, rest(raw, CONTENT))
+    return ir.Message(role, parts, src, extra)
 
 
 def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, losses: Ledger) -> None:

@@ -10,6 +10,7 @@ from formatbridge.formats._parts import is_plain, note_no_turns, note_prefill
 from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import Ranges, decode_settings, drop_cache_options, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
+from formatbridge.formats._talk import Talk
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.content import (
@@ -86,18 +87,16 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     """Read a request; a ``model`` or ``stream`` in the body counts where the URL says nothing."""
     contents, named = body["contents"], model or body.get("model")
     calls = Calls(contents)
-    request = ir.Request(
-        format="generate_content",
-        model=named.removeprefix("models/") if named else named,
-        stream=bool(body.get("stream")) if stream is None else stream,
-        messages=_decode_instructions(body.get("systemInstruction"), calls),
-    )
+    model = named.removeprefix("models/") if named else named
+    messages = _decode_instructions(body.get("systemInstruction"), calls)
     for index, raw in enumerate(contents):
-        request.messages.append(decode_message(raw, index, calls))
-    config = body.get("generationConfig")
-    is_flat = not config or decode_settings(config, SETTINGS, request, _NOTHING)
-    if "stop" in request.settings and not request.settings["stop"]:
-        del request.settings["stop"]
+        messages.append(decode_message(raw, index, calls))
+    request = ir.Request("generate_content", model, bool(body.get("stream") if stream is None else stream), messages)
+    config, is_flat = body.get("generationConfig"), True
+    if config:
+        is_flat = decode_settings(config, SETTINGS, request, _NOTHING)
+        if "stop" in request.settings and not request.settings["stop"]:
+            del request.settings["stop"]
     if not is_flat or not _BESIDE.issuperset(body):
         _decode_shaped_options(body, request)
     return request
@@ -137,15 +136,15 @@ def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None
     return unread
 
 
-def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
-    """Write a request."""
+def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
+    """Write a request; ``talk`` is its conversation where that is no more."""
     del options  # nothing here depends on a choice of the caller's
     if request.extra:
         losses.extras(request)
-    body = _encode_messages(request, losses)
-    tools = _all_tools(request, losses)
+    body = _encode_talk(talk) if talk else _encode_messages(request, losses)
+    tools = None if talk else _all_tools(request, losses)
     if tools or request.tool_choice:
-        body |= _encode_tools(request, tools, losses)
+        body |= _encode_tools(request, tools or [], losses)
     config = _encode_config(request, losses)
     if config:
         body["generationConfig"] = config
@@ -161,8 +160,15 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 def _decode_instructions(raw: JsonObject | None, calls: Calls) -> list[ir.Message]:
     if not raw:
         return []
-    parts, extra = decode_parts(raw.get("parts"), "/systemInstruction", calls), rest(raw, CONTENT)
+    parts = decode_parts(raw.get("parts"), "/systemInstruction", calls)
+    extra = None if CONTENT.issuperset(raw) else rest(raw, CONTENT)
     return [ir.Message("system", parts, "/systemInstruction", extra)] if parts or extra else []
+
+
+def _encode_talk(talk: Talk) -> JsonObject:
+    system, turns = talk
+    contents = [{"role": "model" if role == "assistant" else role, "parts": [{"text": text}]} for role, text in turns]
+    return {"contents": contents} if system is None else {"contents": contents, "systemInstruction": {"parts": [{"text": system}]}}
 
 
 def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:

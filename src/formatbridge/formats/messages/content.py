@@ -60,7 +60,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     if role == "system":
         return _decode_instruction(raw, src)
     content, place = raw["content"], f"{src}/content"
-    parts: list[ir.Part] = [ir.Text(content, place)] if isinstance(content, str) else decode_blocks(content, place)
+    parts: list[ir.Part] = [ir.Text(content, place)] if type(content) is str else decode_blocks(content, place)
     return ir.Message(role, parts, src, rest(raw, _MESSAGE) if len(raw) > 2 else None)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions, note_no_turns
-from formatbridge.formats._settings import decode_settings, encode_settings
+from formatbridge.formats._settings import decode_settings
+from formatbridge.formats._talk import Talk
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
@@ -16,11 +17,10 @@ from formatbridge.formats.messages.parts import WORDS, decode_content, encode_pa
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.formats.messages.settings import (
-    DONE,
     SETTINGS,
     decode_shaped_settings,
     encode_limit,
-    encode_shaped_settings,
+    encode_settings,
 )
 from formatbridge.formats.messages.tools import (
     decode_tool,
@@ -50,10 +50,13 @@ _OFF = {"type": "disabled"}
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Read a request."""
-    messages = [decode_message(raw, f"/messages/{index}") for index, raw in enumerate(body["messages"])]
+    messages: list[ir.Message] = []
     system = body.get("system")
     if system:
-        messages.insert(0, ir.Message("system", decode_content(system, "/system", WORDS), "/system"))
+        words: list[ir.Part] = [ir.Text(system, "/system")] if type(system) is str else decode_content(system, "/system", WORDS)
+        messages.append(ir.Message("system", words, "/system"))
+    for index, raw in enumerate(body["messages"]):
+        messages.append(decode_message(raw, f"/messages/{index}"))
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("messages", model or body.get("model"), stream, messages)
     if not decode_settings(body, SETTINGS, request, _BESIDE):
@@ -80,15 +83,14 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     request.extra = joined(rest(body, _KNOWN), unread_config, unpaired, unread_settings, unread_reasoning, unread_format)
 
 
-def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
-    """Write a request."""
+def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
+    """Write a request; ``talk`` is its conversation where that is no more."""
     if request.extra:
         losses.extras(request)
-    request = _with_few_marks(request, losses)
+    if not talk:
+        request = _with_few_marks(request, losses)
     model = request.model if request.model is not None else losses.added("/model", "")
-    conversation = _encode_conversation(request.messages, losses, options)
-    if not conversation["messages"]:
-        note_no_turns(request, losses)
+    conversation = _encode_talk(talk) if talk else _encode_conversation(request, losses, options)
     settings, reasoning = request.settings, request.reasoning
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools = _encode_tools(request, conversation["messages"], losses) if has_tools else None
@@ -96,16 +98,17 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     budget = reasoning.budget if reasoning and not barred else None
     if budget is not None and lacks_thinking(conversation["messages"]):
         barred, budget = True, None
-    limit = encode_limit(request, budget or 0, losses, options)
+    limit = settings.get("max_tokens")
+    if limit is None or "prompt_cache_options" in settings:
+        limit = encode_limit(request, budget or 0, losses, options)
     body: JsonObject = {"model": model, "max_tokens": limit, **conversation}
     if tools:
         body |= tools
     if reasoning or request.output_format:
         body |= _encode_output(request, limit, barred, losses)
     if settings:
-        encode_settings(request, SETTINGS, body, losses, DONE)
         thinks = reasoning is not None and body.get("thinking", _OFF) != _OFF
-        encode_shaped_settings(request, body, thinks, losses, options)
+        encode_settings(request, body, thinks, losses, options)
     if request.audio:
         losses.dropped(request.audio)
     if request.image:
@@ -124,14 +127,23 @@ def settle_history(body: JsonObject, losses: Ledger) -> JsonObject:
     return body
 
 
-def _encode_conversation(messages: list[ir.Message], losses: Ledger, options: Options) -> JsonObject:
+def _encode_talk(talk: Talk) -> JsonObject:
+    system, turns = talk
+    made = [{"role": role, "content": text} for role, text in turns]
+    return {"messages": made} if system is None else {"system": system, "messages": made}
+
+
+def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Write the system prompt and the turns behind it."""
+    messages = request.messages
     leading = leading_instructions(messages)
     system = _encode_leading(messages[:leading], losses) if leading else []
     turns = TurnEncoder(losses, options.mid_system == "native")
     made = turns.encode(messages[leading:] if leading else messages)
     if turns.hoisted:
         system = [*as_blocks(system), *turns.hoisted]
+    if not made:
+        note_no_turns(request, losses)
     return {"system": collapse(system), "messages": made} if system else {"messages": made}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import rest
 from formatbridge.formats._settings import drop_cache_options, drop_setting
+from formatbridge.formats._settings import encode_settings as encode_flat_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -28,14 +29,11 @@ TIERS = ValueTable(("auto", "auto"), ("standard", "standard_only"))
 
 _WITHOUT_SAMPLING = "2026-10-21"
 _SAMPLING = ("temperature", "top_p", "top_k")
-_SAMPLED = frozenset(_SAMPLING)
 _LEAST_TOP_P_THINKING = 0.95
-_RARE = frozenset({"stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options"})
-
-DONE = frozenset({
-    *_SAMPLING, "stop", "max_tokens", "tier", "user", "safety_identifier", "parallel_tool_calls", "compact_at", "prompt_cache_options",
-})  # fmt: skip
-"""Settings that are written here; the others go through the table or are lost."""
+_SHAPED = frozenset({"top_k", "stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options"})
+_DONE = _SHAPED | {"max_tokens", "parallel_tool_calls"}
+_DONE_WITH_SAMPLING = _DONE | {*_SAMPLING}
+_RANGES = {"temperature": (0.0, 1.0), "top_p": (0.0, 1.0)}
 
 
 def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
@@ -96,13 +94,19 @@ def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Opti
     return made
 
 
-def encode_shaped_settings(request: ir.Request, body: JsonObject, thinks: bool, losses: Ledger, options: Options) -> None:
-    """Write into a body the settings that change more than their name. ``thinks``: the model is to think first."""
+def encode_settings(request: ir.Request, body: JsonObject, thinks: bool, losses: Ledger, options: Options) -> None:
+    """Write the settings into a body. ``thinks``: the model is to think first."""
     settings = request.settings
-    if not _SAMPLED.isdisjoint(settings):
-        _encode_sampling(request, thinks, body, losses, options)
-    if _RARE.isdisjoint(settings):
+    samples = not thinks and options.messages_version < _WITHOUT_SAMPLING
+    encode_flat_settings(request, SETTINGS, body, losses, _DONE if samples else _DONE_WITH_SAMPLING, _RANGES)
+    if samples and _SHAPED.isdisjoint(settings):
         return
+    if thinks and options.messages_version < _WITHOUT_SAMPLING:
+        _encode_sampling_beside_thinking(request, body, losses)
+    elif not samples:
+        _drop_sampling(request, losses)
+    elif settings.get("top_k") is not None:
+        body["top_k"] = _encode_top_k(request, settings["top_k"], losses)
     if settings.get("stop"):
         body |= _encode_stop(request, settings["stop"], losses)
     if settings.get("tier") is not None:
@@ -115,26 +119,18 @@ def encode_shaped_settings(request: ir.Request, body: JsonObject, thinks: bool, 
     drop_cache_options(request, losses, beside="prewarm")
 
 
-def _encode_sampling(request: ir.Request, thinks: bool, body: JsonObject, losses: Ledger, options: Options) -> None:
-    """Write what the dialect of 2023-06-01 has and the newer one refuses."""
-    settings = request.settings
-    if options.messages_version >= _WITHOUT_SAMPLING:
-        for name in _SAMPLING:
-            if name in settings:
-                drop_setting(request, name, settings[name], losses)  # type: ignore[literal-required]  # the three names
-        return
-    if thinks:
-        _encode_sampling_beside_thinking(request, body, losses)
-        return
-    for name in ("temperature", "top_p"):
-        value: Any = settings.get(name)
-        if value is not None:
-            is_within = 0 <= value <= 1
-            body[name] = value if is_within else losses.changed(request, name, min(max(value, 0.0), 1.0), "out_of_range")
-    top_k = settings.get("top_k")
-    if top_k is not None:
-        whole = int(top_k)
-        body["top_k"] = whole if whole == top_k else losses.changed(request, "top_k", whole, "out_of_range")
+def _drop_sampling(request: ir.Request, losses: Ledger) -> None:
+    """Note what the dialect of 2023-06-01 has and the newer one refuses."""
+    for name in _SAMPLING:
+        if name in request.settings:
+            drop_setting(request, name, request.settings[name], losses)  # type: ignore[literal-required]  # the three names
+
+
+def _encode_top_k(request: ir.Request, top_k: float, losses: Ledger) -> int:
+    whole = int(top_k)
+    if whole != top_k:
+        losses.changed(request, "top_k", whole, "out_of_range")
+    return whole
 
 
 def _encode_sampling_beside_thinking(request: ir.Request, body: JsonObject, losses: Ledger) -> None:

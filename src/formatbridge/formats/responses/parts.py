@@ -35,7 +35,10 @@ def decode_content(
         made.append(_text(content, src, item_id))
         return made
     for index, part in enumerate(content):
-        made.append(decode_part(part, f"{src}/{index}", item_id))
+        if len(part) == 2 and part.get("type") in ("input_text", "output_text"):  # its text is required, so there is nothing else
+            made.append(_text(part["text"], f"{src}/{index}", item_id))
+        else:
+            made.append(decode_part(part, f"{src}/{index}", item_id))
     return made
 
 

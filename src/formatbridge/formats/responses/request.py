@@ -9,6 +9,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats._results import note_orphans, pair_loose
 from formatbridge.formats._settings import decode_settings, encode_settings
+from formatbridge.formats._talk import Talk
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.responses.content import decode_answer, decode_message, decode_result, encode_message, kind_of, settle
 from formatbridge.formats.responses.ids import ItemIds
@@ -64,13 +65,16 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
         request.output_format = decode_format(text["format"])
 
 
-def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
-    """Write a request."""
+def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
+    """Write a request; ``talk`` is its conversation where that is no more."""
     if request.extra:
         losses.extras(request)
     model = request.model if request.model is not None else losses.added("/model", "")
     body: JsonObject = {"model": model}
-    _encode_messages(request, body, losses, options)
+    if talk:
+        _encode_talk(talk, body)
+    else:
+        _encode_messages(request, body, losses, options)
     if request.tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, body["input"], losses)
     if request.reasoning:
@@ -174,6 +178,13 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
         return None
     extra = joined(rest(raw, _UPDATE), rest(reasoning, frozenset({"effort"}), "reasoning/"))
     return ir.Message(role="developer", parts=[], effort=effort, src=src, extra=extra)
+
+
+def _encode_talk(talk: Talk, body: JsonObject) -> None:
+    system, turns = talk
+    if system is not None:
+        body["instructions"] = system
+    body["input"] = [{"type": "message", "role": role, "content": text} for role, text in turns]
 
 
 def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:

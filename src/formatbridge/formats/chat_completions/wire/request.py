@@ -189,6 +189,10 @@ class Request(Wire):
     """
 
     model_config = AT_ONCE
+    USUAL = frozenset({
+        "messages", "model", "stream", "stream_options", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "tools",
+        "tool_choice", "parallel_tool_calls", "reasoning_effort", "response_format",
+    })  # fmt: skip
 
     messages: list[Message]
     model: str | None = None

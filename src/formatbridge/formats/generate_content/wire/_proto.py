@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AliasChoices, AliasGenerator, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import AliasChoices, AliasGenerator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.alias_generators import to_snake
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, core_schema
 
 from formatbridge.formats._wire import Int, JsonObject, Number, Wire
 
@@ -22,7 +22,10 @@ def _as_list(value: Any) -> Any:
 
 
 class _OneOrMore:
-    """Says both shapes of a ``Repeated`` field in JSON Schema."""
+    """Takes one object for a list of it, and says both shapes in JSON Schema."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(_as_list, handler(source), metadata={"mends": True})
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonObject:
         several = handler(schema)
@@ -50,7 +53,7 @@ Int64 = Int | Annotated[str, Field(pattern=r"^-?[0-9]{1,19}$")]
 Double = Number | Literal["NaN", "Infinity", "-Infinity"]
 """A number computed by the server; proto3 JSON has words for what JSON numbers cannot say."""
 
-Repeated = Annotated[list[T], BeforeValidator(_as_list), _OneOrMore()]
+Repeated = Annotated[list[T], _OneOrMore()]
 """A list of objects; a single object counts as a list of one, as it does for the vendor's server.
 
 Source: widespread request code, ``"contents": {"parts": {"text": "Hi"}}``. Not in recorded traffic.

@@ -49,6 +49,9 @@ class Request(Proto):
     """
 
     model_config = AT_ONCE
+    USUAL = frozenset({
+        "contents", "systemInstruction", "generationConfig", "model", "stream", "safetySettings",
+    })  # fmt: skip
 
     model: str | None = None
     """Not part of the vendor's body; accepted, as people put it here."""
