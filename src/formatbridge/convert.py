@@ -84,7 +84,15 @@ class ConvertedRequest(Converted):
     def __init__(
         self, body: JsonObject, ledger: Ledger, ends: tuple[Format, Format], model: str, stream: bool, tools: dict[str, Home]
     ) -> None:
-        Converted.__init__(self, body, ledger, ends[0].NAME, ends[1].NAME, "request")
+        # What the base class would set, without a call of it: requests are the small bodies, where each call counts.
+        self.body = body
+        self.source = ends[0].NAME
+        self.target = ends[1].NAME
+        self.kind = "request"
+        self._ledger = ledger
+        if ledger.unplaced is not None:
+            ledger.place(body)
+        self._losses = None
         #: The model as the body or the path names it; empty where nothing does.
         self.model = model
         #: Whether the answer is to be a stream.

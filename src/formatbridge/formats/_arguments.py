@@ -36,15 +36,20 @@ def repeated_keys(given: str | JsonObject, parsed: JsonObject) -> str | None:
 def read_objects(parts: Iterable[ir.Part]) -> Objects:
     """Read the arguments of all calls among some parts, with one search for infinities; what needs a second look is left out."""
     read: dict[int, JsonObject] = {}
-    try:
-        for part in parts:
-            if type(part) is ir.ToolCall and part.kind == "function" and type(part.arguments) is str and part.arguments:
+    for part in parts:
+        if type(part) is ir.ToolCall and part.kind == "function" and type(part.arguments) is str and part.arguments:
+            try:
                 value = from_json(part.arguments, allow_inf_nan=False, cache_strings="keys")
-                if type(value) is dict:
-                    read[id(part)] = value
-        return NOT_READ if may_hold_infinity(read) else read
-    except ValueError:
-        return NOT_READ
+            except ValueError:
+                continue
+            if type(value) is dict:
+                read[id(part)] = value
+    return NOT_READ if not read or may_hold_infinity(read) else read
+
+
+def read_all_objects(messages: Iterable[ir.Message]) -> Objects:
+    """Read the arguments of the calls of a conversation, as ``read_objects`` does."""
+    return read_objects(part for message in messages if message.role == "assistant" for part in message.parts)
 
 
 def encode_arguments_object(

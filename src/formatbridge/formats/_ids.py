@@ -16,9 +16,10 @@ def encode_id(given: str | None, prefix: str) -> str | None:
         return None
     for known in _PREFIXES:
         if given.startswith(known):
-            inner = given[len(known) :]
+            inner = given.removeprefix(known)
             if inner.startswith(_PREFIXES) and inner.startswith(prefix):
                 return inner
+            break
     return given if given.startswith(prefix) else f"{prefix}{given}"
 
 

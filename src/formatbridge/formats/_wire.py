@@ -236,9 +236,9 @@ def _as_it_is(schema: Any) -> Any:
     made = {key: value if key == "metadata" else _as_it_is(value) for key, value in schema.items()}
     match schema:
         case {"type": "typed-dict", "fields": fields}:
-            has_names = any("validation_alias" in field for field in fields.values())
+            has_names = any(isinstance(field.get("validation_alias"), list) for field in fields.values())
             return made | {"extra_behavior": "forbid" if has_names else "ignore"}
-        case {"type": "typed-dict-field"}:
+        case {"type": "typed-dict-field", "validation_alias": [*_]}:
             return {key: value for key, value in made.items() if key != "validation_alias"}
         case {"type": "function-before", "metadata": {"mends": True}}:
             return made["schema"]

@@ -16,7 +16,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id, is_plain, note_empty
 from formatbridge.formats._signatures import decode_token, native_token
 from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
-from formatbridge.formats.chat_completions.reasoning import decode_reasoning, encode_history
+from formatbridge.formats.chat_completions.reasoning import REASONING, decode_reasoning, encode_history
 from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
@@ -32,8 +32,6 @@ _CALL = frozenset({"id", "type", "function", "custom", "extra_content", "index"}
 def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Message:
     """Read one message. ``loose`` takes the results that name no call."""
     role, content = raw["role"], raw.get("content")
-    if len(raw) == 2 and type(content) is str and role != "tool":  # text and nothing else
-        return ir.Message(role, [ir.Text(content, f"{src}/content")], src)
     if role == "assistant":
         parts, leftover = decode_answer(raw, src)
         extra = rest(raw, MESSAGE)
@@ -110,7 +108,7 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tu
     parts: list[ir.Part] = []
     leftover: JsonObject | None = None
     is_plain = _PLAIN.issuperset(raw)
-    if not is_plain:
+    if not (is_plain or REASONING.isdisjoint(raw)):
         parts, leftover = decode_reasoning(raw, src)
     content, given = raw.get("content"), raw.get("tool_calls")
     if content:

@@ -26,6 +26,9 @@ FORMATS: dict[ir.Format, str] = {
     "generate_content": "google-gemini-v1",
     "chat_completions": "unknown",
 }
+REASONING = frozenset({"reasoning_content", "reasoning", "reasoning_details"})
+"""The names that a message has for it."""
+
 _COUNTED = re.compile(r"rs_\d{1,5}")
 """The ids that ``_encode_thought`` makes, which name nothing."""
 _DETAIL = frozenset({"type", "id", "text", "summary", "data", "signature", "index"})

@@ -58,11 +58,15 @@ def told_failure(body: JsonObject) -> tuple[JsonObject | str | None, str]:
 
     Some servers say it beside the choices, some in the only one, and some as the reason of its end.
     """
-    choices = body.get("choices") or []
-    only: JsonObject = choices[0] if len(choices) == 1 else {}
-    for told, at in ((body.get("error"), ""), (only.get("error"), "/choices/0")):
-        if told and isinstance(told, dict | str):
-            return told, at
+    told, choices = body.get("error"), body.get("choices")
+    if told and isinstance(told, dict | str):
+        return told, ""
+    if not choices or len(choices) > 1:
+        return None, ""
+    only: JsonObject = choices[0]
+    told = only.get("error")
+    if told and isinstance(told, dict | str):
+        return told, "/choices/0"
     if only.get("finish_reason") == "error":
         return {"message": only.get("native_finish_reason") or "the answer ended with an error"}, "/choices/0"
     return None, ""

@@ -99,12 +99,9 @@ def _take_aliases(raw: JsonObject, counts: dict[str, int | None]) -> JsonObject:
 
 
 def _decode_modality(details: JsonObject) -> dict[str, int] | None:
-    found: dict[str, int] = {}
-    for name, word in _MODALITIES.items():
-        count = details.get(name)
-        if count is not None:
-            found[word] = count
-    return found or None
+    if _MODALITIES.keys().isdisjoint(details):
+        return None
+    return {word: details[name] for name, word in _MODALITIES.items() if details.get(name) is not None} or None
 
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._arguments import read_all_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import is_plain, note_no_turns, note_prefill
 from formatbridge.formats._results import with_results_in_place
@@ -177,7 +178,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     instructions: list[JsonObject] = []
     leading = True
     messages = with_results_in_place(request.messages, losses, joins=True)
-    turn = Turn(messages)
+    turn = Turn(messages, objects=read_all_objects(messages))
     for message in messages:
         if message.effort or message.tools:
             leading = False  # the system prompt ends before a change of configuration
@@ -279,7 +280,8 @@ def _encode_settings(request: ir.Request, losses: Ledger) -> JsonObject:
     """Write the settings that ``generationConfig`` has."""
     config: JsonObject = {}
     encode_settings(request, SETTINGS, config, losses, _DONE, _RANGES)
-    drop_cache_options(request, losses)
+    if "prompt_cache_options" in request.settings:
+        drop_cache_options(request, losses)
     limit, stop = request.settings.get("max_tokens"), request.settings.get("stop")
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")

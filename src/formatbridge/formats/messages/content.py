@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._arguments import encode_arguments_object
+from formatbridge.formats._arguments import Objects, encode_arguments_object
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import encode_opaque, is_plain
 from formatbridge.formats._signatures import native_token
@@ -120,11 +120,16 @@ def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
     )
 
 
-def encode_answer(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
-    """Write a turn of the model's for a request's history."""
-    made = []
+def encode_answer(parts: list[ir.Part], losses: Ledger, objects: Objects) -> list[JsonObject]:
+    """Write a turn of the model's for a request's history. ``objects``: the arguments of its calls, as far as they have been read."""
+    made: list[JsonObject] = []
+    block: JsonObject | None
     for part in parts:
-        block = encode_text(part, losses) if type(part) is ir.Text else _ENCODE_BLOCK[type(part)](part, losses)
+        kind = type(part)
+        if kind is ir.ToolCall:
+            block = encode_call(part, losses, objects)  # type: ignore[arg-type]  # the test says so
+        else:
+            block = encode_text(part, losses) if kind is ir.Text else _ENCODE_BLOCK[kind](part, losses)  # type: ignore[arg-type]
         if block is not None:
             made.append(block)
     return made
@@ -175,7 +180,7 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     return call
 
 
-def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
+def encode_call(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObject:
     """Write one tool call of a request's history; it has no slot for a token."""
     if call.extra:
         losses.extras(call)
@@ -189,7 +194,7 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
         "type": "tool_use",
         "id": call.id,
         "name": call.name,
-        "input": encode_arguments_object(call, losses) if isinstance(given, str) else given,
+        "input": encode_arguments_object(call, losses, objects) if isinstance(given, str) else given,
     }
     return made | encode_cache(call.cache, losses) if call.cache else made
 
@@ -252,7 +257,6 @@ _DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
 _ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
     ir.Text: encode_text,
     ir.Reasoning: encode_thinking,
-    ir.ToolCall: encode_call,
     ir.Refusal: encode_refusal,
     ir.Media: _drop_media,
     ir.Opaque: _encode_foreign,

@@ -56,7 +56,11 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
         words: list[ir.Part] = [ir.Text(system, "/system")] if type(system) is str else decode_content(system, "/system", WORDS)
         messages.append(ir.Message("system", words, "/system"))
     for index, raw in enumerate(body["messages"]):
-        messages.append(decode_message(raw, f"/messages/{index}"))
+        content, role, src = raw.get("content"), raw["role"], f"/messages/{index}"
+        if len(raw) == 2 and type(content) is str and role != "system":  # text and nothing else
+            messages.append(ir.Message(role, [ir.Text(content, f"{src}/content")], src))
+        else:
+            messages.append(decode_message(raw, src))
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("messages", model or body.get("model"), stream, messages)
     if not decode_settings(body, SETTINGS, request, _BESIDE):
@@ -87,8 +91,6 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     """Write a request; ``talk`` is its conversation where that is no more."""
     if request.extra:
         losses.extras(request)
-    if not talk:
-        request = _with_few_marks(request, losses)
     model = request.model if request.model is not None else losses.added("/model", "")
     conversation = _encode_talk(talk) if talk else _encode_conversation(request, losses, options)
     settings, reasoning = request.settings, request.reasoning
@@ -135,7 +137,7 @@ def _encode_talk(talk: Talk) -> JsonObject:
 
 def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Write the system prompt and the turns behind it."""
-    messages = request.messages
+    messages = _with_few_marks(request, losses)
     leading = leading_instructions(messages)
     system = _encode_leading(messages[:leading], losses) if leading else []
     turns = TurnEncoder(losses, options.mid_system == "native")
@@ -185,8 +187,8 @@ def _encode_choice(request: ir.Request, tools: list[JsonObject], losses: Ledger)
     return (choice or {"type": "auto"}) | {"disable_parallel_tool_use": True}
 
 
-def _with_few_marks(request: ir.Request, losses: Ledger) -> ir.Request:
-    """Leave out the cache marks of turns and of results beyond the fourth, which the server refuses."""
+def _with_few_marks(request: ir.Request, losses: Ledger) -> list[ir.Message]:
+    """Return the messages without the cache marks of turns and of results beyond the fourth, which the server refuses."""
     marked: list[tuple[ir.Part, ir.Role]] = []
     for message in request.messages:
         for part in message.parts:
@@ -197,16 +199,15 @@ def _with_few_marks(request: ir.Request, losses: Ledger) -> ir.Request:
             if part.cache is not None:
                 marked.append((part, message.role))
     if not marked:
-        return request
+        return request.messages
     room = _MOST_MARKS - sum(tool.cache is not None for tool in request.tools if not isinstance(tool, ir.Namespace))
     excess = [part for part, role in marked if _is_written(part, role)][max(0, room) :] if len(marked) > room else []
     if not excess:
-        return request
+        return request.messages
     for part in excess:
         losses.dropped(part.cache, code="too_many", severity="info")
     gone = {id(part) for part in excess}
-    messages = [replace(message, parts=[_without_mark(part, gone) for part in message.parts]) for message in request.messages]
-    return replace(request, messages=messages)
+    return [replace(message, parts=[_without_mark(part, gone) for part in message.parts]) for message in request.messages]
 
 
 def _is_written(part: ir.Part, role: ir.Role) -> bool:

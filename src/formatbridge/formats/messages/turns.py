@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._arguments import NOT_READ, read_all_objects
 from formatbridge.formats._parts import note_empty
 from formatbridge.formats._results import note_orphan
 from formatbridge.formats.messages.content import as_blocks, collapse, encode_answer, encode_result, encode_words, sole_text
@@ -32,7 +33,7 @@ class _Instruction:
 class TurnEncoder:
     """Puts turns into the order that the server demands. ``hoisted``: instructions that found no place among them."""
 
-    __slots__ = ("_answer", "_calls", "_made_ids", "_results", "_waiting", "hoisted", "is_native", "losses", "turns")
+    __slots__ = ("_answer", "_calls", "_made_ids", "_objects", "_results", "_waiting", "hoisted", "is_native", "losses", "turns")
 
     def __init__(self, losses: Ledger, is_native: bool) -> None:
         self.losses = losses
@@ -42,11 +43,13 @@ class TurnEncoder:
         self._results: list[int] = []
         self._calls: dict[str, list[tuple[int, ir.ToolCall]]] = {}  # the calls without a result, by id, with their turns
         self._made_ids: set[str] = set()
+        self._objects = NOT_READ
         self._waiting: list[_Instruction] = []
         self._answer: ir.Message | None = None
 
     def encode(self, messages: list[ir.Message]) -> list[JsonObject]:
         """Write a conversation."""
+        self._objects = read_all_objects(messages)
         for message in messages:
             if message.extra:
                 self.losses.extras(message)
@@ -92,7 +95,7 @@ class TurnEncoder:
                     self.losses.added(f"/messages/{index}/content/{place}/{key}", block[key])
 
     def _add_answer(self, message: ir.Message) -> None:
-        content = sole_text(message.parts) or encode_answer(message.parts, self.losses)
+        content = sole_text(message.parts) or encode_answer(message.parts, self.losses, self._objects)
         if not content:
             note_empty(message, self.losses)
             return
