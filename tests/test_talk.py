@@ -69,7 +69,8 @@ def test_only_what_needs_nothing_is_a_talk(messages: list[ir.Message], pair: tup
         assert not short[1]
 
 
-_ASK, _ANSWER, _BLANK = (ir.Message(role, [ir.Text(text)]) for role, text in (("user", "a"), ("assistant", "b"), ("user", " \n")))
+_ASK, _BLANK = ir.Message("user", [ir.Text("a")]), ir.Message("user", [ir.Text(" \n")])
+_ANSWER = ir.Message("assistant", [ir.Text("b")])
 _LATE, _CALL = ir.Message("system", [ir.Text("s")]), ir.Message("assistant", [ir.ToolCall("c", "f", "{}")])
 _NO_TALKS = {
     "nothing": [],
