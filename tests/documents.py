@@ -9,6 +9,7 @@ from typing import Any
 
 from formatbridge import formats, ir
 from formatbridge._reasons import REASONS
+from formatbridge.catalogue import models_of
 from formatbridge.matrix import matrix_rows
 from formatbridge.streaming.grammar import GRAMMARS, Grammar, Moves
 
@@ -90,6 +91,28 @@ def losses() -> str:
     return "\n".join(lines)
 
 
+def models() -> str:
+    """Write ``models.md``: the typed models of each format by name."""
+    lines = [
+        "# Typed models\n" + _HEAD,
+        "All of them are pydantic models in the vendor's own spelling, and stand beside each other in one module a format:\n",
+        "```python",
+        "from formatbridge.formats.messages import wire",
+        "",
+        "wire.Request.model_validate(body)  # raises pydantic's ValidationError",
+        "```\n",
+        "They are open: a field that nobody knows stays on the model, and a member of a union that nobody knows becomes `Unknown`. They",
+        'are strict: `"5"` is no integer. The docstrings of fields tell units, bounds and sources; `formatbridge schema messages.TextBlock`',
+        "prints a JSON Schema.",
+        "",
+    ]
+    for name in formats.FORMATS:
+        lines += [f"## {name}\n", f"`formatbridge.formats.{name}.wire`\n", _row("model", "what it is"), _row("---", "---")]
+        lines += [_row(f"`{model}`", about.replace("|", "\\|")) for model, about in models_of(name).items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
 _DRAWN = re.compile(r"(?<=<!-- grammars -->\n).*(?=<!-- end of grammars -->)", re.DOTALL)
 
 
@@ -126,7 +149,12 @@ def _machine(moves: Moves, indent: str = "") -> list[str]:
     return lines
 
 
-DOCUMENTS: dict[str, Callable[[], str]] = {"mappings.md": mappings, "losses.md": losses, "streaming.md": streaming}
+DOCUMENTS: dict[str, Callable[[], str]] = {
+    "mappings.md": mappings,
+    "losses.md": losses,
+    "models.md": models,
+    "streaming.md": streaming,
+}
 
 
 def main() -> None:

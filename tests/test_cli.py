@@ -145,7 +145,29 @@ def test_a_body_that_two_formats_share_is_not_guessed(
 def test_an_unknown_schema_is_refused_with_the_known_ones(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """A typing error."""
     assert main(["schema", "chat.request"]) == 2
-    assert b"expected FORMAT.KIND or FORMAT.MODEL of chat_completions" in capfdbinary.readouterr().err
+    assert b"expected FORMAT, FORMAT.KIND or FORMAT.MODEL of chat_completions" in capfdbinary.readouterr().err
+
+
+def test_a_misspelt_model_is_refused_with_its_likes(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Of two hundred names the right one is nearly always among three."""
+    assert main(["schema", "messages.TextBlok"]) == 2
+    told = capfdbinary.readouterr().err
+    assert b"no model 'TextBlok': perhaps TextBlock" in told
+    assert b"`formatbridge schema messages` names them all" in told
+
+
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_a_format_alone_names_its_models(format: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Whoever reuses the models looks for the one that they need; each name has a schema."""
+    assert main(["schema", format]) == 0
+    lines = capfdbinary.readouterr().out.decode().splitlines()
+    named = dict(line.split("  ", 1) for line in lines)
+
+    wire = import_module(f"formatbridge.formats.{format}.wire")
+    models = {f"{format}.{name}" for name in wire.__all__ if isinstance(getattr(wire, name), type)}
+    assert list(named)[:2] == [f"{format}.Request", f"{format}.Response"]
+    assert models <= named.keys()
+    assert all(about.strip() for about in named.values())
 
 
 def test_the_matrix_can_be_read_by_source(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

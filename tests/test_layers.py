@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("formats",),
     ("bodies",),
     ("convert",),
-    ("detect",),
+    ("catalogue", "detect"),
     ("own_fields", "stream_source"),
     ("passage",),
     ("streams",),

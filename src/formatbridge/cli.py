@@ -15,19 +15,17 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from importlib import import_module
 from io import StringIO, TextIOWrapper
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge import _codec, formats
-from formatbridge.bodies import check, wire_model
-from formatbridge.cli_arguments import KINDS, options_of, parser
+from formatbridge.bodies import check
+from formatbridge.cli_arguments import options_of, parser
 from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
-from formatbridge.formats._protocol import Kind
 from formatbridge.losses import Addition, Loss, is_absent, resolve
 from formatbridge.options import SEVERITIES
 
@@ -261,19 +259,18 @@ def _detect(given: argparse.Namespace) -> int:
 
 
 def _schema(given: argparse.Namespace) -> int:
+    """Print a model's JSON Schema; of a format alone, the names of its models."""
+    from formatbridge.catalogue import model_named, models_of
+
     format, _, name = given.name.partition(".")
     if format not in fb.FORMATS:
         raise fb.ConfigurationError(
-            f"unknown schema {given.name!r}, expected FORMAT.KIND or FORMAT.MODEL of {', '.join(fb.FORMATS)}"
+            f"unknown schema {given.name!r}, expected FORMAT, FORMAT.KIND or FORMAT.MODEL of {', '.join(fb.FORMATS)}"
         )
-    if name in KINDS:
-        model: Any = wire_model(format, cast(Kind, name))
+    if name:
+        print(json.dumps(TypeAdapter(model_named(format, name)).json_schema(), indent=2, ensure_ascii=False))
     else:
-        wire = import_module(f"formatbridge.formats.{format}.wire")
-        if name not in wire.__all__:
-            raise fb.ConfigurationError(f"{format} has no model {name!r}, expected one of {', '.join((*KINDS, *wire.__all__))}")
-        model = getattr(wire, name)
-    print(json.dumps(TypeAdapter(model).json_schema(), indent=2, ensure_ascii=False))
+        print("\n".join(f"{format}.{model}  {about}" for model, about in models_of(format).items()))
     return 0
 
 

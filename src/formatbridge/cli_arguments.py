@@ -85,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
     schema = commands.add_parser(
         "schema", help="print the JSON Schema of a typed model, such as messages.request or messages.TextBlock"
     )
-    schema.add_argument("name", metavar="FORMAT.NAME")
+    schema.add_argument("name", metavar="FORMAT[.NAME]", help="a format alone: print the names of its models")
     schema.set_defaults(command="schema")
 
     _add_relay_commands(commands)
