@@ -102,8 +102,8 @@ def models() -> str:
         "wire.Request.model_validate(body)  # raises pydantic's ValidationError",
         "```\n",
         "They are open: a field that nobody knows stays on the model, and a member of a union that nobody knows becomes `Unknown`. They",
-        'are strict: `"5"` is no integer. The docstrings of fields tell units, bounds and sources; `formatbridge schema messages.TextBlock`',
-        "prints a JSON Schema.",
+        'are strict: `"5"` is no integer. The docstrings of fields tell units, bounds and sources, and',
+        "`formatbridge schema messages.TextBlock` prints a JSON Schema.",
         "",
     ]
     for name in formats.FORMATS:
