@@ -24,6 +24,7 @@ _OUTPUT = frozenset({
 })  # fmt: skip
 _PLAIN_INPUT = frozenset({"cached_tokens", "cache_write_tokens"})
 _MODALITIES = {"text_tokens": "text", "audio_tokens": "audio", "image_tokens": "image", "video_tokens": "video"}
+_COUNTED = frozenset(_MODALITIES)
 _UNCOUNTED = ("tool_prompt", "cached_modality", "server_tools", "cache_write_ttl")
 _uncounted = attrgetter(*_UNCOUNTED)
 _ALIASES = (
@@ -99,9 +100,9 @@ def _take_aliases(raw: JsonObject, counts: dict[str, int | None]) -> JsonObject:
 
 
 def _decode_modality(details: JsonObject) -> dict[str, int] | None:
-    if _MODALITIES.keys().isdisjoint(details):
+    if _COUNTED.isdisjoint(details):
         return None
-    return {word: details[name] for name, word in _MODALITIES.items() if details.get(name) is not None} or None
+    return {_MODALITIES[name]: count for name, count in details.items() if name in _MODALITIES and count is not None} or None
 
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:

@@ -81,6 +81,7 @@ class StreamDecoder:
         self._running: set[int] = set()  # the candidates that have not said why they ended
         self._id: str | None = None
         self._usage: JsonObject | None = None
+        self._counts: ir.Usage | None = None  # what that says
         self._feedback: JsonObject = {}
         self._extra: JsonObject = {}
         self._growing: list[str] | None = None  # the pieces of the visible text that grew last
@@ -120,8 +121,8 @@ class StreamDecoder:
         usage = raw.get("usageMetadata")
         if not usage or usage == self._usage:
             return []
-        self._usage = usage
-        return [events.UsageTold(decode_usage(usage, "/usageMetadata"))]
+        self._usage, self._counts = usage, decode_usage(usage, "/usageMetadata")
+        return [events.UsageTold(self._counts)]
 
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``, which this format does not have: it says nothing."""
@@ -142,15 +143,15 @@ class StreamDecoder:
         self._extra |= rest(feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/") or {}
         if self._extra:
             made.append(events.Meta(self._extra))
-        if self._usage:
-            made.append(events.UsageTold(decode_usage(self._usage, "/usageMetadata")))
+        if self._counts:
+            made.append(events.UsageTold(self._counts))
         return [*made, events.End()]
 
     def _begin(self, event: JsonObject, made: list[events.Event]) -> None:
         self.start = None
         self._id, self._usage = event.get("responseId") or None, event.get("usageMetadata") or None
-        usage = decode_usage(self._usage, "/usageMetadata") if self._usage else None
-        self._told = events.Start(self._id, event.get("modelVersion"), self._time(event), usage)
+        self._counts = decode_usage(self._usage, "/usageMetadata") if self._usage else None
+        self._told = events.Start(self._id, event.get("modelVersion"), self._time(event), self._counts)
         made.append(self._told)
 
     def _time(self, event: JsonObject) -> float | None:

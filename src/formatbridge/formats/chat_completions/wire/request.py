@@ -191,7 +191,7 @@ class Request(Wire):
     model_config = AT_ONCE
     USUAL = frozenset({
         "messages", "model", "stream", "stream_options", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "tools",
-        "tool_choice", "parallel_tool_calls", "reasoning_effort", "response_format",
+        "tool_choice", "parallel_tool_calls", "reasoning_effort", "response_format", "n", "seed", "service_tier",
     })  # fmt: skip
 
     messages: list[Message]

@@ -224,7 +224,7 @@ class Request(Wire):
     model_config = AT_ONCE
     USUAL = frozenset({
         "messages", "model", "max_tokens", "stream", "system", "temperature", "top_p", "stop_sequences", "tools", "tool_choice", "thinking",
-        "metadata",
+        "metadata", "output_config", "top_k",
     })  # fmt: skip
 
     max_tokens: Count | None = None
