@@ -95,14 +95,16 @@ def models() -> str:
     """Write ``models.md``: the typed models of each format by name."""
     lines = [
         "# Typed models\n" + _HEAD,
-        "All of them are pydantic models in the vendor's own spelling, and stand beside each other in one module a format:\n",
+        "Pydantic models in the vendor's own spelling, and unions of some, beside each other in one module a format:\n",
         "```python",
         "from formatbridge.formats.messages import wire",
+        "from pydantic import TypeAdapter",
         "",
         "wire.Request.model_validate(body)  # raises pydantic's ValidationError",
+        "TypeAdapter(wire.Tool).validate_python(tool)  # a union has no methods of its own",
         "```\n",
-        "They are open: a field that nobody knows stays on the model, and a member of a union that nobody knows becomes `Unknown`. They",
-        'are strict: `"5"` is no integer. The docstrings of fields tell units, bounds and sources, and',
+        "They are open: a field that nobody knows stays on the model, and of a union that lists `Unknown` a member that nobody knows",
+        'becomes one. They are strict: `"5"` is no integer. The docstrings of fields tell units, bounds and sources, and',
         "`formatbridge schema messages.TextBlock` prints a JSON Schema.",
         "",
     ]

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import formatbridge as fb
+from formatbridge import ir
+from formatbridge.catalogue import models_of
 from formatbridge.cli import main
 from tests.relay_server import served
 
@@ -126,7 +128,7 @@ def test_detect_of_no_format_is_exit_status_one(monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_every_model_has_a_json_schema(format: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Another language generates its types from it."""
-    names = import_module(f"formatbridge.formats.{format}.wire").__all__
+    names = models_of(cast(ir.Format, format))
     for name in ("request", "response", "error", "models", *names):
         assert main(["schema", f"{format}.{name}"]) == 0
         assert json.loads(capfdbinary.readouterr().out)

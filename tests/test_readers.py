@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from formatbridge import FORMATS
 from formatbridge.bodies import wire_model
 from formatbridge.formats._wire import checker, reader
 from tests.fixtures import Fixture, fixtures
@@ -77,3 +78,42 @@ def test_an_integer_beyond_64_bits_becomes_a_double() -> None:
 
     assert repr(made["created"]) == "1e+30"
     assert body["created"] == 10**30
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_usual_fields_are_fields(format: str) -> None:
+    """One that the model does not have would be checked by nobody."""
+    model = wire_model(format, "request")
+    names = {field.alias or name for name, field in model.model_fields.items()}
+    assert names >= model.USUAL  # type: ignore[attr-defined]  # as all models of bodies have
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_taken_itself"), [({}, True), ({"labels": {"a": "b"}}, False), ({"cachedContent": None}, False)]
+)
+def test_the_order_of_a_schema_hangs_on_nothing_else(beside: dict[str, Any], is_taken_itself: bool) -> None:
+    """The model reads its keywords, and caches of prompts hold only what is written as before."""
+    turns = [{"role": "user", "parts": [{"text": "Hi"}]}]
+    rare = {"type": "OBJECT", "properties": {"a": {"type": "STRING", "pattern": "p", "minLength": "3", "example": "E"}}}
+    plain = {"type": "OBJECT", "properties": {"b": {"type": "STRING", "description": "d"}}}
+    read = _read("generate_content", "request")
+
+    orders = []
+    for schema in (rare, plain):
+        body = {"contents": turns, "generationConfig": {"responseSchema": schema}, **beside}
+        orders.append(json.dumps(read(body)["generationConfig"]["responseSchema"]))
+        if schema is plain:
+            assert (read(body) is body) == is_taken_itself
+    assert orders[0].index("example") < orders[0].index("pattern")
+    assert orders[1].index("type") < orders[1].index("properties")
+
+
+def test_what_is_no_object_is_refused_as_the_checker_does() -> None:
+    """Whoever hands in a number hears what is wrong with it."""
+    values: list[Any] = [5, None, "x", []]
+    for value in values:
+        assert _outcome(_read("chat_completions", "request"), value) == _outcome(_check("chat_completions", "request"), value)
+    nothing = {"contents": [], "tools": [{"functionDeclarations": [None]}]}
+    assert _outcome(reader(wire_model("generate_content", "request")), nothing) == _outcome(
+        _check("generate_content", "request"), nothing
+    )

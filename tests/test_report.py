@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from threading import Thread
 from typing import Any
+
+import pytest
 
 import formatbridge as fb
 from formatbridge import ir
 from formatbridge.losses import Late, Ledger, Spelling
+from tests.fixtures import Fixture, fixtures
 
 
 def test_two_readers_of_one_report_read_the_same() -> None:
@@ -27,3 +32,12 @@ def test_two_readers_of_one_report_read_the_same() -> None:
 
     assert [loss.path for loss in found[0]] == ["/messages/0"]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("fixture", [pytest.param(fixture, id=str(fixture)) for fixture in fixtures()])
+def test_a_copy_reports_what_the_original_does(fixture: Fixture) -> None:
+    """Results cross to other processes before anybody has read their report."""
+    for target in fb.FORMATS:
+        made = fixture.convert(target)
+        copies = [copy.deepcopy(made), pickle.loads(pickle.dumps(made))]
+        assert [(each.losses, each.additions, each.json()) for each in copies] == [(made.losses, made.additions, made.json())] * 2

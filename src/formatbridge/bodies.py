@@ -77,19 +77,15 @@ def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
 
 def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject]:
     """Read and validate what a caller hands in; return the ledger of what it will lose, and the body as ``check`` does."""
-    source = near.NAME
-    raw = read_body(body, source, kind)
-    try:
-        checked = _reader(source, kind)(raw)
-    except ValidationError as error:
-        raise InvalidPayloadError(source, kind, problems_of(error, raw)) from None
+    raw = read_body(body, near.NAME, kind)
+    checked = check(raw, near.NAME, kind)
     return Ledger(raw, near.SPELLING, body if isinstance(body, TEXT) else None), checked
 
 
-def source_of(body: Any, source: str | None) -> ir.Format:
+def source_of(body: Any, source: str | None) -> str:
     """Return the source's name: as given, or that of a typed model."""
     if source is not None:
-        return formats.load(source).NAME
+        return source
     found = model_of(body)
     if found is not None:
         return found[0]

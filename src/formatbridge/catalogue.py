@@ -23,10 +23,10 @@ def model_named(format: ir.Format, name: str) -> Any:
     kind = next((kind for kind in KINDS.values() if kind == name), None)
     if kind:
         return wire_model(format, kind)
-    wire = _wire(format)
-    if name in wire.__all__:
-        return getattr(wire, name)
-    near = get_close_matches(name, (*KINDS.values(), *wire.__all__), cutoff=0.5)
+    names = models_of(format)
+    if name in names:
+        return getattr(_wire(format), name)
+    near = get_close_matches(name, (*KINDS.values(), *names), cutoff=0.5)
     guess = f"perhaps {' or '.join(near)}; " if near else ""
     raise ConfigurationError(f"{format} has no model {name!r}: {guess}`formatbridge schema {format}` names them all")
 

@@ -262,8 +262,8 @@ def _schema(given: argparse.Namespace) -> int:
     """Print a model's JSON Schema; of a format alone, the names of its models."""
     from formatbridge.catalogue import model_named, models_of
 
-    format, _, name = given.name.partition(".")
-    if format not in fb.FORMATS:
+    format, dot, name = given.name.partition(".")
+    if format not in fb.FORMATS or (dot and not name):
         raise fb.ConfigurationError(
             f"unknown schema {given.name!r}, expected FORMAT, FORMAT.KIND or FORMAT.MODEL of {', '.join(fb.FORMATS)}"
         )

@@ -84,7 +84,7 @@ class ConvertedRequest(Converted):
     def __init__(
         self, body: JsonObject, ledger: Ledger, ends: tuple[Format, Format], model: str, stream: bool, tools: dict[str, Home]
     ) -> None:
-        # What the base class would set, without a call of it: requests are the small bodies, where each call counts.
+        # What the base class would set, without a call of it: that is a fiftieth of a small request, and most small bodies are requests.
         self.body = body
         self.source = ends[0].NAME
         self.target = ends[1].NAME
@@ -147,7 +147,7 @@ def options_of(options: Options | None) -> Options:
     return options
 
 
-def hold(losses: Ledger, options: Options) -> None:
+def refuse_losses(losses: Ledger, options: Options) -> None:
     """Raise ``LossyConversionError`` where the options forbid what was lost."""
     if options.raise_on is not None:
         floor = SEVERITIES.index(options.raise_on)
@@ -176,7 +176,7 @@ def convert_request(
         checked_model(model)
     if stream is not None:
         checked_stream(stream)
-    near, far = formats.load_both(source or source_of(body, source), target)
+    near, far = formats.load_both(source_of(body, source), target)
     losses, checked = read_checked(body, near, "request")
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
@@ -193,7 +193,7 @@ def convert_request(
         if talk is None:
             request, tools = adapt_tools(request, far.TOOL_RULES, losses)
         made = far.encode_request(request, losses, options, talk)
-    hold(losses, options)
+    refuse_losses(losses, options)
     return ConvertedRequest(made, losses, (near, far), model, stream, tools)
 
 
@@ -227,7 +227,7 @@ def convert_response(
     latter never raise, for the error matters more.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    near, far = formats.load_both(source or source_of(body, source), target)
+    near, far = formats.load_both(source_of(body, source), target)
     if request is not None and not isinstance(request, ConvertedRequest):
         raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
     context = request.context if request else None
@@ -239,7 +239,7 @@ def convert_response(
         lenient = replace(options, raise_on=None)
         return convert_error(body, source=near.NAME, target=far.NAME, status=200, options=lenient)
     if near is far:
-        hold(losses, options)
+        refuse_losses(losses, options)
         return Converted(losses.body, losses, near.NAME, far.NAME, "response")
     return encode_answer(near.decode_response(checked), far, losses, options, context)
 
@@ -250,10 +250,10 @@ def encode_answer(response: ir.Response, far: Format, losses: Ledger, options: O
         response = bring_home(response, context, losses)
     if response.error and not far.HOLDS_FAILURES:
         status, made = _failed(response, far, losses)
-        hold(losses, options)
+        refuse_losses(losses, options)
         return ConvertedError(made, losses, response.format, far.NAME, status)
     made = far.encode_response(tell_apart(response, far.NAME, losses), losses, options, context)
-    hold(losses, options)
+    refuse_losses(losses, options)
     return Converted(made, losses, response.format, far.NAME, "response")
 
 
@@ -286,7 +286,7 @@ def convert_error(
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
-    near, far = formats.load_both(source or source_of(body, source), target)
+    near, far = formats.load_both(source_of(body, source), target)
     raw, at = read_error_body(body, near.NAME)
     checked, is_known = check_error(raw, near.NAME)
     losses = Ledger([raw] if at else raw, near.SPELLING, body if at is not None and isinstance(body, TEXT) else None)
@@ -297,15 +297,15 @@ def convert_error(
         error.src = at or ""
         made_status, written = far.encode_error(error, losses if is_crossing else Ledger(raw, near.SPELLING))
         made = written if is_crossing else raw
-    hold(losses, options)
+    refuse_losses(losses, options)
     return ConvertedError(made, losses, near.NAME, far.NAME, made_status)
 
 
 def convert_models(body: Any, *, source: str | None = None, target: str, options: Options | None = None) -> Converted:
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    near, far = formats.load_both(source or source_of(body, source), target)
+    near, far = formats.load_both(source_of(body, source), target)
     losses, checked = read_checked(body, near, "models")
     made = losses.body if near is far else far.encode_models(near.decode_models(checked), losses)
-    hold(losses, options)
+    refuse_losses(losses, options)
     return Converted(made, losses, near.NAME, far.NAME, "models")

@@ -111,8 +111,6 @@ _UNKNOWN = Own(code="unknown_field")
 _SETTLING = RLock()
 """Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
 _ABSENT = object()
-_NONE_YET: dict[str, Any] = {}
-"""Stands for what most ledgers never need, until the first note is settled; stays empty."""
 
 
 class Ledger:
@@ -132,8 +130,8 @@ class Ledger:
         self.body = body
         self._spelling = spelling
         self._notes: list[_Note] = []
-        self._losses: dict[str, Loss] = _NONE_YET
-        self._shares: dict[str, set[str]] = _NONE_YET
+        self._losses: dict[str, Loss] = {}
+        self._shares: dict[str, set[str]] = {}
         self._additions: dict[str, tuple[JsonValue, str]] = {}
         #: What was added to objects of the target's body, until ``place`` finds out where those stand.
         self.unplaced: list[tuple[dict[str, JsonValue], str, str]] | None = None
@@ -202,8 +200,6 @@ class Ledger:
     def _settle(self) -> None:
         """Work out the losses that the notes stand for."""
         notes, self._notes = self._notes, []
-        if self._losses is _NONE_YET:
-            self._losses, self._shares = {}, {}
         if notes and isinstance(self.body, Late):
             found = self.body.body()
             self.body = UNSEEN if found is None else found

@@ -44,7 +44,9 @@ def read_objects(parts: Iterable[ir.Part]) -> Objects:
                 continue
             if type(value) is dict:
                 read[id(part)] = value
-    return NOT_READ if not read or may_hold_infinity(read) else read
+    if may_hold_infinity(list(read.values())):
+        return {key: value for key, value in read.items() if not may_hold_infinity(value)}
+    return read
 
 
 def read_all_objects(messages: Iterable[ir.Message]) -> Objects:

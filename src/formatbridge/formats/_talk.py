@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.ir import Text
 
 Talk = tuple[str | None, list[tuple[ir.Role, str]]]
 """The system prompt, and who says what: user and model take turns, and the user has the last word."""
@@ -22,7 +21,7 @@ def talk_of(request: ir.Request) -> Talk | None:
     try:
         for message in request.messages:
             (part,) = message.parts
-            if type(part) is not Text or part.extra or part.cache or part.citations or part.signature or part.logprobs:
+            if type(part) is not ir.Text or part.extra or part.cache or part.citations or part.signature or part.logprobs:
                 return None
             text, role = part.text, message.role
             if not text or text.isspace() or part.id is not None or role == last or message.extra:

@@ -132,22 +132,36 @@ class Plain:
     """Marks values of which many can be told to be sound at a glance; those the checker takes without a second look.
 
     ``glance`` returns what to take, None where the value is to be validated in full. It may take only what the model accepts, and return
-    only what means the same; ``keeps``: the value itself. It is for objects that may have dozens of fields and mostly have two: looking
-    for each of the others costs more than looking at those that are there.
+    only what means the same. It is for objects that may have dozens of fields and mostly have two: looking for each of the others costs
+    more than looking at those that are there. ``sound``: which values ``reader`` may leave as they are: those that are valid, those that
+    the glance takes (where the order of keys counts, which the checker does not keep), or none, for the glance writes them anew.
     """
 
-    def __init__(self, glance: Callable[[Any], Any], *, keeps: bool = True) -> None:
+    def __init__(self, glance: Callable[[Any], Any], *, sound: Literal["valid", "plain", "none"] = "valid") -> None:
         self.glance = glance
-        self.keeps = keeps
+        self.sound = sound
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_wrap_validator_function(
-            _in_full, handler(source), metadata={"glance": self.glance, "keeps": self.keeps}
+            _in_full, handler(source), metadata={"glance": self.glance, "sound": self.sound}
         )
+
+
+def _nothing(value: Any) -> None:
+    del value
 
 
 def _in_full(value: Any, validate: Callable[[Any], Any]) -> Any:
     return validate(value)
+
+
+def _only_at_a_glance(glance: Callable[[Any], Any]) -> CoreSchema:
+    def demand(value: Any) -> Any:
+        if glance(value) is None:
+            raise ValueError("this needs a second look")
+        return value
+
+    return core_schema.no_info_plain_validator_function(demand)
 
 
 def _at_a_glance(glance: Callable[[Any], Any]) -> Callable[[Any, Callable[[Any], Any]], Any]:
@@ -193,7 +207,8 @@ def checker(shape: Any) -> SchemaValidator:
 def reader(shape: Any, usual: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
     """Return what reads a value as ``checker`` does, but returns it itself, not a copy, where nothing in it is to be changed.
 
-    ``usual``: fields beside which most objects of this shape have no others. Those objects are not asked for the others.
+    ``usual``: fields beside which most objects of this shape have no others. Those objects are not asked for the others; what else there is
+    is read in full, with a validator that is made for the first of its kind.
     """
     schema = _as_dicts(TypeAdapter(shape).core_schema)
     in_full = cache(lambda: checker(shape).validate_python if not usual or _rewrites(schema) else reader(shape))
@@ -204,7 +219,7 @@ def reader(shape: Any, usual: frozenset[str] = frozenset()) -> Callable[[Any], A
         return value if is_sound(value) else in_full()(value)
 
     def read_usual(value: Any) -> Any:
-        return value if is_usual(value) and is_sound(value) else in_full()(value)
+        return value if type(value) is dict and is_usual(value) and is_sound(value) else in_full()(value)
 
     return read_usual if usual else read
 
@@ -217,9 +232,9 @@ def _with_fields(schema: Any, names: frozenset[str]) -> Any:
 
 
 def _rewrites(schema: Any) -> bool:
-    """Say whether a glance in a schema may return something else than it was given, so that to look for what is sound gains nothing."""
+    """Say whether some values of a schema are never sound, so that to look for what is gains nothing."""
     if isinstance(schema, dict):
-        if "glance" in schema.get("metadata", ()) and not schema["metadata"]["keeps"]:
+        if schema.get("metadata", {}).get("sound") == "none":
             return True
         return any(_rewrites(value) for key, value in schema.items() if key != "metadata")
     return isinstance(schema, list | tuple) and any(map(_rewrites, schema))
@@ -229,7 +244,9 @@ def _as_it_is(schema: Any) -> Any:
     """Let a checker's schema take only what it would return as it is, and make as little of it as can be.
 
     So unknown keys are not looked for unless they may be second names, a number is a double of an exact size, for an integer beyond 64 bits
-    would become one, and what has no kind, or an unknown one, is left to the checker where that is rare.
+    would become one, and what has no kind, or an unknown one, is left to the checker where that is rare. What a function validates is never
+    sound, unless the function's schema says in its metadata that it ``checks`` and changes nothing, or ``mends`` what its inner schema
+    would refuse.
     """
     if not isinstance(schema, dict):
         return type(schema)(map(_as_it_is, schema)) if isinstance(schema, list | tuple) else schema
@@ -242,8 +259,12 @@ def _as_it_is(schema: Any) -> Any:
             return {key: value for key, value in made.items() if key != "validation_alias"}
         case {"type": "function-before", "metadata": {"mends": True}}:
             return made["schema"]
-        case {"type": "function-wrap", "metadata": {"glance": _, "keeps": False}}:
-            return {"type": "none"}  # which no object is
+        case {"metadata": {"glance": glance, "sound": "plain"}}:
+            return _only_at_a_glance(glance)
+        case {"metadata": {"checks": True} | {"sound": "valid"}}:
+            return made
+        case {"type": "function-before" | "function-wrap" | "function-after" | "function-plain"}:
+            return _only_at_a_glance(_nothing)
         case {"type": "tagged-union", "metadata": {"key": key}}:
             return made | {"discriminator": key}
         case {"type": "union", "choices": [_, (_, label)]} if label == WHOLE:

@@ -123,6 +123,7 @@ class _Told:
 
     losses: tuple[Loss, ...]
     additions: tuple[Addition, ...]
+    body: None = None
     text: None = None
     unplaced: None = None  # whatever was added has its place
 

@@ -125,7 +125,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-    """Write a request; ``talk`` is its conversation where that is no more."""
+    """Write a request. ``talk``: its conversation, where that is plain texts in turns."""
     if request.extra:
         losses.extras(request)
     model = losses.added("/model", "") if request.model is None else request.model

@@ -138,7 +138,7 @@ def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-    """Write a request; ``talk`` is its conversation where that is no more."""
+    """Write a request. ``talk``: its conversation, where that is plain texts in turns."""
     del options  # nothing here depends on a choice of the caller's
     if request.extra:
         losses.extras(request)

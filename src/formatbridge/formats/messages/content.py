@@ -129,7 +129,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, objects: Objects) -> lis
         if kind is ir.ToolCall:
             block = encode_call(part, losses, objects)  # type: ignore[arg-type]  # the test says so
         else:
-            block = encode_text(part, losses) if kind is ir.Text else _ENCODE_BLOCK[kind](part, losses)  # type: ignore[arg-type]
+            block = encode_text(part, losses) if kind is ir.Text else _ENCODE_BLOCK[kind](part, losses)  # type: ignore[arg-type]  # the test says so
         if block is not None:
             made.append(block)
     return made

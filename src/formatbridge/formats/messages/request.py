@@ -88,7 +88,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-    """Write a request; ``talk`` is its conversation where that is no more."""
+    """Write a request. ``talk``: its conversation, where that is plain texts in turns."""
     if request.extra:
         losses.extras(request)
     model = request.model if request.model is not None else losses.added("/model", "")
@@ -101,7 +101,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     if budget is not None and lacks_thinking(conversation["messages"]):
         barred, budget = True, None
     limit = settings.get("max_tokens")
-    if limit is None or "prompt_cache_options" in settings:
+    if limit is None or "prompt_cache_options" in settings:  # most requests have a limit, and need no more
         limit = encode_limit(request, budget or 0, losses, options)
     body: JsonObject = {"model": model, "max_tokens": limit, **conversation}
     if tools:

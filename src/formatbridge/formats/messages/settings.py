@@ -30,8 +30,8 @@ TIERS = ValueTable(("auto", "auto"), ("standard", "standard_only"))
 _WITHOUT_SAMPLING = "2026-10-21"
 _SAMPLING = ("temperature", "top_p", "top_k")
 _LEAST_TOP_P_THINKING = 0.95
-_SHAPED = frozenset({"top_k", "stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options"})
-_DONE = _SHAPED | {"max_tokens", "parallel_tool_calls"}
+_SHAPED = frozenset({"stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options"})
+_DONE = _SHAPED | {"max_tokens", "parallel_tool_calls", "top_k"}
 _DONE_WITH_SAMPLING = _DONE | {*_SAMPLING}
 _RANGES = {"temperature": (0.0, 1.0), "top_p": (0.0, 1.0)}
 
@@ -96,17 +96,18 @@ def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Opti
 
 def encode_settings(request: ir.Request, body: JsonObject, thinks: bool, losses: Ledger, options: Options) -> None:
     """Write the settings into a body. ``thinks``: the model is to think first."""
-    settings = request.settings
-    samples = not thinks and options.messages_version < _WITHOUT_SAMPLING
-    encode_flat_settings(request, SETTINGS, body, losses, _DONE if samples else _DONE_WITH_SAMPLING, _RANGES)
-    if samples and _SHAPED.isdisjoint(settings):
-        return
-    if thinks and options.messages_version < _WITHOUT_SAMPLING:
-        _encode_sampling_beside_thinking(request, body, losses)
-    elif not samples:
+    settings, done = request.settings, _DONE_WITH_SAMPLING
+    if options.messages_version >= _WITHOUT_SAMPLING:
         _drop_sampling(request, losses)
-    elif settings.get("top_k") is not None:
-        body["top_k"] = _encode_top_k(request, settings["top_k"], losses)
+    elif thinks:
+        _encode_sampling_beside_thinking(request, body, losses)
+    else:
+        done = _DONE
+        if settings.get("top_k") is not None:
+            body["top_k"] = _encode_top_k(request, settings["top_k"], losses)
+    encode_flat_settings(request, SETTINGS, body, losses, done, _RANGES)
+    if _SHAPED.isdisjoint(settings):
+        return
     if settings.get("stop"):
         body |= _encode_stop(request, settings["stop"], losses)
     if settings.get("tier") is not None:

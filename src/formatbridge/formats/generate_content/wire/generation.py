@@ -7,7 +7,7 @@ from pydantic import AliasChoices, Field
 
 from formatbridge.formats._wire import Count, Int, Numeric
 from formatbridge.formats.generate_content.wire._proto import Proto, Word
-from formatbridge.formats.generate_content.wire.schema import Schema
+from formatbridge.formats.generate_content.wire.schema import RootSchema
 from formatbridge.formats.generate_content.wire.speech import (
     AudioTranscriptionConfig,
     SpeechConfig,
@@ -207,7 +207,7 @@ class GenerationConfig(Proto):
     """text/plain (the default), application/json or text/x.enum."""
     responseModalities: list[Word] | None = None
     """TEXT, IMAGE, AUDIO, VIDEO."""
-    responseSchema: Schema | None = None
+    responseSchema: RootSchema | None = None
     """Needs ``responseMimeType``; excludes ``responseJsonSchema``."""
     routingConfig: RoutingConfig | None = None
     seed: Int | None = None

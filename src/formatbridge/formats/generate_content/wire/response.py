@@ -213,4 +213,4 @@ class Response(Piece):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(_telling, handler(source))
+        return core_schema.no_info_before_validator_function(_telling, handler(source), metadata={"checks": True})

@@ -47,5 +47,5 @@ class Schema(Proto):
     refuses it."""
 
 
-RootSchema = Annotated[Schema, Plain(plain_schema)]
+RootSchema = Annotated[Schema, Plain(plain_schema, sound="plain")]
 """A schema that is no part of another."""

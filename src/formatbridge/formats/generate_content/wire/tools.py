@@ -54,7 +54,7 @@ class Tool(Proto):
     googleMaps: Maps | None = None
     codeExecution: CodeExecution | None = None
     enterpriseWebSearch: WebSearchFilter | None = None
-    functionDeclarations: Repeated[Annotated[FunctionDeclaration, Plain(plain_function, keeps=False)]] | None = None
+    functionDeclarations: Repeated[Annotated[FunctionDeclaration, Plain(plain_function, sound="none")]] | None = None
     googleSearchRetrieval: SearchRetrieval | None = None
     parallelAiSearch: RetentionSearch | None = None
     urlContext: UrlContext | None = None
