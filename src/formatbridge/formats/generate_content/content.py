@@ -43,17 +43,21 @@ _RESULT = frozenset({"id", "name", "response", "parts"})
 _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assistant", "system": "system"}
 
 
-def decode_message(raw: JsonObject, index: int, calls: Calls) -> ir.Message:
+def decode_plain(raw: JsonObject, src: str, role: ir.Role | None = None) -> ir.Message | None:
+    """Read a turn of one text, or an instruction; None where there is anything else in it. Without a role it is the user's."""
+    items = raw.get("parts")
+    if items and len(items) == 1 and len(items[0]) == 1 and items[0].get("text") is not None and CONTENT.issuperset(raw):
+        return ir.Message(role or _ROLES.get(raw.get("role"), "user"), [ir.Text(items[0]["text"], f"{src}/parts/0")], src)
+    return None
+
+
+def decode_message(raw: JsonObject, src: str, calls: Calls) -> ir.Message:
     """Read one turn of the contents; without a role it is the user's."""
-    src, items = f"/contents/{index}", raw.get("parts")
     role = _ROLES.get(raw.get("role"), "user")
-    extra = None if CONTENT.issuperset(raw) else rest(raw, CONTENT)
-    if items and len(items) == 1 and len(items[0]) == 1 and items[0].get("text") is not None:  # one text and nothing else
-        return ir.Message(role, [ir.Text(items[0]["text"], f"{src}/parts/0")], src, extra)
-    parts = decode_parts(items, src, calls)
+    parts = decode_parts(raw.get("parts"), src, calls)
     if role == "user" and parts and type(parts[0]) is ir.ToolResult and (len(parts) == 1 or _is_results(parts)):
         role = "tool"
-    return ir.Message(role, parts, src, extra)
+    return ir.Message(role, parts, src, rest(raw, CONTENT))
 
 
 def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, losses: Ledger) -> None:

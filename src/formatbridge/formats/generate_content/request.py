@@ -18,6 +18,7 @@ from formatbridge.formats.generate_content.content import (
     CONTENT,
     decode_message,
     decode_parts,
+    decode_plain,
     encode_message,
     encode_part,
 )
@@ -86,13 +87,9 @@ _DONE = frozenset({"stop", "max_tokens", "modalities", "metadata", "tier", "prom
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Read a request; a ``model`` or ``stream`` in the body counts where the URL says nothing."""
-    contents, named = body["contents"], model or body.get("model")
-    calls = Calls(contents)
+    named = model or body.get("model")
     model = named.removeprefix("models/") if named else named
-    messages = _decode_instructions(body.get("systemInstruction"), calls)
-    for index, raw in enumerate(contents):
-        messages.append(decode_message(raw, index, calls))
-    request = ir.Request("generate_content", model, bool(body.get("stream") if stream is None else stream), messages)
+    request = ir.Request("generate_content", model, bool(body.get("stream") if stream is None else stream), _decode_messages(body))
     config, is_flat = body.get("generationConfig"), True
     if config:
         is_flat = decode_settings(config, SETTINGS, request, _NOTHING)
@@ -158,9 +155,29 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
 # Messages.
 
 
-def _decode_instructions(raw: JsonObject | None, calls: Calls) -> list[ir.Message]:
-    if not raw:
-        return []
+def _decode_messages(body: JsonObject) -> list[ir.Message]:
+    """Read the instructions and the contents. Where all are plain texts, nobody asks which call has which id."""
+    messages: list[ir.Message] = []
+    system, contents = body.get("systemInstruction"), body["contents"]
+    calls: Calls | None = None
+    if system:
+        plain = decode_plain(system, "/systemInstruction", "system")
+        if plain is None:
+            calls = Calls(contents)
+            messages += _decode_instructions(system, calls)
+        else:
+            messages.append(plain)
+    for index, raw in enumerate(contents):
+        src = f"/contents/{index}"
+        message = decode_plain(raw, src)
+        if message is None:
+            calls = calls or Calls(contents)
+            message = decode_message(raw, src, calls)
+        messages.append(message)
+    return messages
+
+
+def _decode_instructions(raw: JsonObject, calls: Calls) -> list[ir.Message]:
     parts = decode_parts(raw.get("parts"), "/systemInstruction", calls)
     extra = None if CONTENT.issuperset(raw) else rest(raw, CONTENT)
     return [ir.Message("system", parts, "/systemInstruction", extra)] if parts or extra else []
