@@ -58,6 +58,27 @@ _MESSAGES = st.builds(
 )
 
 
+def _in_turns(words: list[ir.Text], first: ir.Role) -> list[ir.Message]:
+    """Give texts to user and model in turns, the last to the user; the first to somebody, if it would be the model's."""
+    made = [ir.Message("assistant" if (len(words) - at) % 2 == 0 else "user", [word]) for at, word in enumerate(words)]
+    if made[0].role == "assistant":
+        made[0].role = first
+    return made
+
+
+_WORDS = st.lists(st.builds(ir.Text, st.sampled_from(["a", "b\n", "ü"])), min_size=1, max_size=5)
+
+
+@given(st.builds(_in_turns, _WORDS, st.sampled_from(["system", "assistant"])), st.sampled_from(OPTIONS))
+def test_texts_in_turns_are_a_talk(messages: list[ir.Message], options: Options) -> None:
+    """Else nobody would go the short way."""
+    for source, target in PAIRS:
+        request = ir.Request(source, "m", False, messages)
+        assert talk_of(request) is not None
+        short, long = _both_ways(request, target, options)
+        assert short == long
+
+
 @given(st.lists(_MESSAGES, max_size=5), st.sampled_from(PAIRS), st.sampled_from(OPTIONS))
 def test_only_what_needs_nothing_is_a_talk(messages: list[ir.Message], pair: tuple[ir.Format, ir.Format], options: Options) -> None:
     """Whatever some target moves, merges, drops or reports is no talk; for the rest both ways are one."""

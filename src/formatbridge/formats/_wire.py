@@ -148,6 +148,7 @@ class Plain:
 
 
 def _nothing(value: Any) -> None:
+    """Take nothing at a glance."""
     del value
 
 

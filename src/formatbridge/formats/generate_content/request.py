@@ -178,8 +178,7 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
 
 
 def _decode_instructions(raw: JsonObject, calls: Calls) -> list[ir.Message]:
-    parts = decode_parts(raw.get("parts"), "/systemInstruction", calls)
-    extra = None if CONTENT.issuperset(raw) else rest(raw, CONTENT)
+    parts, extra = decode_parts(raw.get("parts"), "/systemInstruction", calls), rest(raw, CONTENT)
     return [ir.Message("system", parts, "/systemInstruction", extra)] if parts or extra else []
 
 
@@ -297,8 +296,7 @@ def _encode_settings(request: ir.Request, losses: Ledger) -> JsonObject:
     """Write the settings that ``generationConfig`` has."""
     config: JsonObject = {}
     encode_settings(request, SETTINGS, config, losses, _DONE, _RANGES)
-    if "prompt_cache_options" in request.settings:
-        drop_cache_options(request, losses)
+    drop_cache_options(request, losses)
     limit, stop = request.settings.get("max_tokens"), request.settings.get("stop")
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")

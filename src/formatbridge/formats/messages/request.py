@@ -100,9 +100,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     budget = reasoning.budget if reasoning and not barred else None
     if budget is not None and lacks_thinking(conversation["messages"]):
         barred, budget = True, None
-    limit = settings.get("max_tokens")
-    if limit is None or "prompt_cache_options" in settings:  # most requests have a limit, and need no more
-        limit = encode_limit(request, budget or 0, losses, options)
+    limit = encode_limit(request, budget or 0, losses, options)
     body: JsonObject = {"model": model, "max_tokens": limit, **conversation}
     if tools:
         body |= tools

@@ -72,7 +72,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     model = request.model if request.model is not None else losses.added("/model", "")
     body: JsonObject = {"model": model}
     if talk:
-        _encode_talk(talk, body)
+        body |= _encode_talk(talk)
     else:
         _encode_messages(request, body, losses, options)
     if request.tools or request.tool_choice or "parallel_tool_calls" in request.settings:
@@ -180,11 +180,10 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
     return ir.Message(role="developer", parts=[], effort=effort, src=src, extra=extra)
 
 
-def _encode_talk(talk: Talk, body: JsonObject) -> None:
+def _encode_talk(talk: Talk) -> JsonObject:
     system, turns = talk
-    if system is not None:
-        body["instructions"] = system
-    body["input"] = [{"type": "message", "role": role, "content": text} for role, text in turns]
+    items = [{"type": "message", "role": role, "content": text} for role, text in turns]
+    return {"input": items} if system is None else {"instructions": system, "input": items}
 
 
 def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:
