@@ -44,8 +44,8 @@ def caller() -> tuple[FrameType, int]:
 
 def checked_model(model: str | None) -> str | None:
     """Return the name of a model, or None where the body names it."""
-    if model is None:
-        return None
+    if model is None or (type(model) is str and model.isascii()):
+        return model
     if not isinstance(model, str):
         raise ConfigurationError(f"model is {found(model)}, expected a string or None")
     try:

@@ -44,7 +44,7 @@ def read_objects(parts: Iterable[ir.Part]) -> Objects:
                 continue
             if type(value) is dict:
                 read[id(part)] = value
-    if may_hold_infinity(list(read.values())):
+    if read and may_hold_infinity(list(read.values())):
         return {key: value for key, value in read.items() if not may_hold_infinity(value)}
     return read
 

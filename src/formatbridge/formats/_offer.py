@@ -20,7 +20,7 @@ _tools_of = attrgetter("tools")
 
 def adapt_offer(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Rewrite which tools a request offers to what the target can say; return the same object where nothing had to change."""
-    if any(map(_tools_of, request.messages)):
+    if brings_tools(request):
         request = _told_once(request)
     choice = request.tool_choice
     if choice is None:
@@ -32,9 +32,14 @@ def adapt_offer(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Req
     return _allowed(request, choice, rules, losses) if choice.mode == "allowed" and "hosted" not in rules.allows else request
 
 
+def brings_tools(request: ir.Request) -> bool:
+    """Say whether tools come with turns; with most requests none do."""
+    return any(map(_tools_of, request.messages))
+
+
 def added_tools(request: ir.Request) -> list[ir.Tool]:
-    """Return the tools that come with turns; most requests have none."""
-    if not any(map(_tools_of, request.messages)):
+    """Return the tools that come with turns."""
+    if not brings_tools(request):
         return []
     return [tool for message in request.messages for tool in message.tools or ()]
 

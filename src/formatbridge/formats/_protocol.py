@@ -135,7 +135,7 @@ class Format(Protocol):
         """Read a request; ``model`` and ``stream`` stand in for what the URL says."""
 
     def encode_request(self, request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-        """Write a request. ``talk``: its conversation, where that is plain texts in turns."""
+        """Write a request. ``talk``: its conversation, where that is a plain one."""
 
     def settle_history(self, body: JsonObject, losses: Ledger) -> JsonObject:
         """Return a request of this format, whose history has lost thoughts, as its server still takes it."""

@@ -17,6 +17,7 @@ from formatbridge.formats._call_ids import IdsOfRequest, are_legal_ids
 from formatbridge.formats._distinct import Numbers, with_legal_letters
 from formatbridge.formats._offer import adapt_offer, added_tools
 from formatbridge.formats._protocol import Home, ToolRules
+from formatbridge.formats._talk import Talk
 from formatbridge.losses import Ledger
 
 _parts_of, _id_of, _call_id_of, _name_of = map(attrgetter, ("parts", "id", "call_id", "name"))
@@ -76,16 +77,20 @@ class _Names:
         ]
 
 
-def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[ir.Request, dict[str, Home]]:
-    """Rewrite the tools, calls and results of a request to what the target allows.
+def adapt_tools(
+    request: ir.Request, rules: ToolRules, losses: Ledger, talk: Talk | None = None
+) -> tuple[ir.Request, dict[str, Home]]:
+    """Rewrite the tools, calls and results of a request to what the target allows. ``talk``: its conversation, where that is a plain one.
 
     Returns the request (the same object where nothing had to change) and the target's tool names to the caller's, where they differ.
     """
     if not request.tools and request.tool_choice is None and _bring_no_tools(request.messages):
         return request, {}
-    request = adapt_offer(request, rules, losses)
-    added = added_tools(request)
-    if _fits(request, request.tools + added if added else request.tools, rules):
+    if talk is None or request.tool_choice:
+        request = adapt_offer(request, rules, losses)
+    added = [] if talk else added_tools(request)
+    calls, results = (talk[2], []) if talk else _uses_in(request.messages)  # the results of a talk have the ids of its calls
+    if _fits(request.tools + added if added else request.tools, calls, results, rules):
         return request, {}
     names = _Names(rules, IdsOfRequest(rules, request.messages))
     names.reserve(request.tools + added)
@@ -137,19 +142,24 @@ def _bring_no_tools(messages: list[ir.Message]) -> bool:
     return True
 
 
-def _fits(request: ir.Request, tools: list[ir.Tool], rules: ToolRules) -> bool:
-    """Say whether every tool, call and result is what the target allows already; the usual case, so it must be quick."""
-    declared = _declared(tools, rules) if tools else set()
-    if declared is None:
-        return False
+def _uses_in(messages: list[ir.Message]) -> tuple[list[ir.ToolCall], list[ir.ToolResult]]:
+    """Return the calls of a conversation and the results."""
     calls: list[ir.ToolCall] = []
     results: list[ir.ToolResult] = []
-    for part in chain.from_iterable(map(_parts_of, request.messages)):
+    for part in chain.from_iterable(map(_parts_of, messages)):
         kind = type(part)
         if kind is ir.ToolCall:
             calls.append(part)
         elif kind is ir.ToolResult:
             results.append(part)
+    return calls, results
+
+
+def _fits(tools: list[ir.Tool], calls: list[ir.ToolCall], results: list[ir.ToolResult], rules: ToolRules) -> bool:
+    """Say whether every tool, call and result is what the target allows already; the usual case, so it must be quick."""
+    declared = _declared(tools, rules) if tools else set()
+    if declared is None:
+        return False
     if not rules.custom and "custom" in map(_kind_of, chain(calls, results)):
         return False
     if not rules.namespaces and any(map(_namespace_of, calls)):

@@ -12,9 +12,9 @@ from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._results import pair_loose, with_results_in_place
 from formatbridge.formats._settings import decode_settings, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
-from formatbridge.formats._talk import Talk
+from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
-from formatbridge.formats.chat_completions.content import decode_message, encode_message
+from formatbridge.formats.chat_completions.content import decode_message, encode_message, encode_plain_call
 from formatbridge.formats.chat_completions.tools import (
     decode_legacy_function,
     decode_tool,
@@ -125,15 +125,15 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-    """Write a request. ``talk``: its conversation, where that is plain texts in turns."""
+    """Write a request. ``talk``: its conversation, where that is a plain one."""
     if request.extra:
         losses.extras(request)
     model = losses.added("/model", "") if request.model is None else request.model
     messages = _encode_talk(talk) if talk else _encode_conversation(request, losses, options)
     body: JsonObject = {"model": model, "messages": messages}
-    tools = None if talk else _all_tools(request, losses)
+    tools = request.tools if talk else _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
-        body |= _encode_tools(request, tools or [], losses)
+        body |= _encode_tools(request, tools, losses)
     if request.reasoning:
         body |= _encode_reasoning(request.reasoning, losses)
     if request.output_format:
@@ -154,9 +154,20 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
 
 
 def _encode_talk(talk: Talk) -> list[JsonObject]:
-    system, turns = talk
-    made: list[JsonObject] = [{"role": role, "content": text} for role, text in turns]
-    return made if system is None else [{"role": "system", "content": system}, *made]
+    system, turns, _ = talk
+    made: list[JsonObject] = [] if system is None else [{"role": "system", "content": system}]
+    for turn in turns:
+        parts: list[Any] = turn.parts
+        first = parts[0]
+        if type(first) is ir.Text and len(parts) == 1:
+            made.append({"role": turn.role, "content": first.text})
+        elif type(first) is ir.ToolResult:
+            made += [{"role": "tool", "tool_call_id": part.call_id, "content": output_of(part)} for part in parts]
+        else:
+            text = first.text if type(first) is ir.Text else None
+            calls = [encode_plain_call(call) for call in parts if type(call) is ir.ToolCall]
+            made.append({"role": "assistant", "content": text, "tool_calls": calls})
+    return made
 
 
 def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) -> list[JsonObject]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._arguments import read_all_objects
+from formatbridge.formats._arguments import read_all_objects, read_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import is_plain, note_no_turns, note_prefill
 from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import Ranges, decode_settings, drop_cache_options, drop_setting, encode_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
-from formatbridge.formats._talk import Talk
+from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.generate_content._words import word_of
+from formatbridge.formats.generate_content.calls import encode_call
 from formatbridge.formats.generate_content.content import (
     CONTENT,
     decode_message,
@@ -85,6 +86,9 @@ _CONFIG = SETTINGS.canonical.keys() | {
 _DONE = frozenset({"stop", "max_tokens", "modalities", "metadata", "tier", "prompt_cache_options"})
 
 
+_NO_CALLS = Turn()
+
+
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Read a request; a ``model`` or ``stream`` in the body counts where the URL says nothing."""
     named = model or body.get("model")
@@ -135,14 +139,14 @@ def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-    """Write a request. ``talk``: its conversation, where that is plain texts in turns."""
+    """Write a request. ``talk``: its conversation, where that is a plain one."""
     del options  # nothing here depends on a choice of the caller's
     if request.extra:
         losses.extras(request)
-    body = _encode_talk(talk) if talk else _encode_messages(request, losses)
-    tools = None if talk else _all_tools(request, losses)
+    body = _encode_talk(talk, losses) if talk else _encode_messages(request, losses)
+    tools = _all_tools(request, losses) if request.tools or not talk else []
     if tools or request.tool_choice:
-        body |= _encode_tools(request, tools or [], losses)
+        body |= _encode_tools(request, tools, losses)
     config = _encode_config(request, losses)
     if config:
         body["generationConfig"] = config
@@ -182,10 +186,30 @@ def _decode_instructions(raw: JsonObject, calls: Calls) -> list[ir.Message]:
     return [ir.Message("system", parts, "/systemInstruction", extra)] if parts or extra else []
 
 
-def _encode_talk(talk: Talk) -> JsonObject:
-    system, turns = talk
-    contents = [{"role": "model" if role == "assistant" else role, "parts": [{"text": text}]} for role, text in turns]
-    return {"contents": contents} if system is None else {"contents": contents, "systemInstruction": {"parts": [{"text": system}]}}
+def _encode_talk(talk: Talk, losses: Ledger) -> JsonObject:
+    system, turns, calls = talk
+    about = Turn(objects=read_objects(calls)) if calls else _NO_CALLS
+    names: dict[str, str] = {}
+    contents: list[JsonObject] = []
+    for turn in turns:
+        parts: list[JsonObject] = []
+        for part in turn.parts:
+            if type(part) is ir.Text:
+                parts.append({"text": part.text})
+            elif type(part) is ir.ToolCall:
+                names[part.id] = part.name
+                parts.append(encode_call(part, about, losses))
+            elif type(part) is ir.ToolResult:
+                response = {"output": output_of(part)}
+                parts.append({"functionResponse": {"id": part.call_id, "name": names[part.call_id], "response": response}})
+        if turn.role == "assistant":
+            contents.append({"role": "model", "parts": parts})
+        elif contents and contents[-1]["role"] == "user":  # the results before these
+            contents[-1]["parts"] += parts
+        else:
+            contents.append({"role": "user", "parts": parts})
+    body: JsonObject = {"contents": contents}
+    return body if system is None else body | {"systemInstruction": {"parts": [{"text": system}]}}
 
 
 def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:

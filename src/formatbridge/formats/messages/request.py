@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._arguments import read_objects
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._offer import brings_tools
 from formatbridge.formats._parts import leading_instructions, note_no_turns
 from formatbridge.formats._settings import decode_settings
-from formatbridge.formats._talk import Talk
+from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
-from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
+from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_answer, encode_words, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
 from formatbridge.formats.messages.parts import WORDS, decode_content, encode_part
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config
@@ -88,11 +90,11 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-    """Write a request. ``talk``: its conversation, where that is plain texts in turns."""
+    """Write a request. ``talk``: its conversation, where that is a plain one."""
     if request.extra:
         losses.extras(request)
     model = request.model if request.model is not None else losses.added("/model", "")
-    conversation = _encode_talk(talk) if talk else _encode_conversation(request, losses, options)
+    conversation = _encode_talk(talk, losses) if talk else _encode_conversation(request, losses, options)
     settings, reasoning = request.settings, request.reasoning
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools = _encode_tools(request, conversation["messages"], losses) if has_tools else None
@@ -127,9 +129,23 @@ def settle_history(body: JsonObject, losses: Ledger) -> JsonObject:
     return body
 
 
-def _encode_talk(talk: Talk) -> JsonObject:
-    system, turns = talk
-    made = [{"role": role, "content": text} for role, text in turns]
+def _encode_talk(talk: Talk, losses: Ledger) -> JsonObject:
+    system, turns, calls = talk
+    objects = read_objects(calls)
+    made: list[JsonObject] = []
+    for turn in turns:
+        parts: list[Any] = turn.parts
+        first = parts[0]
+        if type(first) is ir.Text and len(parts) == 1:
+            made.append({"role": turn.role, "content": first.text})
+        elif type(first) is ir.ToolResult:
+            results = [{"type": "tool_result", "tool_use_id": part.call_id, "content": output_of(part)} for part in parts]
+            if made[-1]["role"] == "user":
+                made[-1]["content"] += results
+            else:
+                made.append({"role": "user", "content": results})
+        else:
+            made.append({"role": "assistant", "content": encode_answer(parts, losses, objects)})
     return {"messages": made} if system is None else {"system": system, "messages": made}
 
 
@@ -164,7 +180,7 @@ def _encode_tools(request: ir.Request, turns: list[JsonObject], losses: Ledger) 
     """Write the tools and the choice among them, which the server takes beside tools only; those that turns bring count."""
     body = encode_tools(request.tools, losses)
     written: list[JsonObject] = body.get("tools", [])
-    if any(message.tools for message in request.messages):
+    if brings_tools(request):
         written = written + tools_in(turns)
     if not written:
         drop_choice(request, True, losses)

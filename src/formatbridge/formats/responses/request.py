@@ -9,9 +9,17 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats._results import note_orphans, pair_loose
 from formatbridge.formats._settings import decode_settings, encode_settings
-from formatbridge.formats._talk import Talk
+from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
-from formatbridge.formats.responses.content import decode_answer, decode_message, decode_result, encode_message, kind_of, settle
+from formatbridge.formats.responses.content import (
+    decode_answer,
+    decode_message,
+    decode_result,
+    encode_call,
+    encode_message,
+    kind_of,
+    settle,
+)
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.settings import (
     DONE,
@@ -66,13 +74,13 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-    """Write a request. ``talk``: its conversation, where that is plain texts in turns."""
+    """Write a request. ``talk``: its conversation, where that is a plain one."""
     if request.extra:
         losses.extras(request)
     model = request.model if request.model is not None else losses.added("/model", "")
     body: JsonObject = {"model": model}
     if talk:
-        body |= _encode_talk(talk)
+        body |= _encode_talk(talk, losses)
     else:
         _encode_messages(request, body, losses, options)
     if request.tools or request.tool_choice or "parallel_tool_calls" in request.settings:
@@ -180,9 +188,17 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
     return ir.Message(role="developer", parts=[], effort=effort, src=src, extra=extra)
 
 
-def _encode_talk(talk: Talk) -> JsonObject:
-    system, turns = talk
-    items = [{"type": "message", "role": role, "content": text} for role, text in turns]
+def _encode_talk(talk: Talk, losses: Ledger) -> JsonObject:
+    system, turns, _ = talk
+    items: list[JsonObject] = []
+    for turn in turns:
+        for part in turn.parts:
+            if type(part) is ir.Text:
+                items.append({"type": "message", "role": turn.role, "content": part.text})
+            elif type(part) is ir.ToolCall:
+                items.append(encode_call(part, losses))
+            elif type(part) is ir.ToolResult:
+                items.append({"type": "function_call_output", "call_id": part.call_id, "output": output_of(part)})
     return {"input": items} if system is None else {"instructions": system, "input": items}
 
 
