@@ -35,18 +35,16 @@ class CallIds:
 
 def tell_apart(response: ir.Response, target: ir.Format, losses: Ledger) -> ir.Response:
     """Give each call of an answer an id of its own; in its own format it stays as it is."""
-    if response.format == target or not any(map(_repeats_an_id, response.choices)):  # nearly always
-        return response
-    return replace(response, choices=[_told_apart(choice, losses) for choice in response.choices])
+    for choice in response.choices if response.format != target else ():
+        if len(choice.parts) > 1:
+            ids = _ids_of(choice)
+            if len(set(ids)) < len(ids):
+                return replace(response, choices=[_told_apart(choice, losses) for choice in response.choices])
+    return response  # nearly always
 
 
 def _ids_of(choice: ir.Choice) -> list[str]:
     return [part.id for part in choice.parts if type(part) is ir.ToolCall]
-
-
-def _repeats_an_id(choice: ir.Choice) -> bool:
-    ids = _ids_of(choice)
-    return len(ids) > 1 and len(set(ids)) < len(ids)
 
 
 def _told_apart(choice: ir.Choice, losses: Ledger) -> ir.Choice:

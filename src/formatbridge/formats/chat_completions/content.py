@@ -211,20 +211,18 @@ def _encode_visible_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
 
 def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
     """Read one tool call, a function's or a custom tool's; any other kind stays as it is."""
-    function, kind = raw.get("function"), raw.get("type")
+    function, call_id, kind = raw.get("function"), raw.get("id"), raw.get("type")
     if function is None or kind not in ("function", None):
         if kind == "custom":
             return _decode_custom_call(raw, src, answer_id)
         return ir.Opaque(format="chat_completions", raw=raw, what=str(kind), severity="impossible", src=src)
-    call_id = raw.get("id")
     name, arguments = function.get("name"), function.get("arguments")
+    if call_id and name and arguments and kind and len(raw) == 3 and len(function) == 2:  # these are all that there is
+        return ir.ToolCall(call_id, name, arguments, src)
     call = ir.ToolCall(call_id or _made_id(src, answer_id), name or "", arguments or "", src)
-    if not call_id:
-        call.id_made = True
-    if len(raw) > 3 or not (call_id and kind):
-        call.signature, call.extra = _decode_call_extra(raw, src)
-    if not (name and arguments and len(function) == 2):  # more than these two
-        call.extra = joined(call.extra, rest(function, _FUNCTION, "function/"))
+    call.id_made = not call_id
+    call.signature, extra = _decode_call_extra(raw, src)
+    call.extra = joined(extra, rest(function, _FUNCTION, "function/"))
     return call
 
 

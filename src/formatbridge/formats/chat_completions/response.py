@@ -37,10 +37,16 @@ def decode_response(body: JsonObject) -> ir.Response:
     counts = decode_usage(usage, "/usage") if usage else None
     extra = None if _RESPONSE.issuperset(body) else rest(body, _RESPONSE)
     made = ir.Response("chat_completions", given, body.get("model"), choices, body.get("created"), counts, extra)
-    made.error = failure_of(body)
-    if made.error and made.error.src and choices[0].extra:
-        choices[0].extra.pop("error", None)
+    if "error" in body or (len(choices) == 1 and _may_tell_failure(choices[0])):
+        made.error = failure_of(body)
+        if made.error and made.error.src and choices[0].extra:
+            choices[0].extra.pop("error", None)
     return made
+
+
+def _may_tell_failure(choice: ir.Choice) -> bool:
+    """Say whether the only choice has what may tell of a failure: its end, or what no choice is known to have."""
+    return choice.extra is not None or choice.finish is None or choice.finish.reason == "error"
 
 
 def failure_of(body: JsonObject) -> ir.Error | None:

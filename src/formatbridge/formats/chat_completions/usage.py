@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any
 
 from formatbridge import ir
@@ -22,11 +21,10 @@ _INPUT = frozenset({"cached_tokens", "cache_write_tokens", "text_tokens", "audio
 _OUTPUT = frozenset({
     "reasoning_tokens", "text_tokens", "audio_tokens", "image_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens",
 })  # fmt: skip
-_PLAIN_INPUT = frozenset({"cached_tokens", "cache_write_tokens"})
+_USUAL_INPUT = frozenset({"cached_tokens", "cache_write_tokens", "audio_tokens"})
+_USUAL_OUTPUT = frozenset({"reasoning_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens", "audio_tokens"})
 _MODALITIES = {"text_tokens": "text", "audio_tokens": "audio", "image_tokens": "image", "video_tokens": "video"}
-_COUNTED = frozenset(_MODALITIES)
 _UNCOUNTED = ("tool_prompt", "cached_modality", "server_tools", "cache_write_ttl")
-_uncounted = attrgetter(*_UNCOUNTED)
 _ALIASES = (
     ("prompt_tokens", ("input_tokens",)),
     ("completion_tokens", ("output_tokens",)),
@@ -49,22 +47,16 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     )
     if not _PLAIN.issuperset(raw):
         usage.extra = joined(rest(raw, _USAGE), _decode_aliases(raw, usage))
-    if sent and not _PLAIN_INPUT.issuperset(sent):
+    if sent and (sent.get("audio_tokens") or not _USUAL_INPUT.issuperset(sent)):
         usage.input_modality = _decode_modality(sent)
-        if not _INPUT.issuperset(sent):
-            usage.extra = joined(usage.extra, rest(sent, _INPUT, "prompt_tokens_details/"))
-    if made and not (len(made) == 1 and "reasoning_tokens" in made):
-        _decode_made(made, usage)
-    return usage
-
-
-def _decode_made(made: JsonObject, usage: ir.Usage) -> None:
-    """Read what the completion's details say beside reasoning."""
-    usage.accepted_prediction = made.get("accepted_prediction_tokens")
-    usage.rejected_prediction = made.get("rejected_prediction_tokens")
-    usage.output_modality = _decode_modality(made)
-    if not _OUTPUT.issuperset(made):
+        usage.extra = joined(usage.extra, rest(sent, _INPUT, "prompt_tokens_details/"))
+    if len(made) > 1 or usage.reasoning is None:
+        usage.accepted_prediction = made.get("accepted_prediction_tokens")
+        usage.rejected_prediction = made.get("rejected_prediction_tokens")
+    if made and (made.get("audio_tokens") or not _USUAL_OUTPUT.issuperset(made)):
+        usage.output_modality = _decode_modality(made)
         usage.extra = joined(usage.extra, rest(made, _OUTPUT, "completion_tokens_details/"))
+    return usage
 
 
 def _decode_aliases(raw: JsonObject, usage: ir.Usage) -> JsonObject:
@@ -100,16 +92,14 @@ def _take_aliases(raw: JsonObject, counts: dict[str, int | None]) -> JsonObject:
 
 
 def _decode_modality(details: JsonObject) -> dict[str, int] | None:
-    if _COUNTED.isdisjoint(details):
-        return None
-    return {_MODALITIES[name]: count for name, count in details.items() if name in _MODALITIES and count is not None} or None
+    return {_MODALITIES[name]: count for name, count in details.items() if name in _MODALITIES and count} or None
 
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write usage; details that the source did not give are not invented."""
     if usage.extra:
         losses.extras(usage)
-    if any(_uncounted(usage)):
+    if usage.tool_prompt or usage.cached_modality or usage.server_tools or usage.cache_write_ttl:
         drop_counts(usage, _UNCOUNTED, losses)
     sent, made = _encode_sent(usage, losses), _encode_made(usage, losses)
     body: JsonObject = {

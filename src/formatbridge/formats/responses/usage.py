@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any
 
 from formatbridge import ir
@@ -25,14 +24,11 @@ _SENT = frozenset({
     "cached_tokens", "cache_write_tokens", "cache_write_tokens_details", "text_tokens", "audio_tokens", "image_tokens",
 })  # fmt: skip
 _MADE = frozenset({"reasoning_tokens", "text_tokens", "audio_tokens", "image_tokens"})
-_UNCOUNTED = (
-    "tool_prompt", "input_modality", "output_modality", "cached_modality", "server_tools", "accepted_prediction", "rejected_prediction",
-    "cache_write_ttl",
-)  # fmt: skip
+_MODALITIES = ("input_modality", "output_modality", "cached_modality")
+_UNCOUNTED = ("tool_prompt", "server_tools", "accepted_prediction", "rejected_prediction", "cache_write_ttl")
 _PLAIN = frozenset({"total_tokens", "input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details"})
 _PLAIN_SENT = frozenset({"cached_tokens", "cache_write_tokens"})
 _PLAIN_MADE = frozenset({"reasoning_tokens"})
-_uncounted = attrgetter(*_UNCOUNTED)
 _TTLS = {"30m": "ttl_30m_tokens", "12h": "ttl_12h_tokens"}
 
 
@@ -79,8 +75,10 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write the usage; both objects of details are demanded, with zeros for what is not known."""
     if usage.extra:
         losses.extras(usage)
-    if any(_uncounted(usage)):
+    if usage.tool_prompt or usage.server_tools or usage.accepted_prediction or usage.rejected_prediction or usage.cache_write_ttl:
         drop_counts(usage, _UNCOUNTED, losses)
+    if usage.input_modality or usage.output_modality or usage.cached_modality:
+        drop_counts(usage, _MODALITIES, losses)
     return {
         "input_tokens": usage.input,
         "input_tokens_details": {"cached_tokens": usage.cache_read or 0, "cache_write_tokens": usage.cache_write or 0},
