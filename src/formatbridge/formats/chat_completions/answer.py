@@ -56,9 +56,45 @@ def _give_ids(parts: list[ir.Part], position: int) -> None:
 
 def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
     """Write the message of a choice. ``at`` is its pointer in the target, for what is added to it."""
+    message = _encode_plain(parts, losses)
+    if message is not None:
+        return message
     if len(parts) > 1:
         note_order(parts, losses, carry=options.carry_reasoning)
         _note_media(parts, losses)
+    return _encode_parts(parts, at, answer_id, losses, options)
+
+
+def _encode_plain(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
+    """Write a text with calls behind it that have nothing else to lose than the ids of their items; None for any other parts."""
+    message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
+    calls: list[JsonObject] = []
+    items: list[tuple[ir.Text | ir.ToolCall, str]] = []
+    for part in parts:
+        if type(part) is ir.ToolCall:
+            if part.kind != "function" or part.id_made or part.namespace is not None or part.extra or part.cache or part.signature:
+                return None
+            calls.append(encode_plain_call(part))
+            if part.item_id is not None:
+                items.append((part, "item_id"))
+        elif (
+            type(part) is ir.Text
+            and part is parts[0]
+            and not (part.extra or part.cache or part.citations or part.signature or part.logprobs)
+        ):
+            message["content"] = part.text
+            if part.id is not None:
+                items.append((part, "id"))
+        else:
+            return None
+    if calls:
+        message["tool_calls"] = calls
+    for node, name in items:
+        losses.dropped(node, name, "diagnostic", severity="info")
+    return message
+
+
+def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
     message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
     texts: list[str] = []
     calls: list[JsonObject] = []
