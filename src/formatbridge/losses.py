@@ -7,7 +7,7 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, Literal
@@ -104,7 +104,7 @@ ITSELF = "//"
 Examine = Callable[[JsonValue, JsonValue], str | None]
 """Says what is lost between a value and the one that stands for it: the code of a reason, or None."""
 
-_Note = tuple[Literal["dropped", "changed", "extras", "examined"], Any, str, JsonValue, Any, Severity]
+_Note = tuple[Literal["dropped", "changed", "extras", "examined", "all examined"], Any, str, JsonValue, Any, Severity]
 """A note as it was made: what happened, the node, the field, the value that stands there now, code (or what finds it) and severity."""
 
 _UNKNOWN = Own(code="unknown_field")
@@ -169,6 +169,10 @@ class Ledger:
         """Note that a field of a node becomes ``after``, for the reason that is looked for when the losses are read."""
         self._notes.append(("examined", node, name, after, examine, "lossy"))
 
+    def all_examined(self, nodes: Sequence[Any], name: str, afters: Sequence[JsonValue], examine: Examine) -> None:
+        """Note for each of some nodes what ``examined`` notes for one."""
+        self._notes.append(("all examined", nodes, name, afters, examine, "lossy"))
+
     def added(self, path: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
         """Note that the target demands ``value`` at ``path`` (a pointer into the target) and return it."""
         self._additions.setdefault(path, (value, why))
@@ -208,6 +212,9 @@ class Ledger:
                 self._settle_extras(node)
             elif kind == "dropped":
                 self._settle_dropped(node, name, noted, severity)
+            elif kind == "all examined":
+                for each, made in zip(node, after, strict=True):
+                    self._settle_changed(each, name, made, noted(getattr(each, name), made), severity)
             else:
                 code = noted(getattr(node, name), after) if kind == "examined" else noted
                 self._settle_changed(node, name, after, code, severity)

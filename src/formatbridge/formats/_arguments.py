@@ -82,6 +82,16 @@ def encode_arguments_object(
     return parsed
 
 
+def encode_all_objects(calls: list[ir.ToolCall], losses: Ledger, examine: Examine = repeated_keys) -> list[JsonObject]:
+    """Write the arguments of calls of functions as objects, as ``encode_arguments_object`` does for one, but with one note for all."""
+    read = read_objects(calls)
+    if len(read) < len(calls):  # some are objects, or need a second look
+        return [encode_arguments_object(call, losses, read, examine) for call in calls]
+    made = list(read.values())
+    losses.all_examined(calls, "arguments", made, examine)
+    return made
+
+
 def wrap_text(text: str) -> dict[str, str]:
     """Write free text as the one argument of a function."""
     return {"input": text}

@@ -44,7 +44,7 @@ def encode_call(call: ir.ToolCall, turn: Turn, losses: Ledger) -> JsonObject:
         arguments: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"functionCall": {"name": call.name}}, "wrapped")
     else:
-        arguments = encode_arguments_object(call, losses, turn.objects, _lost)
+        arguments = encode_arguments_object(call, losses, turn.objects, lost_of_arguments)
     made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
     return made | encode_signature(call.signature, losses, carry=turn.carries) if call.signature else made
 
@@ -61,7 +61,7 @@ def _note_call(call: ir.ToolCall, losses: Ledger) -> None:
         losses.dropped(call, "namespace")
 
 
-def _lost(given: str | JsonObject, arguments: JsonObject) -> str | None:
+def lost_of_arguments(given: str | JsonObject, arguments: JsonObject) -> str | None:
     """Say what is lost of arguments: of keys that stand twice all but the last, and of integers what a double cannot hold."""
     return repeated_keys(given, arguments) or ("inexact_number" if _has_inexact_numbers(arguments) else None)
 

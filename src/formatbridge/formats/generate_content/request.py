@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._arguments import read_all_objects, read_objects
+from formatbridge.formats._arguments import encode_all_objects, read_all_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import is_plain, note_no_turns, note_prefill
 from formatbridge.formats._results import with_results_in_place
@@ -14,7 +14,7 @@ from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.generate_content._words import word_of
-from formatbridge.formats.generate_content.calls import encode_call
+from formatbridge.formats.generate_content.calls import lost_of_arguments
 from formatbridge.formats.generate_content.content import (
     CONTENT,
     decode_message,
@@ -84,9 +84,6 @@ _CONFIG = SETTINGS.canonical.keys() | {
     "thinkingConfig",
 }  # fmt: skip
 _DONE = frozenset({"stop", "max_tokens", "modalities", "metadata", "tier", "prompt_cache_options"})
-
-
-_NO_CALLS = Turn()
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
@@ -188,28 +185,26 @@ def _decode_instructions(raw: JsonObject, calls: Calls) -> list[ir.Message]:
 
 def _encode_talk(talk: Talk, losses: Ledger) -> JsonObject:
     system, turns, calls = talk
-    about = Turn(objects=read_objects(calls)) if calls else _NO_CALLS
+    args = iter(encode_all_objects(calls, losses, lost_of_arguments) if calls else ())
     names: dict[str, str] = {}
     contents: list[JsonObject] = []
     for turn in turns:
-        parts: list[JsonObject] = []
+        made: list[JsonObject] = []
         for part in turn.parts:
             if type(part) is ir.Text:
-                parts.append({"text": part.text})
+                made.append({"text": part.text})
             elif type(part) is ir.ToolCall:
                 names[part.id] = part.name
-                parts.append(encode_call(part, about, losses))
+                made.append({"functionCall": {"id": part.id, "name": part.name, "args": next(args)}})
             elif type(part) is ir.ToolResult:
                 response = {"output": output_of(part)}
-                parts.append({"functionResponse": {"id": part.call_id, "name": names[part.call_id], "response": response}})
-        if turn.role == "assistant":
-            contents.append({"role": "model", "parts": parts})
-        elif contents and contents[-1]["role"] == "user":  # the results before these
-            contents[-1]["parts"] += parts
+                made.append({"functionResponse": {"id": part.call_id, "name": names[part.call_id], "response": response}})
+        role = "model" if turn.role == "assistant" else "user"
+        if contents and contents[-1]["role"] == role:  # more results
+            contents[-1]["parts"] += made
         else:
-            contents.append({"role": "user", "parts": parts})
-    body: JsonObject = {"contents": contents}
-    return body if system is None else body | {"systemInstruction": {"parts": [{"text": system}]}}
+            contents.append({"role": role, "parts": made})
+    return {"contents": contents} if system is None else {"contents": contents, "systemInstruction": {"parts": [{"text": system}]}}
 
 
 def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:

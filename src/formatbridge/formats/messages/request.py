@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._arguments import read_objects
+from formatbridge.formats._arguments import encode_all_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import brings_tools
 from formatbridge.formats._parts import leading_instructions, note_no_turns
 from formatbridge.formats._settings import decode_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
-from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_answer, encode_words, sole_text
+from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
 from formatbridge.formats.messages.parts import WORDS, decode_content, encode_part
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config
@@ -131,7 +131,7 @@ def settle_history(body: JsonObject, losses: Ledger) -> JsonObject:
 
 def _encode_talk(talk: Talk, losses: Ledger) -> JsonObject:
     system, turns, calls = talk
-    objects = read_objects(calls)
+    inputs = iter(encode_all_objects(calls, losses) if calls else ())
     made: list[JsonObject] = []
     for turn in turns:
         parts: list[Any] = turn.parts
@@ -145,7 +145,13 @@ def _encode_talk(talk: Talk, losses: Ledger) -> JsonObject:
             else:
                 made.append({"role": "user", "content": results})
         else:
-            made.append({"role": "assistant", "content": encode_answer(parts, losses, objects)})
+            content = [
+                {"type": "tool_use", "id": part.id, "name": part.name, "input": next(inputs)}
+                if type(part) is ir.ToolCall
+                else {"type": "text", "text": part.text}
+                for part in parts
+            ]
+            made.append({"role": "assistant", "content": content})
     return {"messages": made} if system is None else {"system": system, "messages": made}
 
 

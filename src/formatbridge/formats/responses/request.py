@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats._results import note_orphans, pair_loose
@@ -15,7 +16,6 @@ from formatbridge.formats.responses.content import (
     decode_answer,
     decode_message,
     decode_result,
-    encode_call,
     encode_message,
     kind_of,
     settle,
@@ -80,7 +80,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     model = request.model if request.model is not None else losses.added("/model", "")
     body: JsonObject = {"model": model}
     if talk:
-        body |= _encode_talk(talk, losses)
+        body |= _encode_talk(talk)
     else:
         _encode_messages(request, body, losses, options)
     if request.tools or request.tool_choice or "parallel_tool_calls" in request.settings:
@@ -188,7 +188,7 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
     return ir.Message(role="developer", parts=[], effort=effort, src=src, extra=extra)
 
 
-def _encode_talk(talk: Talk, losses: Ledger) -> JsonObject:
+def _encode_talk(talk: Talk) -> JsonObject:
     system, turns, _ = talk
     items: list[JsonObject] = []
     for turn in turns:
@@ -196,7 +196,8 @@ def _encode_talk(talk: Talk, losses: Ledger) -> JsonObject:
             if type(part) is ir.Text:
                 items.append({"type": "message", "role": turn.role, "content": part.text})
             elif type(part) is ir.ToolCall:
-                items.append(encode_call(part, losses))
+                text = encode_arguments_text(part)
+                items.append({"type": "function_call", "call_id": part.id, "name": part.name, "arguments": text})
             elif type(part) is ir.ToolResult:
                 items.append({"type": "function_call_output", "call_id": part.call_id, "output": output_of(part)})
     return {"input": items} if system is None else {"instructions": system, "input": items}
