@@ -28,7 +28,9 @@ _BOM = codecs.BOM_UTF8.decode()
 _LONGEST = 64 * 1024 * 1024
 
 _SHORTEST_INFINITY = 309  # digits that the smallest infinity has where it is written without an exponent
-_EXPONENT = b"0e"  # how one begins once all digits are the same, which takes half the time of the dump
+_EXPONENT = (
+    b"0e"  # how one begins once all digits are the same; the search for it, quicker from the end, takes half the time of the dump
+)
 _SAME_DIGITS = bytes.maketrans(b"E123456789", b"e000000000")
 
 _INFINITE_BYTE = 0xF0  # in both infinities as doubles; ``in`` takes a number four times as fast as bytes of length one
@@ -53,7 +55,7 @@ def loads(text: bytes | bytearray | str) -> JsonValue:
         return checked(_loads_slowly(text))
     # ``1e400`` becomes an infinity without a word. Short text has none where it has no exponent. In a dump, whose floats are raw bytes, one
     # search finds it, at a twentieth of the cost of looking at each value; of long text that is a few long strings the look costs less.
-    if len(text) < _SHORTEST_INFINITY and type(text) is bytes and text.translate(_SAME_DIGITS).find(_EXPONENT) < 0:
+    if len(text) < _SHORTEST_INFINITY and type(text) is bytes and text.translate(_SAME_DIGITS).rfind(_EXPONENT) < 0:
         return value
     if len(text) > LONG and _is_finite(value, len(text) // SPARSE):
         return value
