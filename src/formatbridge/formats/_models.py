@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from formatbridge import ir
@@ -13,6 +13,7 @@ JsonObject = dict[str, Any]
 
 _MODEL = frozenset({"id", "object", "created", "owned_by", "shutdown_date", "name", "description", "context_length"})
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+_EPOCH = datetime(1970, 1, 1)  # without a zone, whose sum and text take two thirds of the time
 
 
 def decode_data_list(body: JsonObject, format: ir.Format) -> ir.ModelList:
@@ -88,4 +89,5 @@ def encode_time(node: ir.Response | ir.Model, seconds: float, losses: Ledger) ->
 
 def text_of(seconds: float) -> str:
     """Write seconds since the epoch as an RFC 3339 time in UTC, between the years 1 and 9999."""
-    return datetime.fromtimestamp(min(max(seconds, _FIRST_SECOND), _LAST_SECOND), UTC).isoformat().replace("+00:00", "Z")
+    told = seconds if _FIRST_SECOND <= seconds <= _LAST_SECOND else min(max(seconds, _FIRST_SECOND), _LAST_SECOND)
+    return f"{(_EPOCH + timedelta(seconds=told)).isoformat()}Z"
