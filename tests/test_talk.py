@@ -14,6 +14,7 @@ from formatbridge import FORMATS, ir
 from formatbridge.bodies import read_checked
 from formatbridge.formats import load
 from formatbridge.formats._talk import talk_of
+from formatbridge.formats._tools import adapt_tools
 from formatbridge.losses import Ledger
 from formatbridge.options import DEFAULT_OPTIONS, Options
 from tests.fixtures import Fixture, fixtures
@@ -28,13 +29,14 @@ _USE = [
 CASES = [pytest.param(fixture, id=str(fixture)) for fixture in fixtures("request")]
 
 
-def _both_ways(request: ir.Request, target: str, options: Options) -> list[tuple[str, Any, Any]]:
-    """Write a request with its talk and without; return the body in its order, the losses and the additions of each."""
+def _both_ways(request: ir.Request, target: ir.Format, options: Options) -> list[tuple[str, Any, Any, Any]]:
+    """Write a request with its talk and without; return the body in its order, the losses, the additions and the names of each."""
     made = []
     for talk in (talk_of(request), None):
-        ledger = Ledger({}, load(request.format).SPELLING)
-        body = load(target).encode_request(request, ledger, options, talk)
-        made.append((json.dumps(body), ledger.losses, ledger.additions))
+        ledger, far = Ledger({}, load(request.format).SPELLING), load(target)
+        adapted, names = adapt_tools(request, far.TOOL_RULES, ledger, talk)
+        body = far.encode_request(adapted, ledger, options, talk if adapted.messages is request.messages else None)
+        made.append((json.dumps(body), ledger.losses, ledger.additions, names))
     return made
 
 
@@ -81,11 +83,16 @@ def _in_turns(words: list[ir.Text], first: ir.Role) -> list[ir.Message]:
     return made
 
 
-def _with_uses(messages: list[ir.Message], at: int, uses: list[tuple[list[str], bool, bool]]) -> list[ir.Message]:
-    """Put calls and their results behind a turn of the user's: the names, whether it says something first, whether results come at once."""
+def _with_uses(messages: list[ir.Message], at: int, uses: list[_Use]) -> list[ir.Message]:
+    """Put calls and their results behind a turn of the user's: each use has calls, whether it says something first, whether results come at
+    once. Ids count anew in every use where the calls say so.
+    """
     made: list[ir.Message] = []
-    for number, (names, speaks, at_once) in enumerate(uses):
-        calls = [ir.ToolCall(f"c_{number}_{place}", name, '{"a":[1]}') for place, name in enumerate(names)]
+    for number, (asked, speaks, at_once) in enumerate(uses):
+        calls = [
+            ir.ToolCall(f"c{place}" if is_anew else f"c.{number}.{place}", name, given)
+            for place, (name, given, is_anew) in enumerate(asked)
+        ]
         results: list[ir.Part] = [ir.ToolResult(call.id, [ir.Text("r")], name=call.name) for call in calls]
         made.append(ir.Message("assistant", [*([ir.Text("t")] if speaks else []), *calls]))
         made += [ir.Message("user", results)] if at_once else [ir.Message("tool", [result]) for result in results]
@@ -95,15 +102,27 @@ def _with_uses(messages: list[ir.Message], at: int, uses: list[tuple[list[str], 
 
 
 _SAID = st.lists(st.builds(ir.Text, st.sampled_from(["a", "b\n", "ü"])), min_size=1, max_size=5)
-_USES = st.lists(st.tuples(st.lists(st.sampled_from("fgh"), min_size=1, max_size=3), st.booleans(), st.booleans()), max_size=3)
+_ARGUMENTS = st.sampled_from(['{"a":[1]}', '{"a":1,"a":2}', "no JSON", "", '{"a":9007199254740993}', {"a": [2.5]}])
+_ASKED = st.tuples(st.sampled_from(["f", "g", "not legal"]), _ARGUMENTS, st.booleans())
+_Use = tuple[list[tuple[str, Any, bool]], bool, bool]
+_USES = st.lists(st.tuples(st.lists(_ASKED, min_size=1, max_size=3), st.booleans(), st.booleans()), max_size=3)
 _TALKS = st.builds(_with_uses, st.builds(_in_turns, _SAID, st.sampled_from(["system", "assistant"])), st.integers(0, 4), _USES)
+_TOOLS = st.sampled_from(
+    [[], [ir.FunctionTool("f")], [ir.FunctionTool("not legal"), ir.CustomTool(name="c")], [ir.CustomTool(name="c")]]
+)
+_CHOICES = st.sampled_from([
+    None, ir.ToolChoice(mode="required"), ir.ToolChoice(mode="named", names=["f"]), ir.ToolChoice(mode="allowed", names=["f"]),
+    ir.ToolChoice(mode="validated"),
+])  # fmt: skip
 
 
-@given(_TALKS, st.sampled_from(OPTIONS))
-def test_texts_and_tools_in_turns_are_a_talk(messages: list[ir.Message], options: Options) -> None:
+@given(_TALKS, _TOOLS, _CHOICES, st.sampled_from(OPTIONS))
+def test_texts_and_tools_in_turns_are_a_talk(
+    messages: list[ir.Message], tools: list[ir.Tool], choice: ir.ToolChoice | None, options: Options
+) -> None:
     """Else nobody would go the short way."""
     for source, target in PAIRS:
-        request = ir.Request(source, "m", False, messages)
+        request = ir.Request(source, "m", False, messages, tools, choice)
         assert talk_of(request) is not None
         short, long = _both_ways(request, target, options)
         assert short == long
@@ -117,7 +136,7 @@ def test_only_what_needs_nothing_is_a_talk(messages: list[ir.Message], pair: tup
     if talk_of(request) is not None:
         short, long = _both_ways(request, target, options)
         assert short == long
-        assert {loss.code for loss in short[1]} <= {"duplicate_keys", "invalid_arguments"}
+        assert {loss.code for loss in short[1]} <= {"duplicate_keys", "invalid_arguments", "repeated_id"}
 
 
 _ASK, _BLANK = ir.Message("user", [ir.Text("a")]), ir.Message("user", [ir.Text(" \n")])

@@ -82,8 +82,10 @@ def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObjec
     return Ledger(raw, near.SPELLING, body if isinstance(body, TEXT) else None), checked
 
 
-def source_of(body: Any) -> str:
-    """Return the format of a typed model, which is the only body that may come without the name of one."""
+def source_of(body: Any, source: str | None) -> str:
+    """Return the source's name: as given, or that of a typed model."""
+    if source is not None:
+        return source
     found = model_of(body)
     if found is not None:
         return found[0]

@@ -176,7 +176,7 @@ def convert_request(
         checked_model(model)
     if stream is not None:
         checked_stream(stream)
-    near, far = formats.load_both(source_of(body) if source is None else source, target)
+    near, far = formats.load_both(source_of(body, source), target)
     losses, checked = read_checked(body, near, "request")
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
@@ -190,10 +190,11 @@ def convert_request(
         request = near.decode_request(checked, model=model or None, stream=stream)
         del checked  # as large as the body, and of no more use
         model, talk = request.model or "", talk_of(request)
-        if talk is None or talk[2] or request.tools or request.tool_choice:
+        if talk is None or talk[2] or request.tools or request.tool_choice:  # its calls
             messages = request.messages
             request, tools = adapt_tools(request, far.TOOL_RULES, losses, talk)
-            talk = talk if request.messages is messages else None
+            if request.messages is not messages:  # the talk has the calls as they were
+                talk = None
         made = far.encode_request(request, losses, options, talk)
     refuse_losses(losses, options)
     return ConvertedRequest(made, losses, (near, far), model, stream, tools)
@@ -229,7 +230,7 @@ def convert_response(
     latter never raise, for the error matters more.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    near, far = formats.load_both(source_of(body) if source is None else source, target)
+    near, far = formats.load_both(source_of(body, source), target)
     if request is not None and not isinstance(request, ConvertedRequest):
         raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
     context = request.context if request else None
@@ -288,7 +289,7 @@ def convert_error(
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
-    near, far = formats.load_both(source_of(body) if source is None else source, target)
+    near, far = formats.load_both(source_of(body, source), target)
     raw, at = read_error_body(body, near.NAME)
     checked, is_known = check_error(raw, near.NAME)
     losses = Ledger([raw] if at else raw, near.SPELLING, body if at is not None and isinstance(body, TEXT) else None)
@@ -306,7 +307,7 @@ def convert_error(
 def convert_models(body: Any, *, source: str | None = None, target: str, options: Options | None = None) -> Converted:
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    near, far = formats.load_both(source_of(body) if source is None else source, target)
+    near, far = formats.load_both(source_of(body, source), target)
     losses, checked = read_checked(body, near, "models")
     made = losses.body if near is far else far.encode_models(near.decode_models(checked), losses)
     refuse_losses(losses, options)

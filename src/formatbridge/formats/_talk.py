@@ -1,4 +1,4 @@
-"""The plain conversation, which most requests have: texts, calls and results in turns, and nothing that any format could lose."""
+"""The plain conversation, which most requests have: texts, calls and results in turns, with nothing else to lose on them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._parts import is_plain
 
 Talk = tuple[str | None, list[ir.Message], list[ir.ToolCall]]
-"""A conversation in which nothing has to be moved, merged or reported, so that encoders write it as it is.
+"""A conversation that encoders write as it is: nothing has to be moved or merged, and nothing reported but of the arguments of calls.
 
 The text of the system prompt; the turns behind it; and the calls of all turns, in order. A turn is a text; or calls of the model's, before
 which it may say something; or results of the calls before, in their order and each of one text. No text is blank, and the last turn is the
 user's or has results.
 """
 
-_CALLS, _RESULTS, _OTHER = "calls", "results", ""
+_FIRST, _CALLS, _RESULTS, _OTHER = "", "calls", "results", "other"
+_USES: Mapping[str, str] = {"assistant": _CALLS, "user": _RESULTS, "tool": _RESULTS, "system": _OTHER, "developer": _OTHER}
+"""What a turn of somebody's must hold that is not one text."""
 _AFTER: Mapping[str, frozenset[str]] = {
-    "": frozenset({"system", "user", "assistant"}),
+    _FIRST: frozenset({"system", "user", "assistant"}),
     "system": frozenset({"user", "assistant"}),
     "user": frozenset({"assistant", _CALLS}),
     "assistant": frozenset({"user"}),
@@ -25,30 +28,32 @@ _AFTER: Mapping[str, frozenset[str]] = {
     _RESULTS: frozenset({"assistant", _CALLS}),
 }
 """What may come first, behind somebody's text, behind calls that wait for results, and behind the last results of some calls."""
-
 _LAST = frozenset({"user", _RESULTS})
 
 
 def talk_of(request: ir.Request) -> Talk | None:
     """Return a request's conversation if it is a plain one; None for any other. Names and ids may still have to be adapted."""
-    messages, last = request.messages, ""
+    messages, last, answered = request.messages, _FIRST, 0
     calls: list[ir.ToolCall] = []
-    waiting: list[ir.ToolCall] = []
     kind: str
     for message in messages:
-        kind, parts = message.role, message.parts
+        parts, kind = message.parts, message.role
         if not parts or message.extra or message.tools or message.effort:
             return None
         part = parts[0]
         if type(part) is not ir.Text or len(parts) > 1:
-            kind = _use_of(message, calls, waiting)
-        elif not (text := part.text) or text.isspace() or part.id is not None or part.extra or part.cache or part.citations:
+            kind = _USES[kind]
+            answered = _answered(parts, calls, answered) if kind is _RESULTS else _asked(parts, calls, answered)
+            if answered < 0:
+                return None
+        elif (  # what ``_is_said`` asks: to call it takes a fiftieth of a small request
+            not part.text or part.text.isspace() or part.id is not None
+            or part.extra or part.cache or part.citations or part.signature or part.logprobs
+        ):  # fmt: skip
             return None
-        elif part.signature or part.logprobs:
-            kind = _OTHER
         if kind not in _AFTER[last]:
             return None
-        last = _CALLS if waiting else kind
+        last = kind if answered == len(calls) else _CALLS
     if last not in _LAST:
         return None
     first = messages[0]
@@ -56,41 +61,42 @@ def talk_of(request: ir.Request) -> Talk | None:
 
 
 def output_of(result: ir.ToolResult) -> str:
-    """Return the text of a result of such a conversation."""
+    """Return the text of a result of a plain conversation."""
     return result.content[0].text  # type: ignore[union-attr, return-value]  # of its only part
 
 
-def _use_of(message: ir.Message, calls: list[ir.ToolCall], waiting: list[ir.ToolCall]) -> Any:
-    """Read calls, which then wait for their results, or results; say which of both a turn is, and nothing where it is no plain one."""
-    parts: list[Any] = message.parts
-    if message.role == "assistant":
-        asked = parts[1:] if type(parts[0]) is ir.Text and _is_said(parts[0]) else parts
-        if not all(map(_is_asked, asked)) or len({call.id for call in asked}) < len(asked):
-            return _OTHER
-        calls += asked
-        waiting += asked
-        return _CALLS
+def _asked(parts: list[Any], calls: list[ir.ToolCall], answered: int) -> int:
+    """Add the calls of a turn to those before; return how many of them have a result, -1 where the turn is no plain one."""
+    asked = parts[1:] if type(parts[0]) is ir.Text and _is_said(parts[0]) else parts
+    if not all(map(_is_bare, asked)) or len({call.id for call in asked}) < len(asked):
+        return -1
+    calls += asked
+    return answered
+
+
+def _answered(parts: list[Any], calls: list[ir.ToolCall], answered: int) -> int:
+    """Return how many calls have a result with those of a turn, -1 where it is no plain one."""
     for result in parts:
-        if type(result) is not ir.ToolResult or not waiting:
-            return _OTHER
-        call, content = waiting.pop(0), result.content
+        if type(result) is not ir.ToolResult or answered == len(calls):
+            return -1
+        call, content = calls[answered], result.content
         if result.call_id != call.id or (result.name is not None and result.name != call.name) or result.kind != "function":
-            return _OTHER
+            return -1
         if result.id_made or result.is_error or result.extra or result.cache or result.signature or len(content) != 1:
-            return _OTHER
+            return -1
         if type(content[0]) is not ir.Text or not _is_said(content[0]):
-            return _OTHER
-    return _RESULTS
+            return -1
+        answered += 1
+    return answered
 
 
 def _is_said(part: ir.Text) -> bool:
-    text = part.text
-    if not text or text.isspace() or part.id is not None:
-        return False
-    return not (part.extra or part.cache or part.citations or part.signature or part.logprobs)
+    """Say whether a text has words and nothing else."""
+    return part.text != "" and not part.text.isspace() and is_plain(part)
 
 
-def _is_asked(part: ir.Part) -> bool:
+def _is_bare(part: ir.Part) -> bool:
+    """Say whether a part is the call of a function and has nothing else."""
     if type(part) is not ir.ToolCall or part.kind != "function" or part.id_made:
         return False
     return part.namespace is None and part.item_id is None and not (part.extra or part.cache or part.signature)

@@ -101,7 +101,8 @@ def adapt_tools(
         else request.messages
     )
     messages = [_adapt_message(message, names, losses) for message in messages]
-    if _is_same(tools, request.tools) and _is_same(messages, request.messages):
+    messages = request.messages if _is_same(messages, request.messages) else messages
+    if _is_same(tools, request.tools) and messages is request.messages:
         return request, names.home
     choice = request.tool_choice
     if choice and choice.names and choice.mode != "hosted":

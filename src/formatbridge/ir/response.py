@@ -22,7 +22,8 @@ ErrorKind = Literal[
 class Usage:
     """Tokens of one answer, inclusive: input counts cached and tool-prompt tokens, output counts reasoning.
 
-    None means that the source did not say; 0 that it said none. ``total`` is as reported. Modalities are lower case words to tokens.
+    None means that the source did not say; 0 that it said none. ``total`` is as reported. Modalities are lower case words to tokens; zeros
+    are left out.
     ``cache_write_ttl`` splits ``cache_write`` by ``5m``, ``30m``, ``1h``, ``12h``.
     """
 

@@ -66,35 +66,41 @@ def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger
 
 
 def _encode_plain(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
-    """Write a text with calls behind it that have nothing else to lose than the ids of their items; None for any other parts."""
+    """Write a text with calls behind it that have nothing to lose but the ids of their items; None for any other parts, with no note."""
     message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
     calls: list[JsonObject] = []
-    items: list[tuple[ir.Text | ir.ToolCall, str]] = []
+    has_items = False
     for part in parts:
         if type(part) is ir.ToolCall:
             if part.kind != "function" or part.id_made or part.namespace is not None or part.extra or part.cache or part.signature:
                 return None
             calls.append(encode_plain_call(part))
-            if part.item_id is not None:
-                items.append((part, "item_id"))
-        elif (
-            type(part) is ir.Text
-            and part is parts[0]
-            and not (part.extra or part.cache or part.citations or part.signature or part.logprobs)
-        ):
+            has_items = has_items or part.item_id is not None
+        elif type(part) is ir.Text and part is parts[0]:
+            if part.extra or part.cache or part.citations or part.signature or part.logprobs:
+                return None
             message["content"] = part.text
-            if part.id is not None:
-                items.append((part, "id"))
+            has_items = part.id is not None
         else:
             return None
     if calls:
         message["tool_calls"] = calls
-    for node, name in items:
-        losses.dropped(node, name, "diagnostic", severity="info")
+    if has_items:
+        _note_items(parts, losses)
     return message
 
 
+def _note_items(parts: list[ir.Part], losses: Ledger) -> None:
+    """Note the ids of the items around texts and calls."""
+    for part in parts:
+        if isinstance(part, ir.Text):
+            drop_id(part, losses)
+        elif isinstance(part, ir.ToolCall):
+            note_call(part, losses)
+
+
 def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
+    """Write parts of any kind."""
     message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
     texts: list[str] = []
     calls: list[JsonObject] = []

@@ -30,23 +30,18 @@ LOGPROBS = frozenset({"content", "refusal"})
 
 def decode_response(body: JsonObject) -> ir.Response:
     """Read a whole answer."""
-    usage, given = body.get("usage"), body.get("id") or None
-    choices = [_decode_choice(raw, index, given or "") for index, raw in enumerate(body["choices"])]
+    usage, given, told = body.get("usage"), body.get("id") or None, body["choices"]
+    choices = [_decode_choice(raw, index, given or "") for index, raw in enumerate(told)]
     if len(choices) > 1:
         number_apart(choices)
     counts = decode_usage(usage, "/usage") if usage else None
     extra = None if _RESPONSE.issuperset(body) else rest(body, _RESPONSE)
     made = ir.Response("chat_completions", given, body.get("model"), choices, body.get("created"), counts, extra)
-    if "error" in body or (len(choices) == 1 and _may_tell_failure(choices[0])):
+    if "error" in body or (len(told) == 1 and ("error" in told[0] or told[0].get("finish_reason") == "error")):
         made.error = failure_of(body)
         if made.error and made.error.src and choices[0].extra:
             choices[0].extra.pop("error", None)
     return made
-
-
-def _may_tell_failure(choice: ir.Choice) -> bool:
-    """Say whether the only choice has what may tell of a failure: its end, or what no choice is known to have."""
-    return choice.extra is not None or choice.finish is None or choice.finish.reason == "error"
 
 
 def failure_of(body: JsonObject) -> ir.Error | None:

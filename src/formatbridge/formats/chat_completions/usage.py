@@ -47,10 +47,10 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     )
     if not _PLAIN.issuperset(raw):
         usage.extra = joined(rest(raw, _USAGE), _decode_aliases(raw, usage))
-    if sent and (sent.get("audio_tokens") or not _USUAL_INPUT.issuperset(sent)):
+    if sent and (sent.get("audio_tokens") or not _USUAL_INPUT.issuperset(sent)):  # a zero, which is usual, counts nothing
         usage.input_modality = _decode_modality(sent)
         usage.extra = joined(usage.extra, rest(sent, _INPUT, "prompt_tokens_details/"))
-    if len(made) > 1 or usage.reasoning is None:
+    if len(made) > 1 or usage.reasoning is None:  # else there is nothing but reasoning
         usage.accepted_prediction = made.get("accepted_prediction_tokens")
         usage.rejected_prediction = made.get("rejected_prediction_tokens")
     if made and (made.get("audio_tokens") or not _USUAL_OUTPUT.issuperset(made)):
@@ -92,6 +92,7 @@ def _take_aliases(raw: JsonObject, counts: dict[str, int | None]) -> JsonObject:
 
 
 def _decode_modality(details: JsonObject) -> dict[str, int] | None:
+    """Read tokens by modality, but for zeros."""
     return {_MODALITIES[name]: count for name, count in details.items() if name in _MODALITIES and count} or None
 
 

@@ -51,7 +51,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
 
 
 def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: JsonObject) -> dict[str, int] | None:
-    """Read tokens by modality. A second count of one is left unread, and so is what no other format counts: video, say.
+    """Read tokens by modality, but for zeros. A second count of one is left unread, and so is what no other format counts: video, say.
 
     Of a list without text, all of which is read, text is what the others leave of the total.
     """
@@ -67,7 +67,7 @@ def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: Js
     left = (total or 0) - sum(counts.values())
     if counts and len(counts) == len(items) and left > 0:
         counts.setdefault("text", left)
-    return counts or None
+    return {word: count for word, count in counts.items() if count} or None
 
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:

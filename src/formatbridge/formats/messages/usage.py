@@ -6,6 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._usage import drop_counts
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -18,6 +19,7 @@ _COUNTS = frozenset({"input_tokens", "output_tokens", "cache_read_input_tokens",
 _MADE = frozenset({"thinking_tokens"})
 _TTLS = {"5m": "ephemeral_5m_input_tokens", "1h": "ephemeral_1h_input_tokens"}
 _SERVER_TOOLS = {"web_search": "web_search_requests", "web_fetch": "web_fetch_requests"}
+_UNCOUNTED = ("input_modality", "output_modality", "cached_modality", "accepted_prediction", "rejected_prediction")
 
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
@@ -53,10 +55,11 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write usage; counts of the cache are always there, other details where the source gave them."""
     if usage.extra:
         losses.extras(usage)
-    if usage.input_modality or usage.output_modality or usage.cached_modality:
-        _drop_counts(usage, ("input_modality", "output_modality", "cached_modality"), losses)
-    if usage.accepted_prediction or usage.rejected_prediction:
-        _drop_counts(usage, ("accepted_prediction", "rejected_prediction"), losses)
+    if (
+        usage.input_modality or usage.output_modality or usage.cached_modality or usage.accepted_prediction
+        or usage.rejected_prediction
+    ):  # fmt: skip
+        drop_counts(usage, _UNCOUNTED, losses)
     if usage.tool_prompt:
         losses.changed(usage, "tool_prompt", usage.input, "accounting", severity="info")
     if usage.total is not None and usage.total != usage.input + usage.output:
@@ -74,14 +77,6 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     if usage.cache_write_ttl or usage.server_tools:
         body |= _encode_counts(usage, losses)
     return body
-
-
-def _drop_counts(usage: ir.Usage, names: tuple[str, ...], losses: Ledger) -> None:
-    """Note counts that have no place here, each or each group as a whole."""
-    for name in names:
-        value = getattr(usage, name)
-        if value and (not isinstance(value, dict) or any(value.values())):
-            losses.dropped(usage, name, "accounting", severity="info")
 
 
 def _encode_counts(usage: ir.Usage, losses: Ledger) -> JsonObject:

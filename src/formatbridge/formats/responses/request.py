@@ -12,14 +12,7 @@ from formatbridge.formats._results import note_orphans, pair_loose
 from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
-from formatbridge.formats.responses.content import (
-    decode_answer,
-    decode_message,
-    decode_result,
-    encode_message,
-    kind_of,
-    settle,
-)
+from formatbridge.formats.responses.content import decode_answer, decode_message, decode_result, encode_message, kind_of, settle
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.settings import (
     DONE,

@@ -24,8 +24,10 @@ _SENT = frozenset({
     "cached_tokens", "cache_write_tokens", "cache_write_tokens_details", "text_tokens", "audio_tokens", "image_tokens",
 })  # fmt: skip
 _MADE = frozenset({"reasoning_tokens", "text_tokens", "audio_tokens", "image_tokens"})
-_MODALITIES = ("input_modality", "output_modality", "cached_modality")
-_UNCOUNTED = ("tool_prompt", "server_tools", "accepted_prediction", "rejected_prediction", "cache_write_ttl")
+_UNCOUNTED = (
+    "tool_prompt", "input_modality", "output_modality", "cached_modality", "server_tools", "accepted_prediction", "rejected_prediction",
+    "cache_write_ttl",
+)  # fmt: skip
 _PLAIN = frozenset({"total_tokens", "input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details"})
 _PLAIN_SENT = frozenset({"cached_tokens", "cache_write_tokens"})
 _PLAIN_MADE = frozenset({"reasoning_tokens"})
@@ -75,10 +77,11 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write the usage; both objects of details are demanded, with zeros for what is not known."""
     if usage.extra:
         losses.extras(usage)
-    if usage.tool_prompt or usage.server_tools or usage.accepted_prediction or usage.rejected_prediction or usage.cache_write_ttl:
+    if (
+        usage.tool_prompt or usage.input_modality or usage.output_modality or usage.cached_modality or usage.server_tools
+        or usage.accepted_prediction or usage.rejected_prediction or usage.cache_write_ttl
+    ):  # fmt: skip
         drop_counts(usage, _UNCOUNTED, losses)
-    if usage.input_modality or usage.output_modality or usage.cached_modality:
-        drop_counts(usage, _MODALITIES, losses)
     return {
         "input_tokens": usage.input,
         "input_tokens_details": {"cached_tokens": usage.cache_read or 0, "cache_write_tokens": usage.cache_write or 0},
