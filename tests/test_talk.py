@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
+from dataclasses import fields
 from itertools import permutations, product
 from typing import Any
 
@@ -165,6 +168,46 @@ _NO_TALKS = {
 def test_what_a_target_treats_its_own_way_is_no_talk(messages: list[ir.Message]) -> None:
     """Such turns are merged, moved or noted by the long way alone."""
     assert talk_of(ir.Request("messages", "m", False, messages)) is None
+
+
+_PLAIN: dict[type, set[str]] = {
+    ir.Message: {"role", "parts", "src"},
+    ir.Text: {"text", "src"},
+    ir.ToolCall: {"id", "name", "arguments", "src"},
+    ir.ToolResult: {"content", "src"},
+}
+"""What each node of a talk has; its other fields say more."""
+_SAYS: dict[str, Any] = {
+    "extra": {"x": 1}, "cache": ir.CacheMark(), "signature": ir.Signature(home="messages", kind="call", token="t"), "id": "i",
+    "id_made": True, "kind": "custom", "namespace": "n", "item_id": "i", "call_id": "another", "name": "another", "is_error": True,
+    "citations": [ir.Citation(kind="web")], "logprobs": [ir.TokenLogprob(token="t", logprob=0)], "effort": "low",
+    "tools": [ir.FunctionTool("f")],
+}  # fmt: skip
+"""A value of each such field."""
+_MORE = [(kind, field.name) for kind, plain in _PLAIN.items() for field in fields(kind) if field.name not in plain]
+
+
+def _nodes(messages: list[ir.Message]) -> Iterator[Any]:
+    """Yield the nodes of a conversation."""
+    for message in messages:
+        yield message
+        for part in message.parts:
+            yield part
+            yield from part.content if isinstance(part, ir.ToolResult) else ()
+
+
+@pytest.mark.parametrize(("kind", "name"), _MORE, ids=[f"{kind.__name__}.{name}" for kind, name in _MORE])
+def test_a_node_that_says_more_ends_a_talk(kind: type, name: str) -> None:
+    """The short way writes nothing of it; so a field that is new in the canonical model has to be looked at, too."""
+    talk = [_ASK, ir.Message("assistant", [ir.Text("t"), ir.ToolCall("c", "f", "{}")]), _RESULT]
+    assert talk_of(ir.Request("messages", "m", False, talk)) is not None
+
+    places = [place for place, node in enumerate(_nodes(talk)) if type(node) is kind]
+    assert places
+    for place in places:
+        marked = copy.deepcopy(talk)
+        setattr(list(_nodes(marked))[place], name, _SAYS[name])
+        assert talk_of(ir.Request("messages", "m", False, marked)) is None
 
 
 def test_a_talk_has_its_system_prompt_apart() -> None:
