@@ -72,7 +72,7 @@ def _encode_plain(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
     has_items = False
     for part in parts:
         if type(part) is ir.ToolCall:
-            if part.kind != "function" or part.id_made or part.namespace is not None or part.extra or part.cache or part.signature:
+            if part.id_made or part.namespace is not None or part.extra or part.cache or part.signature:
                 return None
             calls.append(encode_plain_call(part))
             has_items = has_items or part.item_id is not None
