@@ -38,7 +38,6 @@ def _convert(body: Any, source: str = "chat_completions", target: str = "message
         (b"\xff\xfe", "is not UTF-8 at byte 0"),
         (b'{"model": NaN}', "/model is nan, expected a finite number"),
         (b'{"model":"m","messages":[],"temperature":Infinity}', "/temperature is inf, expected a finite number"),
-        (b'{"model":"m","messages":[{"role":"user","content":"\\ud800"}]}', "lone surrogate"),
     ],
 )
 @pytest.mark.parametrize("source", fb.FORMATS)
@@ -65,7 +64,6 @@ def test_text_that_is_no_json_object_is_refused(text: bytes, told: str, source: 
         ("/n", 0, "is 0, expected 1 or more"),
         ("/messages/0/role", "boss", "is the string 'boss', expected one of"),
         ("/messages/0/content", 5, "is 5, expected a string or an array"),
-        ("/messages/0/content", "\ud800", "holds a lone surrogate"),
         ("/metadata", {1: "x"}, "has the key 1, expected a string"),
         ("/metadata", {"x": b"x"}, "is a bytes, expected a JSON value"),
     ],
@@ -205,12 +203,11 @@ def _deep(levels: int) -> dict[str, Any]:
     ("schema", "told"),
     [
         ({"minimum": float("-inf")}, "/tools/0/input_schema/minimum is -inf, expected a finite number"),
-        ({"title": "\ud800"}, "lone surrogate"),
         ({"default": object()}, "expected a JSON value"),
         ({"default": b"\xff"}, "expected a JSON value"),
         (_deep(5_000), "nested more than"),
     ],
-    ids=["infinity", "surrogate", "object", "bytes", "deep"],
+    ids=["infinity", "object", "bytes", "deep"],
 )
 @pytest.mark.parametrize("target", ["messages", "chat_completions"])
 def test_a_typed_model_is_held_to_what_json_can_say(schema: dict[str, Any], told: str, target: str) -> None:

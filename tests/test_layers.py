@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "formatbridge"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("ir", "errors", "_reasons", "_sparse", "_version"),
+    ("ir", "errors", "_pointers", "_reasons", "_sparse", "_version"),
     ("given",),
     ("options",),
     ("losses",),

@@ -10,12 +10,12 @@ import codecs
 import json
 import marshal
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from formatbridge._pointers import escape
 from formatbridge._sparse import LONG, SPARSE, dumps_in_pieces, values_in
-from formatbridge.losses import escape
 
 MAX_DEPTH = 512
 """Levels of nesting that a body may have."""
@@ -45,12 +45,23 @@ class NotJsonError(ValueError):
         self.message = message
 
 
-def loads(text: bytes | bytearray | str) -> JsonValue:
-    """Parse JSON text; raise ``NotJsonError`` on anything that is not strict JSON in valid Unicode."""
+class Mend(NamedTuple):
+    """A text in which half of a character stood, as an escape, and what stands there now."""
+
+    pointer: str
+    before: str
+    after: str
+
+
+def loads(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> JsonValue:
+    """Parse JSON text; raise ``NotJsonError`` on anything that is not strict JSON in valid Unicode.
+
+    ``mended`` takes the texts that hold half a character, which are then no fault: U+FFFD stands for it.
+    """
     try:
         value = from_json(text, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
-        return checked(_loads_slowly(text))
+        return checked(loads_loosely(text), mended)
     # ``1e400`` becomes an infinity without a word. Short text has none where it has no exponent. In a dump, whose floats are raw bytes, one
     # search finds it, at a twentieth of the cost of looking at each value; of long text that is a few long strings the look costs less.
     if len(text) < _SHORTEST_INFINITY and type(text) is bytes and text.translate(_SAME_DIGITS).rfind(_EXPONENT) < 0:
@@ -97,9 +108,9 @@ def dumps(value: JsonValue, source: bytes | bytearray | str | None = None) -> by
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def checked(value: JsonValue) -> JsonValue:
-    """Return a copy of a value that shares its strings; raise ``NotJsonError`` where JSON cannot hold it."""
-    copy, nested = _checked_leaf(value, "")
+def checked(value: JsonValue, mended: list[Mend] | None = None) -> JsonValue:
+    """Return a copy of a value that shares its strings; raise ``NotJsonError`` where JSON cannot hold it. ``mended`` as in ``loads``."""
+    copy, nested = _checked_leaf(value, "", mended)
     pending = [(value, copy, "")] if nested else []
     while pending:
         node, made, pointer = pending.pop()
@@ -111,7 +122,7 @@ def checked(value: JsonValue) -> JsonValue:
                 leaf, nested = item, False
             else:
                 place = f"{pointer}/{escape(key) if isinstance(key, str) else key}"
-                leaf, nested = _checked_leaf(item, place)
+                leaf, nested = _checked_leaf(item, place, mended)
                 if nested:
                     pending.append((item, leaf, place))
             if isinstance(made, list):
@@ -123,12 +134,10 @@ def checked(value: JsonValue) -> JsonValue:
     return copy
 
 
-def _checked_leaf(item: JsonValue, pointer: str) -> tuple[JsonValue, bool]:
+def _checked_leaf(item: JsonValue, pointer: str, mended: list[Mend] | None) -> tuple[JsonValue, bool]:
     """Copy one value without its members; say whether it has members."""
     if isinstance(item, str):
-        if _has_surrogate(item):
-            raise NotJsonError(pointer, "holds a lone surrogate, expected valid Unicode")
-        return item, False
+        return _checked_text(item, pointer, mended), False
     if isinstance(item, float) and not math.isfinite(item):
         raise NotJsonError(pointer, f"is {item}, expected a finite number")
     if isinstance(item, int) and item.bit_length() > _MOST_BITS:
@@ -144,6 +153,24 @@ def _checked_leaf(item: JsonValue, pointer: str) -> tuple[JsonValue, bool]:
     raise NotJsonError(pointer, f"is a {type(item).__name__}, expected a JSON value")
 
 
+def _checked_text(text: str, pointer: str, mended: list[Mend] | None) -> str:
+    if not _has_surrogate(text):
+        return text
+    joined = join_surrogates(text)
+    if not _has_surrogate(joined):
+        return joined
+    if mended is None:
+        raise NotJsonError(pointer, "holds a lone surrogate, expected valid Unicode")
+    whole = without_surrogates(joined)
+    mended.append(Mend(pointer, joined.encode(errors="backslashreplace").decode(), whole))
+    return whole
+
+
+def join_surrogates(text: str) -> str:
+    """Return text in which the two halves of a character that stand together are that character."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
 def _has_surrogate(text: str) -> bool:
     if text.isascii():
         return False
@@ -155,11 +182,12 @@ def _has_surrogate(text: str) -> bool:
 
 
 def without_surrogates(text: str) -> str:
-    """Return text with each lone surrogate replaced, so that it can be written as UTF-8."""
-    return text.encode(errors="replace").decode() if _has_surrogate(text) else text
+    """Return text with U+FFFD for each lone surrogate, so that it can be written as UTF-8."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if _has_surrogate(text) else text
 
 
-def _loads_slowly(text: bytes | bytearray | str) -> JsonValue:
+def loads_loosely(text: bytes | bytearray | str) -> JsonValue:
+    """Parse JSON text as Python does, with halves of characters and numbers that JSON does not have, for ``checked`` to look at."""
     try:
         decoded = text if isinstance(text, str) else bytes(text).decode()
     except UnicodeDecodeError as error:
@@ -230,5 +258,7 @@ def repeated_keys(text: bytes | bytearray | str) -> list[tuple[str, JsonValue]]:
 def _plain(value: JsonValue) -> JsonValue:
     """Turn pairs back into the object that the parser would have made of them."""
     if isinstance(value, _Pairs):
-        return {key: _plain(item) for key, item in value}
+        return {without_surrogates(key): _plain(item) for key, item in value}
+    if isinstance(value, str):
+        return without_surrogates(value)
     return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -21,6 +21,7 @@ REASONS: Mapping[str, str] = {
     "wrapped": "free text becomes a JSON argument",
     "invalid_arguments": "no JSON object, passed on as raw text",
     "duplicate_keys": "of equal keys only the last counts",
+    "lone_surrogate": "half of a character, no valid Unicode",
     "inexact_number": "the target reads numbers as doubles",
     "too_many": "more than the target takes",
     "single_answer": "the target gives one answer only",

@@ -41,13 +41,14 @@ def _reader(name: str, kind: Kind) -> Callable[[Any], Any]:
     return reader(model, cast("type[Wire]", model).USUAL)
 
 
-def read_body(body: Any, source: str, kind: Kind) -> JsonObject:
+def read_body(body: Any, source: str, kind: Kind, mended: list[_codec.Mend]) -> JsonObject:
     """Turn what a caller hands in into a JSON object of its own; raise ``InvalidPayloadError`` where it is none.
 
     A typed model of another format than ``source`` is a contradiction: read as the latter it would lose what only its own has.
+    ``mended`` takes what was half a character.
     """
     try:
-        value = _codec.loads(body) if isinstance(body, TEXT) else _codec.checked(_dumped(body, source, kind))
+        value = _codec.loads(body, mended) if isinstance(body, TEXT) else _codec.checked(_dumped(body, source, kind), mended)
     except _codec.NotJsonError as error:
         raise InvalidPayloadError(source, kind, [(error.pointer, error.message)]) from None
     if type(value) is dict:
@@ -77,9 +78,13 @@ def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
 
 def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject]:
     """Read and validate what a caller hands in; return the ledger of what it will lose, and the body as ``check`` does."""
-    raw = read_body(body, near.NAME, kind)
+    mended: list[_codec.Mend] = []
+    raw = read_body(body, near.NAME, kind, mended)
     checked = check(raw, near.NAME, kind)
-    return Ledger(raw, near.SPELLING, body if isinstance(body, TEXT) else None), checked
+    losses = Ledger(raw, near.SPELLING, body if isinstance(body, TEXT) else None)
+    if mended:
+        losses.mended(mended)
+    return losses, checked
 
 
 def source_of(body: Any, source: str | None) -> str:
@@ -101,30 +106,33 @@ def model_of(body: Any) -> tuple[ir.Format, Kind | None] | None:
     return None
 
 
-def read_error_body(body: Any, source: ir.Format) -> tuple[JsonObject, str | None]:
+def read_error_body(body: Any, source: ir.Format, mended: list[_codec.Mend]) -> tuple[JsonObject, str | None]:
     """Read an error body by its shape: an object, a list of one, or anything else, which is then the message.
 
-    The second value is the pointer of the object, None where there is none.
+    The second value is the pointer of the object, None where there is none. ``mended`` takes what was half a character.
     """
     if isinstance(body, bytes | bytearray):
         body = bytes(body).decode(errors="replace")
     if isinstance(body, str):
         try:
-            body = _codec.loads(body)
+            body = _codec.loads(body, mended)
         except _codec.NotJsonError:
-            return {"message": _codec.without_surrogates(body)}, None
+            return read_body({"message": body}, source, "error", mended), None
     if isinstance(body, dict | BaseModel):
-        return read_body(body, source, "error"), ""
+        return read_body(body, source, "error", mended), ""
     if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
-        return read_body(body[0], source, "error"), "/0"
-    whole = read_body({"message": body}, source, "error")["message"]
+        inner: list[_codec.Mend] = []
+        only = read_body(body[0], source, "error", inner)
+        mended += [mend._replace(pointer=f"/0{mend.pointer}") for mend in inner]
+        return only, "/0"
+    whole = read_body({"message": body}, source, "error", mended)["message"]
     return {"message": "" if whole is None else _codec.dumps(whole).decode()}, None
 
 
 def tells_error(body: Any, source: ir.Format) -> bool:
     """Say whether what is no answer is an error that came in the place of one."""
     try:
-        raw, at = read_error_body(body, source)
+        raw, at = read_error_body(body, source, [])
     except InvalidPayloadError:
         return False
     return at is not None and is_error_body(raw)

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from formatbridge import _codec, formats, ir
+from formatbridge._codec import Mend
 from formatbridge._reasons import REASONS
 from formatbridge.bodies import TEXT, check_error, read_checked, read_error_body, source_of, tells_error, wire_model
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
@@ -290,9 +291,11 @@ def convert_error(
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
     near, far = formats.load_both(source_of(body, source), target)
-    raw, at = read_error_body(body, near.NAME)
+    mended: list[Mend] = []
+    raw, at = read_error_body(body, near.NAME, mended)
     checked, is_known = check_error(raw, near.NAME)
     losses = Ledger([raw] if at else raw, near.SPELLING, body if at is not None and isinstance(body, TEXT) else None)
+    losses.mended(mended)
     made_status, made = status, raw
     is_crossing = near is not far or at is None or not is_known
     if is_crossing or status < 400:

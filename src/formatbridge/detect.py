@@ -173,7 +173,7 @@ def _detect_model(body: BaseModel) -> Detection:
 
 def _read(body: Any) -> dict[str, Any]:
     try:
-        value = _codec.loads(body) if isinstance(body, bytes | bytearray | str) else body
+        value = _codec.loads(body, []) if isinstance(body, bytes | bytearray | str) else body
     except _codec.NotJsonError as error:
         raise InvalidPayloadError("unknown", "payload", [(error.pointer, error.message)]) from None
     if isinstance(value, list) and len(value) == 1:  # an error as some streams wrap it

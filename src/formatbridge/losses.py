@@ -7,11 +7,12 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, Literal
 
+from formatbridge._pointers import escape, unescape
 from formatbridge._reasons import REASONS, REQUIRED
 from formatbridge.options import SEVERITIES, Severity
 
@@ -111,6 +112,7 @@ _UNKNOWN = Own(code="unknown_field")
 _SETTLING = RLock()
 """Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
 _ABSENT = object()
+_MENDED = "lone_surrogate"
 
 
 class Ledger:
@@ -201,6 +203,14 @@ class Ledger:
         """Note every field of a node that only its own format has, as grave as that format says. Neutral values are none."""
         self._notes.append(("extras", node, "", None, "", "info"))
 
+    def mended(self, mends: Iterable[tuple[str, str, str]]) -> None:
+        """Report texts of which half a character is gone: the pointer of each, the text, and what it is now.
+
+        To lose such a text as a whole counts more.
+        """
+        for path, before, after in mends:
+            self._losses[path] = Loss(path, "changed", "lossy", _MENDED, REASONS[_MENDED], before, after)
+
     def _settle(self) -> None:
         """Work out the losses that the notes stand for."""
         notes, self._notes = self._notes, []
@@ -262,6 +272,8 @@ class Ledger:
 
     def _keep(self, loss: Loss) -> None:
         known = self._losses.get(loss.path)
+        if known is not None and known.code == _MENDED and loss.kind == "dropped":
+            known = None  # nothing is left of what was mended
         if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(loss.severity):
             self._losses[loss.path] = loss
 
@@ -336,16 +348,6 @@ def is_absent(value: JsonValue) -> bool:
 def is_empty(value: JsonValue) -> bool:
     """Say whether a value is null or an empty container: nothing that could be lost."""
     return value is None or (isinstance(value, list | dict) and not value)
-
-
-def escape(key: str) -> str:
-    """Write a key as one step of a JSON pointer (RFC 6901)."""
-    return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key
-
-
-def unescape(step: str) -> str:
-    """Read one step of a JSON pointer back as a key."""
-    return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
 
 
 def resolve(body: JsonValue, pointer: str, spelling: Spelling = _PLAIN) -> tuple[str, JsonValue]:

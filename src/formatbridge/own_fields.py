@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import formats, ir
-from formatbridge.losses import unescape
+from formatbridge._pointers import unescape
 
 JsonObject = dict[str, Any]
 

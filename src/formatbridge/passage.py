@@ -28,6 +28,7 @@ class Passage:
         if source.is_over or event.data.strip() in _NO_JSON:
             return self._write_rarely(event)
         source.decode(event)
+        event = source.as_read(event)
         name = (source.kind if self._has_names else "") or event.event
         return self._frame(event.data, name or None) if source.error is None else self._write_error(event.data, name)
 

@@ -20,6 +20,7 @@ from formatbridge.formats._wire import reader
 from formatbridge.ir import events
 from formatbridge.streaming.collect import Collector
 from formatbridge.streaming.framing import LIMIT
+from formatbridge.streaming.halves import Halves
 from formatbridge.streaming.record import Record
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, carries_json, frame_of
 from formatbridge.streaming.template import Refrain
@@ -53,6 +54,9 @@ class StreamSource:
         self._pieces: list[str] = []  # where the text of what is known by heart is collected
         self._unread: ServerSentEvent | None = None  # the last event known by heart, whose counts nobody has read
         self._late: list[events.Event] = []
+        self._halves = Halves()
+        # The last event with halves of characters, as it came and as it is read.
+        self._joined: tuple[ServerSentEvent, ServerSentEvent] | None = None
         self._is_torn = False
         self.is_closed = False
         self.is_over = False
@@ -94,6 +98,10 @@ class StreamSource:
         self._is_torn = len(whole) < len(read) and not self.has_ended
         return whole
 
+    def as_read(self, event: ServerSentEvent) -> ServerSentEvent:
+        """Return the event that was decoded last as it was read: with the characters whose halves came in two events in the later one."""
+        return self._joined[1] if self._joined and self._joined[0] is event else event
+
     def decode(self, event: ServerSentEvent) -> list[events.Event]:
         """Return what happened by an event."""
         data = event.data
@@ -119,7 +127,8 @@ class StreamSource:
         Behind an event that they cut in two there is no end, whatever was said before. ``closes``: what was cut ends all the same: for the
         reason that it gave, else as an answer that ran out of tokens.
         """
-        closes = closes and self._has_begun
+        closes = closes and self._has_begun and not self._halves.is_waiting
+        self._is_torn = self._is_torn or self._halves.is_waiting
         happened = self._catch_up()
         told = self._decoder.finish()
         if self._is_torn and not closes:
@@ -199,11 +208,12 @@ class StreamSource:
                 self.error = event.error  # type: ignore[union-attr]  # the test says so
                 self.is_over = self.has_ended = True
             elif kind is events.End:
+                self._refuse_half()
                 self.is_over = self.has_ended = True
         return happened
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
-        event, given = _read(event, self.near)
+        event, given = self._understood(event)
         raw = _checked(given, event, self.near.NAME)
         if not self._is_at_home:
             self._is_at_home = self._is_own(raw, event)
@@ -218,13 +228,40 @@ class StreamSource:
             raise placed(error, event.offset) from None
         self.collect(happened)
         template = self._refrain.learn(event.data, happened)
-        if template is not None:
+        if self._halves.is_waiting:
+            self._refrain.forget()
+        elif template is not None:
             frame = frame_of(event, self._chunk)
             if frame is not None:
                 self._refrain.expect(*frame)
             self._pieces = self._collector.latest
             self._record.run(template, self._pieces, each_counts=self._decoder.tells_more)
         return happened
+
+    def _understood(self, event: ServerSentEvent) -> tuple[ServerSentEvent, JsonObject]:
+        """Return an event and its JSON, with characters put together whose halves came in two events."""
+        if self._halves.is_waiting:
+            return _read(self._join(event), self.near)
+        try:
+            return _read(event, self.near)
+        except StreamDecodeError:
+            joined = self._join(event)  # raises what is wrong, where that is something else
+            return _read(joined, self.near)
+
+    def _join(self, event: ServerSentEvent) -> ServerSentEvent:
+        try:
+            value = _codec.loads_loosely(event.data)
+            self._halves.join(value)
+            made = ServerSentEvent(event.event, _codec.dumps(_codec.checked(value)), event.offset)
+        except _codec.NotJsonError as error:
+            raise _refusal(event, self.near.NAME, [(error.pointer, error.message)]) from None
+        self._joined = event, made
+        return made
+
+    def _refuse_half(self) -> None:
+        """Raise where an answer ends whose text ends in half a character."""
+        if self._halves.is_waiting and self._joined:
+            raise _refusal(self._joined[0], self.near.NAME, [("", "ends in half a character, and the other half never came")])
 
     def _is_own(self, raw: JsonObject, event: ServerSentEvent) -> bool:
         """Say whether an event is of the format beyond doubt; refuse one that is so of another, whose shape may fit all the same."""
@@ -238,7 +275,7 @@ class StreamSource:
 
 def _is_json(data: bytes) -> bool:
     try:
-        _codec.loads(data)
+        _codec.loads(data, [])
     except _codec.NotJsonError:
         return False
     return True

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from formatbridge import _codec, formats, ir
 from formatbridge.bodies import read_checked, source_of
-from formatbridge.convert import Converted, ConvertedRequest, encode_answer, options_of
+from formatbridge.convert import Converted, ConvertedRequest, encode_answer, options_of, refuse_losses
 from formatbridge.errors import (
     ConfigurationError,
     FormatBridgeError,
@@ -354,7 +354,7 @@ def _typed_events(chunks: Iterable[bytes], held: StreamSource, near: Format) -> 
         for event in _events_in(chunks, held):
             held.decode(event)
             if carries_json(event):
-                yield typed_event(event, near.NAME)
+                yield typed_event(held.as_read(event), near.NAME)
     held.end()
     if not held.is_complete:
         raise held.truncated(_whole(held, near, None, Options()))
@@ -378,6 +378,7 @@ def replay_response(
     chosen = options_of(options)
     losses, checked = read_checked(body, near, "response")
     if near is far:
+        refuse_losses(losses, chosen)
         return _write_again(near, losses.body)
     answer = near.decode_response(checked)
     encode_answer(answer, far, losses, chosen, None)

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from formatbridge import ir
-from formatbridge._codec import NotJsonError, dumps, loads, may_hold_infinity
+from formatbridge._codec import Mend, NotJsonError, dumps, loads, may_hold_infinity
 from formatbridge.losses import Examine, Ledger
 
 JsonObject = dict[str, Any]
@@ -71,13 +71,16 @@ def encode_arguments_object(
         return arguments
     if not arguments or arguments.isspace():
         return {}
+    mended: list[Mend] = []
     try:
-        parsed = loads(arguments)
+        parsed = loads(arguments, mended)
     except NotJsonError:
         parsed = None
     if not isinstance(parsed, dict):
         wrapped: JsonObject = losses.changed(call, "arguments", {"raw_arguments": arguments}, "invalid_arguments")
         return wrapped
+    if mended:
+        losses.changed(call, "arguments", parsed, "lone_surrogate")
     losses.examined(call, "arguments", parsed, examine)
     return parsed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from formatbridge.losses import escape
+from formatbridge._pointers import escape
 
 JsonObject = dict[str, Any]
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import checked
+from formatbridge._pointers import unescape
 from formatbridge.formats._protocol import Format
 from formatbridge.formats._signatures import may_hold_tag
-from formatbridge.losses import Ledger, resolve, unescape
+from formatbridge.losses import Ledger, resolve
 
 JsonObject = dict[str, Any]
 

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from formatbridge._codec import describe
+from formatbridge._pointers import escape
 from formatbridge.formats._wire import WHOLE
-from formatbridge.losses import escape
 
 _EXPECTED = {
     "string_type": "a string",

@@ -20,6 +20,7 @@ from formatbridge.relay import faults
 from formatbridge.relay.calls import (
     Call,
     Head,
+    Native,
     Prepared,
     build_call,
     build_models_call,
@@ -179,10 +180,10 @@ class Caller:
         """Bring a whole answer."""
         names = self._profile.request_id_headers
 
-        def read(head: Head, native: JsonObject) -> tuple[JsonObject, Converted]:
+        def read(head: Head, native: Native) -> tuple[JsonObject, Converted]:
             answer = read_answer(head, native, plan.exchange, plan.call, names)
-            refuse_failed(head, native, plan.call, names)  # which formats that hold failures would pass on
-            return native, answer
+            refuse_failed(head, native.value, plan.call, names)  # which formats that hold failures would pass on
+            return native.value, answer
 
         rules = self._rules(is_stream=False)
         outcome = yield from self._fetched(plan.call, read, rules, Patience(rules, is_stream=False))
@@ -198,8 +199,8 @@ class Caller:
         while True:
             call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, page)
 
-            def read(head: Head, native: JsonObject, call: Call = call) -> ir.ModelList:
-                return read_models(head, native, call, self._profile.request_id_headers)
+            def read(head: Head, native: Native, call: Call = call) -> ir.ModelList:
+                return read_models(head, native.value, call, self._profile.request_id_headers)
 
             outcome = yield from self._fetched(call, read, rules, patience)
             found += outcome.received.models
@@ -212,7 +213,7 @@ class Caller:
                 raise faults.unexpected(f"{told}, a list without end", status=outcome.head.status, body=b"", id=id, mask=call.mask)
             seen.add(page)
 
-    def _fetched(self, call: Call, read: Callable[[Head, JsonObject], T], rules: Rules, patience: Patience) -> Flow[Outcome[T]]:
+    def _fetched(self, call: Call, read: Callable[[Head, Native], T], rules: Rules, patience: Patience) -> Flow[Outcome[T]]:
         """Bring a whole body and what is read in it."""
         _announce(call)
 

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from formatbridge import _codec, formats, ir
@@ -213,11 +213,18 @@ def redirected(call: Call, head: Head) -> Call:
     return replace(call, url=url.partition("#")[0])
 
 
-def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...]) -> JsonObject:
+class Native(NamedTuple):
+    """The body of a success: the object, and the JSON text, which tells more: which keys are equal, and where half a character stood."""
+
+    value: JsonObject
+    text: bytes
+
+
+def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...]) -> Native:
     """Read the body of a success; raise ``UnexpectedResponseError`` where it is an error or no JSON object."""
     id = faults.request_id(head.headers, names)
     try:
-        value = _codec.loads(body)
+        value = _codec.loads(body, [])
     except _codec.NotJsonError as error:
         found = (
             "is empty" if not body.strip() else "is HTML or XML" if is_markup(body) else f"{error.pointer} {error.message}".strip()
@@ -228,7 +235,7 @@ def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...]) -> Js
     if not isinstance(value, dict):
         found = f"is {_codec.describe(value)}"
         raise faults.unexpected(found, status=head.status, body=body[: faults.KEPT], id=id, mask=call.mask)
-    return value
+    return Native(value, body)
 
 
 def is_markup(body: bytes) -> bool:
@@ -236,16 +243,16 @@ def is_markup(body: bytes) -> bool:
     return body.lstrip(BLANK)[:1] == b"<"
 
 
-def read_answer(head: Head, native: JsonObject, exchange: Exchange, call: Call, names: tuple[str, ...]) -> Converted:
+def read_answer(head: Head, native: Native, exchange: Exchange, call: Call, names: tuple[str, ...]) -> Converted:
     """Bring a whole answer home; raise ``UnexpectedResponseError`` where it is none of its format, or failed and is an error at home."""
     try:
-        made = exchange.response(native)
+        made = exchange.response(native.text)
     except InvalidPayloadError as error:
-        raise no_answer(error, head, native, call, names) from None
+        raise no_answer(error, head, native.value, call, names) from None
     if isinstance(made, ConvertedError):
-        refuse_failed(head, native, call, names)
+        refuse_failed(head, native.value, call, names)
         id = faults.request_id(head.headers, names)
-        raise faults.status_error(head.status, _codec.dumps(native), head.headers, id=id, mask=call.mask, now=head.came)
+        raise faults.status_error(head.status, _codec.dumps(native.value), head.headers, id=id, mask=call.mask, now=head.came)
     return made
 
 

@@ -20,7 +20,7 @@ from formatbridge.errors import (
 )
 from formatbridge.options import Options
 from formatbridge.relay import calls, faults
-from formatbridge.relay.calls import BLANK, MOST_BLANK, Call, Head
+from formatbridge.relay.calls import BLANK, MOST_BLANK, Call, Head, Native
 from formatbridge.relay.legs import VERSION, home_headers, passed_headers, sdk_key
 from formatbridge.relay.profile import RelayProfile
 from formatbridge.relay.secret import Headers, Mask, Secret
@@ -194,11 +194,11 @@ class Crossing:
         headers = home_headers(head.headers, asked.format, self.profile, _JSON)
         return Home(head.status, headers, _codec.dumps(_chosen(made.body, asked.path)))
 
-    def _converted_list(self, listed: Any, head: Head, call: Call, target: ir.Format) -> Converted:
+    def _converted_list(self, listed: Native, head: Head, call: Call, target: ir.Format) -> Converted:
         try:
-            return convert_models(listed, source=calls.list_format(listed, call), target=target)
+            return convert_models(listed.text, source=calls.list_format(listed.value, call), target=target)
         except InvalidPayloadError as error:
-            raise calls.no_models(error, head, listed, call, self.profile.request_id_headers) from None
+            raise calls.no_models(error, head, listed.value, call, self.profile.request_id_headers) from None
 
     def _send(self, call: Call) -> Generator[Call, Head, Head]:
         """Send a request and follow redirects that repeat it at the same origin, the only one that ever gets anything."""
@@ -209,7 +209,7 @@ class Crossing:
             call = calls.redirected(call, head)
         raise RefusedError(502, f"the relay redirects more than {self.limits.max_redirects} times, expected an answer")
 
-    def _read(self, head: Head, call: Call, begun: bytes = b"") -> Generator[Body, bytes, Any]:
+    def _read(self, head: Head, call: Call, begun: bytes = b"") -> Generator[Body, bytes, Native]:
         """Read the body of a success; raise ``APIStatusError`` on any other, of which no more is read than is of use."""
         names = self.profile.request_id_headers
         id = faults.request_id(head.headers, names)

@@ -123,9 +123,9 @@ class Incoming:
         body = yield from read_body(head, self._rules, self._patience, call, self._opener, begun)
         answer = read_json(head, body, call, self._rules.request_id_headers)
         try:
-            told = b"".join(replay_response(answer, source=self._wire))
+            told = b"".join(replay_response(answer.text, source=self._wire))
         except InvalidPayloadError as error:
-            raise no_answer(error, head, answer, call, self._rules.request_id_headers) from None
+            raise no_answer(error, head, answer.value, call, self._rules.request_id_headers) from None
         self._feed(told)
         self._end()
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._pointers import escape
 from formatbridge.formats._extra import joined, rest
-from formatbridge.losses import ITSELF, Ledger, escape
+from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 

@@ -9,7 +9,8 @@ import json
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.losses import Ledger, escape
+from formatbridge._pointers import escape
+from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._pointers import escape
 from formatbridge.formats.responses.answer import take_message
 from formatbridge.formats.responses.content import decode_answer
 from formatbridge.formats.responses.stream_parts import Item, Slot
-from formatbridge.losses import escape
 
 JsonObject = dict[str, Any]
 

@@ -1,0 +1,214 @@
+"""Half of a character, as whoever cuts text by UTF-16 units makes it, ends no conversation: it is joined, or replaced and reported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+import formatbridge as fb
+from tests.pointers import value_at, with_value
+from tests.servers import body_of
+from tests.test_bad_input import PAIRS, REQUESTS
+
+ALL_PAIRS = [(source, target) for source in fb.FORMATS for target in fb.FORMATS]
+HIGH, LOW = "\ud83d", "\ude00"
+PLACES = {
+    "chat_completions": "/messages/0/content",
+    "messages": "/messages/0/content",
+    "responses": "/input/0/content",
+    "generate_content": "/contents/0/parts/0/text",
+}
+"""Where the smallest request of a format has its text."""
+
+
+def shown(text: str) -> str:
+    """Return text with halves of characters as JSON escapes them."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def mended(made: fb.Converted | fb.Reply) -> list[tuple[str, str, str, Any, Any]]:
+    return [(each.path, each.kind, each.severity, each.before, each.after) for each in made.losses if each.code == "lone_surrogate"]
+
+
+@pytest.mark.parametrize("spelled", [lambda body: body, json.dumps], ids=["dict", "text"])
+@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+def test_half_a_character_is_replaced_and_reported(source: str, target: str, spelled: Callable[[Any], Any]) -> None:
+    """A tool cut its output in the middle of an emoji: a server would refuse that history for ever."""
+    for half in (HIGH, LOW, LOW + HIGH):
+        text, whole = f"Hi {half}!", f"Hi {'�' * len(half)}!"
+        body = with_value(REQUESTS[source], PLACES[source], text)
+
+        made = fb.convert_request(spelled(body), source=source, target=target, model="m")
+
+        assert whole in made.json().decode()
+        assert mended(made) == [(PLACES[source], "changed", "lossy", shown(text), whole)]
+        assert value_at(body, PLACES[source]) == text
+
+
+@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+def test_whoever_forbids_losses_gets_no_mended_text(source: str, target: str) -> None:
+    """An evaluation must not compare the answers to two different questions."""
+    body = with_value(REQUESTS[source], PLACES[source], HIGH)
+
+    with pytest.raises(fb.LossyConversionError) as caught:
+        fb.convert_request(body, source=source, target=target, model="m", options=fb.Options(raise_on="lossy"))
+
+    assert [loss.code for loss in caught.value.losses] == ["lone_surrogate"]
+
+
+@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+def test_two_halves_side_by_side_are_one_character(source: str, target: str) -> None:
+    """Whoever put the pieces of a stream together as text has them so; it means the same, so nothing is lost."""
+    body = with_value(REQUESTS[source], PLACES[source], "a" + HIGH + LOW + "b")
+
+    made = fb.convert_request(body, source=source, target=target, model="m")
+
+    assert "a😀b" in made.json().decode()
+    assert mended(made) == []
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_of_a_text_that_is_gone_no_half_is_missing(source: str, target: str) -> None:
+    """Two losses of one leaf would be one too many."""
+    made = fb.convert_request({**REQUESTS[source], "wild": f"a{HIGH}"}, source=source, target=target, model="m")
+
+    assert [(loss.kind, loss.before) for loss in made.losses if loss.path == "/wild"] == [("dropped", "a�")]
+
+
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_half_a_character_in_a_key_is_refused(source: str) -> None:
+    """To rename a property could make two of them one."""
+    body = {**REQUESTS[source], "wild": {f"a{HIGH}": 1}}
+
+    with pytest.raises(fb.InvalidPayloadError, match="expected a string of valid Unicode"):
+        fb.convert_request(body, source=source, target=source, model="m")
+
+
+@pytest.mark.parametrize("target", ["messages", "generate_content"])
+def test_arguments_with_half_a_character_are_still_arguments(target: str) -> None:
+    """As text they are JSON; the tool is to get its other arguments, not one of raw text."""
+    arguments = '{"path": "a", "text": "x\\ud83d"}'
+    call = {"id": "c1", "type": "function", "function": {"name": "save", "arguments": arguments}}
+    turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    turns.append({"role": "tool", "tool_call_id": "c1", "content": "ok"})
+
+    made = fb.convert_request({"model": "m", "messages": turns}, source="chat_completions", target=target)
+
+    place = "/messages/1/tool_calls/0/function/arguments"
+    assert mended(made) == [(place, "changed", "lossy", arguments, {"path": "a", "text": "x�"})]
+    assert '{"path":"a","text":"x�"}' in made.json().decode()
+
+
+@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+def test_an_answer_is_mended_too(source: str, target: str) -> None:
+    """A server that answers with half an emoji has answered all the same; so has a client's relay."""
+    text = json.dumps(body_of("responses", source)).replace("Vinnufossen", f"Vinnufossen {shown(HIGH)}").encode()
+    request = body_of("requests", target)
+
+    made = fb.convert_response(text, source=source, target=target)
+    with httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, content=text))) as http:
+        reply = fb.Client("https://relay.test", "sk", http_client=http).send(request, target, via=source)
+
+    assert "Vinnufossen �" in made.json().decode()
+    assert mended(made) != []
+    assert "Vinnufossen �" in reply.json().decode()
+    assert mended(made)[0] in mended(reply)
+
+
+@pytest.mark.parametrize("spelled", [lambda body: body, json.dumps], ids=["dict", "text"])
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"error": {"message": f"no {HIGH}"}}, "/error/message"),
+        ([{"error": {"message": f"no {HIGH}"}}], "/0/error/message"),
+        ([f"no {HIGH}"], None),
+        (f"no {HIGH}", None),
+    ],
+    ids=["object", "list", "other", "words"],
+)
+@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+def test_an_error_is_told_with_what_is_left_of_it(source: str, target: str, body: Any, path: str | None, spelled: Any) -> None:
+    """``convert_error`` refuses no body."""
+    made = fb.convert_error(spelled(body), source=source, target=target, status=400)
+
+    assert "no �" in made.json().decode()
+    assert [each[0] for each in mended(made)] == [path] if path else len(mended(made)) == 1
+
+
+# Streams.
+
+
+def _stream(format: str, *pieces: str) -> list[bytes]:
+    """Return a stream whose text comes in these pieces, halves of characters as escapes."""
+    converter = fb.StreamConverter(source="chat_completions", target=format)
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    made = []
+    for piece in pieces:
+        choice = {"index": 0, "delta": {"content": piece.replace(HIGH, "HIGH").replace(LOW, "LOW")}, "finish_reason": None}
+        made.append(converter.feed(b"data: %b\n\n" % json.dumps(head | {"choices": [choice]}).encode()))
+    end = head | {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    made.append(converter.feed(b"data: %b\n\ndata: [DONE]\n\n" % json.dumps(end).encode()) + converter.finish())
+    return [chunk.replace(b"HIGH", shown(HIGH).encode()).replace(b"LOW", shown(LOW).encode()) for chunk in made]
+
+
+SPLIT = ("One", " two", f" {HIGH}", f"{LOW} three", " four", HIGH, LOW + HIGH, LOW, " five", " six")
+WHOLE = "One two 😀 three four😀😀 five six"
+
+
+@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+def test_a_character_that_two_events_share_is_put_together(source: str, target: str) -> None:
+    """Where text is cut decides nothing, and no half of a character goes out."""
+    chunks = _stream(source, *SPLIT)
+    converter = fb.StreamConverter(source=source, target=target)
+
+    made = b"".join([converter.feed(chunk) for chunk in chunks]) + converter.finish()
+
+    for line in made.splitlines():
+        if line.startswith(b"data: {"):
+            told = json.dumps(json.loads(line.removeprefix(b"data: ")), ensure_ascii=False)
+            assert told.encode(errors="replace") == told.encode(errors="ignore")  # which half a character would make different
+    assert mended(converter.response()) == []
+    for whole in (fb.collect_stream([made], source=target), fb.collect_stream(chunks, source=source, target=target)):
+        assert WHOLE in whole.json().decode()
+    by_byte = fb.StreamConverter(source=source, target=target)
+    bytewise = b"".join(by_byte.feed(bytes([byte])) for byte in b"".join(chunks)) + by_byte.finish()
+    assert bytewise == made
+
+
+def test_typed_events_hold_whole_characters() -> None:
+    """Half of one cannot be printed."""
+    events: Any = fb.iter_events(_stream("chat_completions", *SPLIT), format="chat_completions")
+
+    assert "".join(event.choices[0].delta.content or "" for event in events) == WHOLE
+
+
+def test_parallel_arguments_keep_their_own_halves() -> None:
+    """Two calls are cut at the same time; each goes on with its own half."""
+    pieces = [(0, '{"a": "' + HIGH), (1, '{"b": "\ud83c'), (0, LOW + '"}'), (1, '\udf0d"}')]
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    chunks = []
+    for number, (index, text) in enumerate(pieces):
+        begun = {"id": f"c{index}", "type": "function"} if number < 2 else {}
+        call = {"index": index, **begun, "function": {"arguments": text} | ({"name": f"f{index}"} if begun else {})}
+        chunks.append({"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": None})
+    chunks.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
+    stream = [b"data: %b\n\n" % json.dumps(head | {"choices": [choice]}).encode() for choice in chunks]
+
+    whole = fb.collect_stream([*stream, b"data: [DONE]\n\n"], source="chat_completions", target="messages")
+
+    assert [block["input"] for block in whole.body["content"]] == [{"a": "😀"}, {"b": "🌍"}]
+
+
+@pytest.mark.parametrize("pieces", [("a", f"b{HIGH}", "c"), ("a", f"b{HIGH}"), ("a", f"{LOW}b"), (HIGH,)], ids=repr)
+@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+def test_a_stream_whose_half_stays_alone_is_no_success(source: str, target: str, pieces: tuple[str, ...]) -> None:
+    """What has left cannot be mended any more, so the reader is told by an error."""
+    with pytest.raises(fb.StreamError) as caught:
+        list(fb.convert_stream(_stream(source, *pieces), source=source, target=target))
+
+    assert caught.value.tail
+    assert shown(HIGH).encode() not in caught.value.tail
