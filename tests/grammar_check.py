@@ -234,10 +234,12 @@ def _read_small_answer(checker: _Checker, raw: JsonObject) -> None:
         key, content = (candidate["index"],), candidate["content"]
         checker.expect(content.get("role") == "model", "content without its role")
         checker.expect("groundingMetadata" not in candidate or "finishReason" in candidate, "sources before the end")
-        word = "finishReason" if "finishReason" in candidate else "parts" if content["parts"] else "logprobsResult"
+        parts = [] if content["parts"] == [{"text": ""}] else content["parts"]
+        checker.expect(bool(content["parts"]), "an event without parts, of which the official chats forget their turn")
+        word = "finishReason" if "finishReason" in candidate else "parts" if parts else "logprobsResult"
         checker.expect(word in candidate or word == "parts", "a candidate that says nothing")
         checker.move_thing("candidate", key, word, None if checker.has("candidate", key) else "*")
-        for part in content["parts"]:
+        for part in parts:
             checker.expect(_is_sound(part), "a part that says nothing, or more than one thing")
 
 

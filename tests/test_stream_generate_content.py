@@ -79,7 +79,8 @@ def _accumulated(chunks: Iterable[JsonObject]) -> JsonObject:
             if known is None:
                 known = {"content": {"role": "model", "parts": []}}
                 made["candidates"].append(known)
-            known["content"]["parts"] += candidate["content"]["parts"]
+            parts = candidate["content"]["parts"]
+            known["content"]["parts"] += [] if parts == [{"text": ""}] else parts
             known |= {key: value for key, value in candidate.items() if key not in ("content", "logprobsResult")}
             for name, tokens in (candidate.get("logprobsResult") or {}).items():
                 known.setdefault("logprobsResult", {}).setdefault(name, []).extend(tokens)

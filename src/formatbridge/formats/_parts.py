@@ -26,6 +26,13 @@ def is_plain(part: ir.Text) -> bool:
     return not (part.extra or part.cache or part.citations or part.signature or part.logprobs or part.id is not None)
 
 
+def join_texts(first: ir.Part, second: ir.Part) -> ir.Text | None:
+    """Return two parts as one text; None where one of them is more than text."""
+    if type(first) is ir.Text and type(second) is ir.Text and is_plain(first) and is_plain(second):
+        return ir.Text(first.text + second.text, second.src if first.text.isspace() else first.src)
+    return None
+
+
 def drop_id(part: ir.Text | ir.Refusal | ir.Media | ir.Reasoning, losses: Ledger) -> None:
     """Note that the id of the item around a part stays behind, for formats that have no items."""
     if part.id is not None:

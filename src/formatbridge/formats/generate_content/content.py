@@ -13,7 +13,7 @@ from typing import Any, assert_never
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_plain, note_empty
+from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_plain, join_texts, note_empty
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
 from formatbridge.formats.generate_content.parts import (
     DECODE_PART,
@@ -51,13 +51,26 @@ def decode_plain(raw: JsonObject, src: str, role: ir.Role | None = None) -> ir.M
     return None
 
 
-def decode_message(raw: JsonObject, src: str, calls: Calls) -> ir.Message:
-    """Read one turn of the contents; without a role it is the user's."""
+def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | None = None) -> ir.Message:
+    """Read one turn of the contents; without a role it is the user's. ``last``: the turn of the model's that it may go on with."""
     role = _ROLES.get(raw.get("role"), "user")
+    if last is not None and role == "assistant":
+        _go_on(last, raw, src, calls)
+        return last
     parts = decode_parts(raw.get("parts"), src, calls)
     if role == "user" and parts and type(parts[0]) is ir.ToolResult and (len(parts) == 1 or _is_results(parts)):
         role = "tool"
     return ir.Message(role, parts, src, rest(raw, CONTENT))
+
+
+def _go_on(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
+    """Add a content to the turn of the model's before it; text goes on with text."""
+    parts, at = turn.parts, len(turn.parts)
+    decode_parts(raw.get("parts"), src, calls, parts)
+    whole = join_texts(parts[at - 1], parts[at]) if 0 < at < len(parts) else None
+    if whole is not None:
+        parts[at - 1 : at + 1] = [whole]
+    turn.extra = joined(turn.extra, rest(raw, CONTENT, f"{src}/"))
 
 
 def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, losses: Ledger) -> None:
@@ -101,9 +114,9 @@ def _holds_results(parts: list[JsonObject]) -> bool:
     return "functionResponse" in parts[0] and "functionResponse" in parts[-1]
 
 
-def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls) -> list[ir.Part]:
-    """Read the parts of a turn, an answer or a result; one that says nothing is none."""
-    parts: list[ir.Part] = []
+def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls, before: list[ir.Part] | None = None) -> list[ir.Part]:
+    """Read the parts of a turn, an answer or a result, behind those ``before``; one that says nothing is none."""
+    parts = [] if before is None else before
     for index, item in enumerate(items or ()):
         at = f"{src}/parts/{index}"
         text = item.get("text")

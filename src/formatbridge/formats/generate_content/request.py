@@ -157,7 +157,10 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
 
 
 def _decode_messages(body: JsonObject) -> list[ir.Message]:
-    """Read the instructions and the contents. Where all are plain texts, nobody asks which call has which id."""
+    """Read the instructions and the contents. Where all are plain texts, nobody asks which call has which id.
+
+    Contents of the model's in a row are one turn: the official client keeps one of each event of a stream.
+    """
     messages: list[ir.Message] = []
     system, contents = body.get("systemInstruction"), body["contents"]
     calls: Calls | None = None
@@ -168,13 +171,16 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
             messages += _decode_instructions(system, calls)
         else:
             messages.append(plain)
+    last: ir.Message | None = None  # the model's, if the last turn is
     for index, raw in enumerate(contents):
         src = f"/contents/{index}"
         message = decode_plain(raw, src)
-        if message is None:
+        if message is None or (last is not None and message.role == "assistant"):
             calls = calls or Calls(contents)
-            message = decode_message(raw, src, calls)
-        messages.append(message)
+            message = decode_message(raw, src, calls, last)
+        if message is not last:
+            messages.append(message)
+            last = message if message.role == "assistant" else None
     return messages
 
 

@@ -20,6 +20,7 @@ from formatbridge.formats.generate_content.finish import encode_finish
 from formatbridge.formats.generate_content.logprobs import encode_logprobs
 from formatbridge.formats.generate_content.parts import python_runs
 from formatbridge.formats.generate_content.response import encode_response
+from formatbridge.formats.generate_content.stream_fold import NOTHING
 from formatbridge.formats.generate_content.turns import Turn
 from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.ir import events
@@ -231,7 +232,8 @@ class StreamEncoder:
         return encode_crlf_event(dumps({"candidates": ends, **usage, **self._head}))
 
     def _event(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> JsonObject:
-        candidate = {"content": {"role": "model", "parts": parts}, "index": choice, **(more or {})}
+        content = {"role": "model", "parts": parts or [NOTHING]}
+        candidate = {"content": content, "index": choice, **(more or {})}
         return {"candidates": [candidate], **self._head}
 
     def _written(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> bytes:

@@ -12,6 +12,8 @@ JsonObject = dict[str, Any]
 _LISTS = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 """Fields of a candidate whose lists may go on from event to event; how, the vendor does not say."""
 _PIECEMEAL = frozenset({"willContinue", "partialArgs"})
+NOTHING: JsonObject = {"text": ""}
+"""The part of an event that brings none. The official client's chats forget a turn of which one event has no parts."""
 
 
 def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
@@ -79,7 +81,9 @@ class _Candidate:
         if goes_on and isinstance(text, str):
             self._texts[-1].append(text)
             return
-        if before == {"text": ""} and not any(self._texts[-1]):  # an event that said nothing
+        if part == NOTHING and before:
+            return
+        if before == NOTHING and not any(self._texts[-1]):
             self._parts.pop(), self._texts.pop()
         self._parts.append(part)
         self._texts.append([text] if isinstance(text, str) else [])
@@ -109,7 +113,7 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
         index = {"index": number} if number or "index" in candidate else {}
         groups = _groups((content or {}).get("parts") or [])
         made += [envelope | {"candidates": [{"content": content | {"parts": parts}} | index]} for parts in groups]
-        ends.append({key: value for key, value in candidate.items() if key != "content" or not groups} | index)
+        ends.append(candidate | ({"content": content | {"parts": [NOTHING]}} if groups else {}) | index)
     return [*made, body | ({"candidates": ends} if ends else {})]
 
 
@@ -117,7 +121,7 @@ def _groups(parts: list[JsonObject]) -> list[list[JsonObject]]:
     made: list[list[JsonObject]] = []
     for part in parts:
         before = made[-1][-1] if made else {}
-        if "text" in part and "text" in before and (_flags(part) == _flags(before) or before == {"text": ""}):
+        if "text" in part and "text" in before and (_flags(part) == _flags(before) or before == NOTHING):
             made[-1].append(part)
         else:
             made.append([part])

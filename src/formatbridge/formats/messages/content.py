@@ -12,7 +12,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._arguments import Objects, encode_arguments_object
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import encode_opaque, is_plain
+from formatbridge.formats._parts import encode_opaque, is_plain, join_texts
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.messages.hosted_content import (
     decode_code_result,
@@ -124,7 +124,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, objects: Objects) -> lis
     """Write a turn of the model's for a request's history. ``objects``: the arguments of its calls, as far as they have been read."""
     made: list[JsonObject] = []
     block: JsonObject | None
-    for part in parts:
+    for part in with_blanks_joined(parts):
         kind = type(part)
         if kind is ir.ToolCall:
             block = encode_call(part, losses, objects)  # type: ignore[arg-type]  # the test says so
@@ -135,10 +135,24 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, objects: Objects) -> lis
     return made
 
 
+def with_blanks_joined(parts: list[ir.Part]) -> list[ir.Part]:
+    """Return parts in which no blank text stands alone beside another text: the server refuses it, and a paragraph would lose its end."""
+    if len(parts) == 1 or not any(type(part) is ir.Text and part.text.isspace() for part in parts):
+        return parts
+    made: list[ir.Part] = []
+    for part in parts:
+        whole = join_texts(made[-1], part) if made else None
+        if whole is not None and (part.text.isspace() or made[-1].text.isspace()):  # type: ignore[union-attr]  # both are texts
+            made[-1] = whole
+        else:
+            made.append(part)
+    return made
+
+
 def encode_words(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
     """Write an instruction, which is text and nothing else."""
     made = []
-    for part in parts:
+    for part in with_blanks_joined(parts):
         if type(part) is ir.Media:
             losses.dropped(part, code="unsupported_media", severity="impossible")
             continue

@@ -9,7 +9,15 @@ from formatbridge import ir
 from formatbridge.formats._arguments import NOT_READ, read_all_objects
 from formatbridge.formats._parts import note_empty
 from formatbridge.formats._results import note_orphan
-from formatbridge.formats.messages.content import as_blocks, collapse, encode_answer, encode_result, encode_words, sole_text
+from formatbridge.formats.messages.content import (
+    as_blocks,
+    collapse,
+    encode_answer,
+    encode_result,
+    encode_words,
+    sole_text,
+    with_blanks_joined,
+)
 from formatbridge.formats.messages.parts import encode_part, encode_text
 from formatbridge.formats.messages.reasoning import encode_word_of_effort
 from formatbridge.formats.messages.tools import encode_function
@@ -126,7 +134,7 @@ class TurnEncoder:
         blocks: list[JsonObject] = []
         results: list[ir.ToolResult] = []
         losses = self.losses
-        for part in message.parts:
+        for part in with_blanks_joined(message.parts):
             if type(part) is ir.ToolResult:
                 results.append(part)
                 continue
