@@ -1,7 +1,8 @@
 """Opaque reasoning tokens: where they are at home, and the tag that carries one through another format's slot.
 
 A tagged token is ``fb1|<home>|<kind>|<token>``; in generate_content, whose slot is bytes, the base64 of that text. Untagged means native.
-One that is sealed to an item has the item's id behind it, after another bar: ``fb1|responses|encrypted|<token>|<id>``.
+One that is sealed to an item has the item's id behind it, after another bar: ``fb1|responses|encrypted|<token>|<id>``. One that was found
+on the wire of another format, in a slot that names its home, has that format last: ``fb1|generate_content|call|<token>|chat_completions``.
 """
 
 from __future__ import annotations
@@ -19,8 +20,13 @@ _SEALING = frozenset({"responses"})  # formats whose tokens are sealed to an ite
 _HOMES = ("chat_completions", "messages", "responses", "generate_content")
 
 
-def decode_token(token: str, home: ir.Format, kind: ir.SignatureKind, src: str, item: str | None = None) -> ir.Signature:
-    """Read a token out of a slot of ``home``: a tagged one gets its own home and kind back. ``item``: the id of the item around it."""
+def decode_token(
+    token: str, home: ir.Format, kind: ir.SignatureKind, src: str, item: str | None = None, found: ir.Format | None = None
+) -> ir.Signature:
+    """Read a token out of a slot of ``home``: a tagged one gets its own home and kind back.
+
+    ``item``: the id of the item around it; ``found``: on whose wire, where the slot names the home.
+    """
     text = token
     if home == "generate_content" and token.startswith(_TAG_IN_BYTES):
         try:
@@ -30,10 +36,32 @@ def decode_token(token: str, home: ir.Format, kind: ir.SignatureKind, src: str, 
     if text.startswith(_TAG):
         pieces = text.split("|", 3)
         if len(pieces) == 4 and pieces[1] in _HOMES and pieces[2] in _KINDS:
-            inner, sealed = _split_item(pieces[3]) if pieces[1] in _SEALING else (pieces[3], None)
             known, said = cast(ir.Format, pieces[1]), cast(ir.SignatureKind, pieces[2])
-            return ir.Signature(home=known, kind=said, token=inner, src=src, item=sealed)
-    return ir.Signature(home=home, kind=kind, token=token, src=src, item=item if home in _SEALING else None)
+            text, wire = _split_wire(pieces[3], known)
+            inner, sealed = _split_item(text) if known in _SEALING else (text, None)
+            return ir.Signature(home=known, kind=said, token=inner, src=src, item=sealed, found=wire)
+    wire = found if found != home else None
+    return ir.Signature(home=home, kind=kind, token=token, src=src, item=item if home in _SEALING else None, found=wire)
+
+
+def _split_wire(text: str, home: ir.Format) -> tuple[str, ir.Format | None]:
+    """Split a token from the wire on which it was found; its own home stands there where it was found on no other."""
+    inner, _, wire = text.rpartition("|")
+    if wire not in _HOMES:
+        return text, None
+    return inner, cast(ir.Format, wire) if wire != home else None
+
+
+def _with_wire(text: str, signature: ir.Signature) -> str:
+    """Write behind a token on which wire it was found, if that is not its home's, or if the token looks as if it said so."""
+    if signature.found is not None:
+        return f"{text}|{signature.found}"
+    return f"{text}|{signature.home}" if text.rpartition("|")[2] in _HOMES else text
+
+
+def is_at_home(signature: ir.Signature, slot: ir.Format) -> bool:
+    """Say whether a token may go into a request of a format: it was minted there, or it was found there."""
+    return slot in (signature.home, signature.found)
 
 
 def _split_item(text: str) -> tuple[str, str | None]:
@@ -65,7 +93,7 @@ def encode_token(signature: ir.Signature, slot: ir.Format, *, kind: ir.Signature
     """Write a token into a slot of ``slot``: as it is where it is at home, else tagged. ``kind`` replaces its own in the tag."""
     if signature.home == slot and kind is None:
         return signature.token
-    text = f"{_TAG}{signature.home}|{kind or signature.kind}|{_with_item(signature)}"
+    text = f"{_TAG}{signature.home}|{kind or signature.kind}|{_with_wire(_with_item(signature), signature)}"
     return base64.b64encode(text.encode()).decode() if slot == "generate_content" else text
 
 
@@ -73,7 +101,7 @@ def native_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger
     """Return a token for a request, which takes only its own; a foreign one is noted."""
     if signature is None:
         return None
-    if signature.home == slot:
+    if is_at_home(signature, slot):
         return signature.token
     losses.dropped(signature, code="foreign_signature")
     return None

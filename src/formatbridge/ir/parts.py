@@ -27,7 +27,7 @@ class Signature:
 
     ``kind``: ``thinking`` signs visible reasoning, ``redacted`` and ``encrypted`` hold hidden reasoning, ``thought`` sits on any part
     of generate_content, ``call`` belongs to the tool call or text that follows. ``item``: the id of the item that it is sealed to, without
-    which its server refuses it.
+    which its server refuses it. ``found``: another format on whose wire it was found, in a slot that names its home; it may go back there.
     """
 
     home: Format
@@ -35,6 +35,7 @@ class Signature:
     token: str
     src: str = ""
     item: str | None = None
+    found: Format | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -8,10 +8,17 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import made_call_id
-from formatbridge.formats._media import Sound, read_data_url, write_data_url
+from formatbridge.formats._media import Sound, write_data_url
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
-from formatbridge.formats.chat_completions.content import MESSAGE, decode_answer, encode_plain_call, note_call, note_order
-from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning
+from formatbridge.formats.chat_completions.content import (
+    MESSAGE,
+    decode_answer,
+    decode_images,
+    encode_plain_call,
+    note_call,
+    note_order,
+)
+from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning, is_image
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -20,7 +27,6 @@ JsonObject = dict[str, Any]
 _KNOWN = MESSAGE | {"annotations", "audio", "images"}
 _HISTORY = frozenset(MESSAGE)
 _AUDIO = frozenset({"id", "data", "transcript"})
-_IMAGE = frozenset({"type", "image_url", "index"})
 NONE_BEFORE: Mapping[str, int] = {}
 
 
@@ -39,8 +45,7 @@ def decode_message(
     if _HISTORY.issuperset(raw):  # nothing that only an answer has
         return parts, leftover
     uncited = _decode_annotations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
-    images = enumerate(raw.get("images") or (), before.get("images", 0))
-    parts += [_decode_image(image, f"{src}/images/{index}") for index, image in images]
+    parts += decode_images(raw.get("images"), src, before.get("images", 0))
     audio = raw.get("audio")
     if audio:
         parts.append(_decode_audio(audio, f"{src}/audio"))
@@ -114,7 +119,7 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
                 losses.added(f"{at}/tool_calls/{len(calls)}/id", part.id)  # type: ignore[union-attr]
             calls.append(_encode_call(part, losses, options))  # type: ignore[arg-type]
         elif kind is ir.Media:
-            _encode_media(part, message, sounds, losses)  # type: ignore[arg-type]
+            _encode_media(part, message, sounds, losses, options)  # type: ignore[arg-type]
         else:
             text = _encode_words(part, losses)
             if text is not None:
@@ -139,7 +144,7 @@ def _with_rest(message: JsonObject, parts: list[ir.Part], calls: list[JsonObject
         elif isinstance(part, ir.Refusal):
             refusals.append(part.text)
         else:
-            thinks = thinks or isinstance(part, ir.Reasoning) or part.signature is not None
+            thinks = thinks or isinstance(part, ir.Reasoning) or (part.signature is not None and not is_image(part))
     if refusals:
         message["refusal"] = "".join(refusals)
     if thinks:
@@ -239,24 +244,6 @@ def _encode_citation(citation: ir.Citation, losses: Ledger) -> JsonObject:
 # Images and sound.
 
 
-def _decode_image(raw: JsonObject, src: str) -> ir.Part:
-    """Read an image; its index only says again where it stands, and one of a kind that is not known stays as it is."""
-    image = raw.get("image_url")
-    if isinstance(image, str):  # some servers leave out the object around it
-        image = {"url": image}
-    if not isinstance(image, dict) or not isinstance(url := image.get("url"), str):
-        return ir.Opaque(format="chat_completions", raw=raw, what=str(raw.get("type")), src=src)
-    mime, data = read_data_url(url) or (None, None)
-    return ir.Media(
-        kind="image",
-        mime=mime,
-        data=data,
-        url=None if data is not None else url,
-        src=src,
-        extra=joined(rest(raw, _IMAGE), rest(image, frozenset({"url"}), "image_url/")),
-    )
-
-
 def _decode_audio(raw: JsonObject, src: str) -> ir.Media:
     return ir.Media(
         kind="audio",
@@ -280,14 +267,15 @@ def _note_media(parts: list[ir.Part], losses: Ledger) -> None:
             media.clear()
 
 
-def _encode_media(part: ir.Media, message: JsonObject, sounds: list[ir.Media], losses: Ledger) -> None:
+def _encode_media(part: ir.Media, message: JsonObject, sounds: list[ir.Media], losses: Ledger, options: Options) -> None:
     """Put an image where the message has room for it, and a sound beside the others."""
     if part.extra:
         losses.extras(part)
     if part.kind == "image" and part.file_id is None:
         drop_id(part, losses)
         url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
-        message.setdefault("images", []).append({"type": "image_url", "image_url": {"url": url}})
+        image: JsonObject = {"type": "image_url", "image_url": {"url": url}}
+        message.setdefault("images", []).append(image | encode_call_token(part.signature, losses, options))
     elif part.kind == "audio" and part.data is not None:
         sounds.append(part)
     else:

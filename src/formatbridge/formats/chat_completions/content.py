@@ -13,10 +13,18 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._media import read_data_url
 from formatbridge.formats._parts import drop_id, is_plain, note_empty
-from formatbridge.formats._signatures import decode_token, native_token
+from formatbridge.formats._signatures import is_at_home, native_token
 from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
-from formatbridge.formats.chat_completions.reasoning import REASONING, decode_reasoning, encode_history
+from formatbridge.formats.chat_completions.reasoning import (
+    REASONING,
+    decode_outer_token,
+    decode_reasoning,
+    encode_history,
+    encode_outer_token,
+    is_image,
+)
 from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
@@ -24,6 +32,8 @@ JsonObject = dict[str, Any]
 MESSAGE = frozenset({
     "role", "content", "refusal", "tool_calls", "tool_call_id", "function_call", "reasoning_content", "reasoning", "reasoning_details",
 })  # fmt: skip
+_IMAGE = frozenset({"type", "image_url", "index", "extra_content"})
+_HISTORY = MESSAGE | {"images"}
 _PLAIN = frozenset({"role", "content", "tool_calls"})
 _FUNCTION = frozenset({"name", "arguments"})
 _CALL = frozenset({"id", "type", "function", "custom", "extra_content", "index"})
@@ -34,7 +44,8 @@ def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.
     role, content = raw["role"], raw.get("content")
     if role == "assistant":
         parts, leftover = decode_answer(raw, src)
-        extra = rest(raw, MESSAGE)
+        parts += decode_images(raw.get("images"), src)
+        extra = rest(raw, _HISTORY)
         return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
     if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # a text and whose answer it is
         result = ir.ToolResult(raw["tool_call_id"], [ir.Text(content, f"{src}/content")], src)
@@ -173,7 +184,7 @@ def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
         elif kind is ir.Text or kind is ir.Refusal or kind is ir.Media:
             if seen_call and kind is ir.Text and part.text:  # type: ignore[union-attr]
                 losses.changed(part, "text", part.text, "position_lost")  # type: ignore[union-attr]
-            elif seen_visible and carry and getattr(part, "signature", None):
+            elif seen_visible and carry and getattr(part, "signature", None) and not is_image(part):
                 losses.changed(part.signature, "", None, "position_lost")  # type: ignore[union-attr]
             seen_visible = True
 
@@ -182,7 +193,7 @@ def _note_thought(part: ir.Reasoning, losses: Ledger, carry: bool) -> None:
     """Note that a thought, or a token that stands for one, comes before what it followed."""
     if part.text:
         losses.changed(part, "text", part.text, "position_lost")
-    elif part.signature and (carry or part.signature.home == "chat_completions"):
+    elif part.signature and (carry or is_at_home(part.signature, "chat_completions")):
         losses.changed(part, "", None, "position_lost")
 
 
@@ -242,24 +253,17 @@ def _decode_custom_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.
 
 
 def _decode_call_extra(raw: JsonObject, src: str) -> tuple[ir.Signature | None, JsonObject | None]:
-    """Read the token of a call, which compatible servers put under their own name, and what else nobody models."""
-    outer = raw.get("extra_content") or {}
-    google = outer.get("google") or {}
-    token = google.get("thought_signature")
-    place = f"{src}/extra_content/google/thought_signature"
-    extra = joined(
-        rest(raw, _CALL),
-        rest(outer, frozenset({"google"}), "extra_content/"),
-        rest(google, frozenset({"thought_signature"}), "extra_content/google/"),
-    )
-    return (decode_token(token, "generate_content", "thought", place) if token else None), extra
+    """Read the token of a call, and what else nobody models."""
+    signature, extra = decode_outer_token(raw, src)
+    return signature, joined(rest(raw, _CALL), extra)
 
 
 def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     """Write one tool call; a token on it is only its own vendor's to read, which this format names."""
     note_call(call, losses)
-    native_token(call.signature, "chat_completions", losses)
-    return encode_plain_call(call)
+    token = native_token(call.signature, "chat_completions", losses)
+    made = encode_plain_call(call)
+    return made if token is None else made | encode_outer_token(token)
 
 
 def note_call(call: ir.ToolCall, losses: Ledger) -> None:
@@ -287,6 +291,31 @@ def encode_plain_call(call: ir.ToolCall) -> JsonObject:
 def _decode_legacy_call(raw: JsonObject, src: str, call_id: str) -> ir.ToolCall:
     extra = rest(raw, frozenset({"name", "arguments"}))
     return ir.ToolCall(id=call_id, id_made=True, name=raw["name"], arguments=raw.get("arguments") or "", src=src, extra=extra)
+
+
+def decode_images(raw: list[JsonObject] | None, src: str, first: int = 0) -> list[ir.Part]:
+    """Read the images of an answer, ``first`` being the number of those before."""
+    return [_decode_image(image, f"{src}/images/{index}") for index, image in enumerate(raw or (), first)]
+
+
+def _decode_image(raw: JsonObject, src: str) -> ir.Part:
+    """Read an image; its index only says again where it stands, and one of a kind that is not known stays as it is."""
+    image = raw.get("image_url")
+    if isinstance(image, str):  # some servers leave out the object around it
+        image = {"url": image}
+    if not isinstance(image, dict) or not isinstance(url := image.get("url"), str):
+        return ir.Opaque(format="chat_completions", raw=raw, what=str(raw.get("type")), src=src)
+    mime, data = read_data_url(url) or (None, None)
+    signature, extra = decode_outer_token(raw, src)
+    return ir.Media(
+        kind="image",
+        mime=mime,
+        data=data,
+        url=None if data is not None else url,
+        signature=signature,
+        src=src,
+        extra=joined(rest(raw, _IMAGE), extra, rest(image, frozenset({"url"}), "image_url/")),
+    )
 
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:

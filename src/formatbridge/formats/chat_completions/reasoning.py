@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, native_token
+from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, is_at_home, native_token
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -110,7 +110,7 @@ def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
     return ir.Reasoning(
         text=raw.get("text") or raw.get("summary") or "",
         summary="summary" in raw,
-        signature=decode_token(token, home, kind, f"{src}/{slot}", raw.get("id") or None) if token else None,
+        signature=decode_token(token, home, kind, f"{src}/{slot}", raw.get("id") or None, "chat_completions") if token else None,
         id=raw.get("id") or None,
         src=src,
         extra=joined(rest(raw, known), unread),
@@ -124,7 +124,7 @@ def encode_history(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
     for part in parts:
         if part.extra:
             losses.extras(part)
-        is_native = part.signature is not None and part.signature.home == "chat_completions"
+        is_native = part.signature is not None and is_at_home(part.signature, "chat_completions")
         if not is_native:
             drop_id(part, losses)
         if part.text:
@@ -133,8 +133,9 @@ def encode_history(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
             drop_empty(part, losses)
             continue
         token = native_token(part.signature, "chat_completions", losses)
-        if token is not None:
-            details += _encode_thought(part, token, None, len(details))
+        if token is not None and part.signature is not None:
+            vendor = FORMATS[part.signature.home] if part.signature.found else None
+            details += _encode_thought(part, token, vendor, len(details))
     body: JsonObject = {"reasoning_content": "\n\n".join(texts)} if texts else {}
     return body | ({"reasoning_details": details} if details else {})
 
@@ -159,7 +160,7 @@ def encode_reasoning(parts: list[ir.Part], losses: Ledger, options: Options) -> 
                 has_details = has_details or token is not None or part.id is not None
             else:
                 drop_id(part, losses)
-        elif isinstance(part, ir.Text | ir.Media) and part.signature:
+        elif isinstance(part, ir.Text | ir.Media) and part.signature and not is_image(part):
             token, format = _carry(part.signature, losses, options, kind="call")
             if token is not None:
                 details.append({"type": "reasoning.encrypted", "data": token, "format": format, "index": len(details)})
@@ -198,6 +199,29 @@ def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, i
     ]
 
 
+def is_image(part: ir.Part) -> bool:
+    """Say whether a part is one of the images of an answer, which have a place for tokens of their own."""
+    return isinstance(part, ir.Media) and part.kind == "image" and part.file_id is None
+
+
+def decode_outer_token(raw: JsonObject, src: str) -> tuple[ir.Signature | None, JsonObject | None]:
+    """Read the token of a call or an image, which compatible servers put under its vendor's name, and what else stands there."""
+    outer = raw.get("extra_content") or {}
+    google = outer.get("google") or {}
+    token = google.get("thought_signature")
+    place = f"{src}/extra_content/google/thought_signature"
+    extra = joined(
+        rest(outer, frozenset({"google"}), "extra_content/"),
+        rest(google, frozenset({"thought_signature"}), "extra_content/google/"),
+    )
+    return (decode_token(token, "generate_content", "thought", place, None, "chat_completions") if token else None), extra
+
+
+def encode_outer_token(token: str) -> JsonObject:
+    """Write a token where ``decode_outer_token`` reads it."""
+    return {"extra_content": {"google": {"thought_signature": token}}}
+
+
 def encode_call_token(signature: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject:
     """Write the token of a tool call where the compatible servers of its vendor put it."""
     if signature is None:
@@ -207,4 +231,4 @@ def encode_call_token(signature: ir.Signature | None, losses: Ledger, options: O
         return {}
     native = signature.home == "generate_content"
     token = signature.token if native else encode_token(signature, "chat_completions")
-    return {"extra_content": {"google": {"thought_signature": token}}}
+    return encode_outer_token(token)

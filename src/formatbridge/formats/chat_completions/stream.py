@@ -14,12 +14,11 @@ from formatbridge.formats._errors import is_bare_error
 from formatbridge.formats._extra import Pieces, joined, rest
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
-from formatbridge.formats._signatures import decode_token
 from formatbridge.formats.chat_completions.answer import decode_message
 from formatbridge.formats.chat_completions.content import call_stem
 from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_part
-from formatbridge.formats.chat_completions.reasoning import decode_reasoning, index_of
+from formatbridge.formats.chat_completions.reasoning import decode_outer_token, decode_reasoning, index_of
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error, told_failure
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
@@ -296,10 +295,8 @@ class StreamDecoder:
             self._growing = calls.begun[slot]
             self._growing.add(text)
             made.append(events.Delta(choice.index, number, text))
-        token = ((raw.get("extra_content") or {}).get("google") or {}).get("thought_signature")
-        if token:
-            place = f"/choices/{choice.index}/message/tool_calls/{slot}/extra_content/google/thought_signature"
-            signature = decode_token(token, "generate_content", "thought", place)
+        signature, _ = decode_outer_token(raw, f"/choices/{choice.index}/message/tool_calls/{slot}")
+        if signature is not None:
             made.append(events.PartMeta(choice.index, number, signature=signature))
 
     def _open_call(self, choice: Choice, calls: Calls, slot: int, made: list[events.Event]) -> None:

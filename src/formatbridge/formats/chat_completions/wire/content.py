@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from formatbridge.formats._wire import Int, Open, Unknown, Wire
+from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent
 
 
 class PromptCacheBreakpoint(Wire):
@@ -52,6 +53,8 @@ class ImagePart(Wire):
     prompt_cache_breakpoint: PromptCacheBreakpoint | None = None
     index: Int | None = None
     """Place among the answer's images, from 0."""
+    extra_content: ExtraContent | None = None
+    """Of an answer's image: the token of a vendor whose tokens are on the parts of its answers."""
 
 
 class InputAudio(Wire):

@@ -1,0 +1,111 @@
+"""A token goes back to the wire on which it was found, through whatever format the caller keeps it in."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+TOKEN = "c2lnbmVk"
+CALL = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "f", "arguments": "{}"},
+    "extra_content": {"google": {"thought_signature": TOKEN}},
+}
+DETAIL = {"type": "reasoning.encrypted", "data": TOKEN, "format": "anthropic-claude-v1", "index": 0}
+
+
+def _answer(**message: Any) -> dict[str, Any]:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": None, **message}}
+    return {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+
+
+def _next(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the caller's next request, with an answer that it got in its history."""
+    result = {"type": "tool_result", "tool_use_id": "call_1", "content": "ok"}
+    if caller == "messages":
+        turns = [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": [result]}]
+        return {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}, *turns]}
+    if caller == "responses":
+        output = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+        return {"model": "m", "input": [{"role": "user", "content": "x"}, *answer["output"], output]}
+    told = {"role": "user", "parts": [{"functionResponse": {"id": "call_1", "name": "f", "response": {"output": "ok"}}}]}
+    return {"contents": [{"role": "user", "parts": [{"text": "x"}]}, answer["candidates"][0]["content"], told]}
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("caller", ["messages", "responses"])
+def test_the_token_of_a_call_returns_to_the_wire_that_told_it(caller: str, streams: bool) -> None:
+    """Without it the vendor behind that wire refuses the next request."""
+    answer = _answer(tool_calls=[CALL])
+    if streams:
+        stream = b"".join(fb.replay_response(answer, source="chat_completions"))
+        kept = fb.collect_stream(fb.convert_stream([stream], source="chat_completions", target=caller), source=caller).body
+    else:
+        kept = fb.convert_response(answer, source="chat_completions", target=caller).body
+
+    asked = _next(caller, kept)
+    there = fb.convert_request(asked, source=caller, target="chat_completions")
+    elsewhere = fb.convert_request(asked, source=caller, target="generate_content")
+
+    assert there.body["messages"][1]["tool_calls"] == [CALL]
+    assert elsewhere.body["contents"][1]["parts"][0]["thoughtSignature"] == TOKEN
+    assert "foreign_signature" not in {loss.code for loss in (*there.losses, *elsewhere.losses)}
+
+
+@pytest.mark.parametrize("caller", ["responses", "generate_content"])
+def test_a_sealed_thought_returns_to_the_wire_that_told_it(caller: str) -> None:
+    """Whoever serves several vendors behind one wire names them in the details of reasoning."""
+    kept = fb.convert_response(_answer(content="Hi", reasoning_details=[DETAIL]), source="chat_completions", target=caller).body
+
+    asked = _next(caller, kept)
+    there = fb.convert_request(asked, source=caller, target="chat_completions", model="m")
+    elsewhere = fb.convert_request(asked, source=caller, target="messages", model="m")
+
+    (detail,) = there.body["messages"][1]["reasoning_details"]
+    assert {name: detail[name] for name in DETAIL} == DETAIL
+    assert {"type": "redacted_thinking", "data": TOKEN} in elsewhere.body["messages"][1]["content"]
+
+
+@pytest.mark.parametrize("caller", ["messages", "responses"])
+def test_a_token_goes_to_no_wire_on_which_it_was_not_found(caller: str) -> None:
+    """A token that the vendor's own wire told is nobody else's, though the format has a slot that names that vendor."""
+    part = {"functionCall": {"id": "call_1", "name": "f", "args": {}}, "thoughtSignature": TOKEN}
+    answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
+    kept = fb.convert_response(answer, source="generate_content", target=caller).body
+
+    made = fb.convert_request(_next(caller, kept), source=caller, target="chat_completions")
+
+    assert TOKEN not in made.json().decode()
+    assert "foreign_signature" in {loss.code for loss in made.losses}
+
+
+@pytest.mark.parametrize("token", ["a|chat_completions", "a|generate_content", "|messages", "a|b|", "|"])
+@pytest.mark.parametrize("caller", ["messages", "responses"])
+def test_a_token_that_looks_like_more_comes_home_whole(caller: str, token: str) -> None:
+    """The tag ends in names that a token might end in, too."""
+    call = CALL | {"extra_content": {"google": {"thought_signature": token}}}
+    kept = fb.convert_response(_answer(tool_calls=[call]), source="chat_completions", target=caller).body
+
+    made = fb.convert_request(_next(caller, kept), source=caller, target="chat_completions")
+
+    assert made.body["messages"][1]["tool_calls"] == [call]
+
+
+def test_an_image_comes_home_with_its_own_token() -> None:
+    """The token of an image on the text before it is refused, and so is the image without it."""
+    parts = [{"text": "Here it is."}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}, "thoughtSignature": TOKEN}]
+    answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
+    bridge = fb.Bridge("chat_completions", via="generate_content")
+    asked: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Draw."}]}
+
+    message = bridge.open(asked).response(answer).body["choices"][0]["message"]
+    asked["messages"] += [json.loads(json.dumps(message)), {"role": "user", "content": "Higher."}]
+    request = bridge.open(asked).request
+
+    assert request.body["contents"][1] == {"role": "model", "parts": parts}
+    assert request.losses == ()
