@@ -21,6 +21,7 @@ from formatbridge.ir import events
 from formatbridge.streaming.collect import Collector
 from formatbridge.streaming.framing import LIMIT
 from formatbridge.streaming.halves import Halves
+from formatbridge.streaming.listen import Listener
 from formatbridge.streaming.record import Record
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, carries_json, frame_of
 from formatbridge.streaming.template import Refrain
@@ -44,6 +45,7 @@ class StreamSource:
         self._reader = StreamReader()
         self._decoder = near.StreamDecoder()
         self._collector = Collector(near.NAME)
+        self._listener = Listener(self._collector)
         self._calls = CallsApart()
         self._head = b""
         self._has_begun = False
@@ -154,6 +156,10 @@ class StreamSource:
         if self._decoder.start is not None:
             self._collector.feed(self._decoder.start)  # as far as it is known; it will be told once more
         return self._collector.response()
+
+    def new_text(self) -> list[str]:
+        """Return the visible text of the first choice that has come since the last time; reasoning and refusals are none."""
+        return self._listener.hear(is_over=self.is_over)
 
     def so_far(self) -> list[events.Event]:
         """Return the events that fold to the answer so far; what is open stays open."""

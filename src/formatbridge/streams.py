@@ -91,6 +91,10 @@ class StreamConverter:
         """Whether the event came that ends the stream, so that no byte behind it matters. In generate_content there is none."""
         return self._source.has_ended
 
+    def new_text(self) -> list[str]:
+        """Return the visible text of the source's first choice that has come since the last time, in the pieces in which it came."""
+        return self._source.new_text()
+
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the source and return those of the target that they make possible; perhaps none."""
         if self._hears and type(chunk) is bytes:

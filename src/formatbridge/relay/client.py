@@ -109,7 +109,7 @@ class Stream(Opening):
 
     def text(self) -> Iterator[str]:
         """Yield the visible text of the first choice as it comes, without reasoning; never an empty piece."""
-        self._begin_reading()
+        self._begin_text()
         while (piece := self._drive(self._next_text())) is not None:
             yield piece
 
@@ -205,7 +205,7 @@ class AsyncStream(Opening):
 
     async def text(self) -> AsyncIterator[str]:
         """Yield the visible text of the first choice as it comes, without reasoning; never an empty piece."""
-        self._begin_reading()
+        self._begin_text()
         while (piece := await self._drive(self._next_text())) is not None:
             yield piece
 

@@ -48,6 +48,7 @@ class Incoming:
         self._closes_cuts = exchange.options.on_truncated == "close"
         self._opener = Opener("", rules.limits.max_response_bytes)
         self._waiting: list[BaseModel] = []  # the next one last
+        self._words: list[str] = []  # visible text that waits, in the same order
         self._failure: Failure | None = None
         self._is_over = False
 
@@ -65,9 +66,22 @@ class Incoming:
             raise self._failure
         return None
 
-    def text(self, event: BaseModel) -> str:
-        """Return the visible text of an event."""
-        return text_of(event, self._format)
+    def take_text(self) -> str | None:
+        """Return the next visible text that waits; None where none does. Raise what ended the stream, once none waits.
+
+        What passes in its own format tells its text in more ways than ours: there it is what the converter understood of it.
+        """
+        if self._wire != self._format:
+            events = iter(self.take, None)
+            return next((piece for event in events if (piece := text_of(event, self._format))), None)
+        self._words = self._words or self._converter.new_text()[::-1]
+        self._waiting.clear()
+        if self._words:
+            self._patience.rest()
+            return self._words.pop()
+        if self._failure is not None:
+            raise self._failure
+        return None
 
     def response(self) -> Converted:
         """Return the answer so far, in the caller's format."""

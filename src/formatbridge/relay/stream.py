@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -19,6 +20,8 @@ from formatbridge.relay.http import Pool
 from formatbridge.relay.incoming import Incoming
 from formatbridge.relay.steps import Close
 
+T = TypeVar("T")
+
 
 class Opening:
     """A stream before, while and after it is open. It keeps its client's connections alive."""
@@ -32,7 +35,7 @@ class Opening:
         self._names = names
         self._received: Incoming | None = None
         self._known: tuple[str | None, int, int] | None = None  # request id, status, attempts
-        self._is_read = False
+        self._is_begun = self._is_read = False
         frame, _ = caller()
         self._made_at = frame.f_code.co_filename, frame.f_lineno
 
@@ -99,23 +102,30 @@ class Opening:
             raise StreamError("the stream has been read, expected one iteration")
         self._is_read = self._incoming is not None
 
+    def _begin_text(self) -> None:
+        """Begin to read text, of which nobody has taken events before: these have it, too."""
+        self._is_read = self._is_read or self._is_begun
+        self._begin_reading()
+
     def _next(self) -> Flow[BaseModel | None]:
         """Bring the next event; None at the end."""
+        self._is_begun = True
+        return (yield from self._waited(self._incoming.take))
+
+    def _next_text(self) -> Flow[str | None]:
+        """Bring the next visible text; None at the end."""
+        return (yield from self._waited(self._incoming.take_text))
+
+    def _waited(self, take: Callable[[], T | None]) -> Flow[T | None]:
+        """Read until there is something to take; None at the end."""
         while True:
-            event = self._incoming.take()
-            if event is not None:
-                return event
+            taken = take()
+            if taken is not None:
+                return taken
             if self._incoming.is_over:
                 yield from self._closing()
                 return None
             yield from self._incoming.step()
-
-    def _next_text(self) -> Flow[str | None]:
-        """Bring the next visible text; None at the end. Who waits for it holds no event that has been read."""
-        while (event := (yield from self._next())) is not None:
-            if piece := self._incoming.text(event):
-                return piece
-        return None
 
     def _rest(self) -> Flow[None]:
         """Read to the end; what ended the stream is raised."""

@@ -32,7 +32,7 @@ _CHOICES: Mapping[ir.Format, str] = {
 
 
 @dataclass(slots=True)
-class _Part:
+class Growing:
     """A part as far as it has come; pieces are joined once, when somebody asks."""
 
     part: ir.Part
@@ -57,10 +57,14 @@ class _Part:
             told["transcript"] = "".join(self.transcript)
         return replace(self.part, **told) if told else self.part
 
+    def as_told(self) -> str:
+        """Return the text of a part that has closed as its reader has it: its deltas, where its end said something else."""
+        return self.retold if self.retold is not None else getattr(self.whole(), GROWS[type(self.part)])
+
 
 @dataclass(slots=True)
 class _Choice:
-    parts: dict[int, _Part] = field(default_factory=dict)
+    parts: dict[int, Growing] = field(default_factory=dict)
     cited: list[ir.Citation] = field(default_factory=list)
     signed: list[ir.Signature] = field(default_factory=list)
     logprobs: list[ir.TokenLogprob] | None = None
@@ -102,7 +106,7 @@ class Collector:
                 if event.logprobs:
                     choice.tokens(part.part).extend(event.logprobs)
             case events.PartStart():
-                self._choice(event.choice).parts[event.index] = _Part(event.part)
+                self._choice(event.choice).parts[event.index] = Growing(event.part)
             case events.PartMeta():
                 self._tell(self._choices[event.choice].parts[event.index], event)
             case events.Cited():
@@ -162,6 +166,11 @@ class Collector:
             signed=tuple(token for choice in self._choices.values() for token in choice.signed),
         )
 
+    def first_parts(self, *, is_over: bool) -> Mapping[int, Growing]:
+        """Return the parts of the first choice, by number. That is the one numbered 0, unless the answer is over without it."""
+        first = min(self._choices, default=0) if is_over else 0
+        return self._choices[first].parts if first in self._choices else {}
+
     def so_far(self) -> list[events.Event]:
         """Return the events that fold to the answer as far as it has come, each part in one piece; what is open stays open."""
         made: list[events.Event] = [self._start]
@@ -188,7 +197,7 @@ class Collector:
         return self._choices.setdefault(index, _Choice())
 
     @staticmethod
-    def _tell(part: _Part, event: events.PartMeta) -> None:
+    def _tell(part: Growing, event: events.PartMeta) -> None:
         if event.signature:
             part.signature = event.signature
         if event.citation:
@@ -199,7 +208,7 @@ class Collector:
             part.transcript.append(event.transcript)
 
     @staticmethod
-    def _close(part: _Part, event: events.PartEnd) -> None:
+    def _close(part: Growing, event: events.PartEnd) -> None:
         part.is_open = False
         if event.part is not None:
             told, whole = "".join(part.pieces), getattr(event.part, GROWS.get(type(event.part), ""), None)
