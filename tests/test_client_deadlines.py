@@ -213,6 +213,36 @@ def test_who_uses_events_slowly_loses_none(is_async: bool) -> None:
     assert seen == len(STREAM)
 
 
+def _with_words_between(peer: Peer, _request: Received) -> bool:
+    """Send events so fast that no limit passes, and so slowly that they come one by one."""
+    peer.send(head(200, "text/event-stream"))
+    for event in STREAM:
+        peer.send(event)
+        peer.wait(LIMIT / 5)
+    return False
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_who_takes_the_first_event_late_loses_none(is_async: bool) -> None:
+    """A reader may prepare a page between opening a stream and reading it; the other side is not late."""
+    pause = LIMIT * 1.5
+
+    async def use_async(url: str) -> int:
+        async with fb.AsyncClient(url, KEY, retry=0, timeout=IDLE) as client, client.stream(REQUEST, "messages") as stream:
+            await asyncio.sleep(pause)
+            return len([event async for event in stream])
+
+    def use(url: str) -> int:
+        with fb.Client(url, KEY, retry=0, timeout=IDLE) as client, client.stream(REQUEST, "messages") as stream:
+            time.sleep(pause)
+            return len(list(stream))
+
+    with Server(_with_words_between) as server:
+        seen = asyncio.run(use_async(server.url)) if is_async else use(server.url)
+
+    assert seen == len(STREAM)
+
+
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_a_slow_reader_waits_for_a_silent_server_no_longer_than_others(is_async: bool) -> None:
     """From when the next event is asked for, silence is silence, also that of comments."""

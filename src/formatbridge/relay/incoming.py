@@ -108,6 +108,7 @@ class Incoming:
         while not self._waiting and not self._is_over:
             yield from self.step()
         self._refuse_at_once(head)
+        self._patience.rest()
         return self
 
     def _begin(self) -> Flow[bytes]:
