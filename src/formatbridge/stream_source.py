@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from formatbridge import _codec, formats, ir
-from formatbridge.bodies import check_error
+from formatbridge.bodies import check, check_error
 from formatbridge.convert import Converted
-from formatbridge.errors import StreamDecodeError, TruncatedStreamError, placed
+from formatbridge.errors import InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed
 from formatbridge.formats._call_ids import CallsApart
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format
@@ -70,10 +70,12 @@ class StreamSource:
 
     def read(self, chunk: bytes) -> list[ServerSentEvent]:
         """Return the events that a chunk completes."""
-        if not self._has_begun:
-            self._head = (self._head + chunk)[:_SNIPPET]
         self._chunk = chunk if len(chunk) <= _SHORT else b""
-        return self._reader.feed(chunk)
+        if self._has_begun:
+            return self._reader.feed(chunk)
+        self._head = (self._head + chunk)[:_SNIPPET]
+        read = self._reader.feed(chunk)
+        return [told for event in read for told in _unfolded(event, self.near)] if self._reader.reads_json else read
 
     def hear(self, chunk: bytes) -> events.Delta | None:
         """Return what a chunk brings that is one event, frame and all, of those that are known by heart; None where it must be read."""
@@ -285,6 +287,18 @@ def _is_json(data: bytes) -> bool:
     except _codec.NotJsonError:
         return False
     return True
+
+
+def _unfolded(event: ServerSentEvent, near: Format) -> list[ServerSentEvent]:
+    """Return the events of a whole answer that came in the place of a stream; anything else, also an answer that is an event, as it is."""
+    try:
+        raw = _object_of(event, near.NAME)
+        if near.is_own_event(raw):
+            return [event]
+        check(raw, near.NAME, "response")
+    except (StreamDecodeError, InvalidPayloadError):
+        return [event]
+    return [ServerSentEvent("", _codec.dumps(told), event.offset) for told in near.unfold_stream(raw)]
 
 
 @cache

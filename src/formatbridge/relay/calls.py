@@ -20,6 +20,7 @@ from formatbridge.relay import faults
 from formatbridge.relay.betas import with_betas
 from formatbridge.relay.profile import RelayProfile, origin_of
 from formatbridge.relay.secret import HIDDEN, Headers, Mask, Secret, is_sensitive, shown
+from formatbridge.streaming.sse import without_comments
 
 JsonObject = dict[str, Any]
 
@@ -27,7 +28,7 @@ KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key", "authorization")
 """Headers in which a key may stand, the best known first."""
 BLANK = b"\xef\xbb\xbf \t\r\n"
 MOST_BLANK = 64 * 1024
-"""What may stand before a body, and how much of it is read to see what comes."""
+"""What may stand before a body, comments of a stream aside, and how much of it is read to see what comes."""
 NONE_PASSED: Mapping[str, str] = MappingProxyType({})
 
 
@@ -222,6 +223,7 @@ class Native(NamedTuple):
 
 def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...]) -> Native:
     """Read the body of a success; raise ``UnexpectedResponseError`` where it is an error or no JSON object."""
+    body = without_comments(body)
     id = faults.request_id(head.headers, names)
     try:
         value = _codec.loads(body, [])
@@ -236,6 +238,26 @@ def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...]) -> Na
         found = f"is {_codec.describe(value)}"
         raise faults.unexpected(found, status=head.status, body=body[: faults.KEPT], id=id, mask=call.mask)
     return Native(value, body)
+
+
+class Beginning:
+    """The first bytes of a body, read until they show what comes: blanks and comments do not."""
+
+    def __init__(self) -> None:
+        #: All that was read.
+        self.read = b""
+        #: What of it stands behind the comments.
+        self.shown = b""
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether more is to be read."""
+        return self.shown[:1] in (b"", b":") and len(self.read) < MOST_BLANK
+
+    def feed(self, piece: bytes) -> None:
+        """Take the next bytes."""
+        self.read += piece
+        self.shown = without_comments(self.shown + piece).lstrip(BLANK)
 
 
 def is_markup(body: bytes) -> bool:

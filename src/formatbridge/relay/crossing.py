@@ -20,7 +20,7 @@ from formatbridge.errors import (
 )
 from formatbridge.options import Options
 from formatbridge.relay import calls, faults
-from formatbridge.relay.calls import BLANK, MOST_BLANK, Call, Head, Native
+from formatbridge.relay.calls import Beginning, Call, Head, Native
 from formatbridge.relay.legs import VERSION, home_headers, passed_headers, sdk_key
 from formatbridge.relay.profile import RelayProfile
 from formatbridge.relay.secret import Headers, Mask, Secret
@@ -156,12 +156,12 @@ class Crossing:
     def _begin(self, head: Head) -> Generator[Body, bytes, tuple[bytes, bool]]:
         """Say whether a stream comes, by its type or else by how it begins, and return what had to be read to know."""
         kind = head.headers.get("content-type", "").lower()
-        begun = b""
+        begun = Beginning()
         if kind.startswith(_EVENTS):
-            return begun, True
-        while not begun.strip(BLANK) and len(begun) < MOST_BLANK and (piece := (yield Body(0))):
-            begun += piece
-        return begun, "text/html" not in kind and begun.lstrip(BLANK)[:1] not in (b"", b"{", b"<")
+            return b"", True
+        while begun.is_unclear and (piece := (yield Body(0))):
+            begun.feed(piece)
+        return begun.read, "text/html" not in kind and begun.shown[:1] not in (b"", b"{", b"<")
 
     def _open(self, asked: Asked) -> tuple[Exchange, bool]:
         """Convert the request, and say whether the SDK wants a stream; refuse a path that has no counterpart."""

@@ -25,6 +25,7 @@ from formatbridge.errors import (
 )
 from formatbridge.formats._errors import BY_WORD, WORDINGS, classify, is_error_body, says_error
 from formatbridge.relay.secret import Mask
+from formatbridge.streaming.sse import without_comments
 
 JsonObject = dict[str, Any]
 
@@ -74,7 +75,7 @@ def is_fault(value: object) -> bool:
 def read_fault(body: bytes) -> Fault:
     """Read an error body of any shape; one that is no JSON object is its own message."""
     try:
-        value = _codec.loads(body)
+        value = _codec.loads(without_comments(body))
     except _codec.NotJsonError:
         return Fault(_plain(body))
     if isinstance(value, list) and len(value) == 1:

@@ -20,7 +20,7 @@ from formatbridge.errors import (
 )
 from formatbridge.losses import Loss
 from formatbridge.relay import faults
-from formatbridge.relay.calls import BLANK, MOST_BLANK, Call, Head, is_markup, no_answer, read_json
+from formatbridge.relay.calls import BLANK, Beginning, Call, Head, is_markup, no_answer, read_json
 from formatbridge.relay.events import text_of
 from formatbridge.relay.flow import Flow, drain, read_body
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
@@ -99,22 +99,22 @@ class Incoming:
             begun = yield from self._begin()
         except BodyTooLargeError as error:
             raise self._unexpected(head, error.reason, b"") from None
-        if "text/html" in head.headers.get("content-type", "") or is_markup(begun):
-            raise self._unexpected(head, "is HTML or XML", begun)
-        if begun.lstrip(BLANK)[:1] == b"{":
-            yield from self._open_plain(head, call, begun)
-        elif begun:
-            self._feed(begun)
+        if "text/html" in head.headers.get("content-type", "") or is_markup(begun.shown):
+            raise self._unexpected(head, "is HTML or XML", begun.read)
+        if begun.shown[:1] == b"{":
+            yield from self._open_plain(head, call, begun.shown)
+        elif begun.read:
+            self._feed(begun.read)
         while not self._waiting and not self._is_over:
             yield from self.step()
         self._refuse_at_once(head)
         self._patience.rest()
         return self
 
-    def _begin(self) -> Flow[bytes]:
+    def _begin(self) -> Flow[Beginning]:
         """Read until something is there that shows what comes."""
-        begun = b""
-        while not begun.strip(BLANK) and len(begun) < MOST_BLANK and not self._is_over:
+        begun = Beginning()
+        while begun.is_unclear and not self._is_over:
             try:
                 chunk = yield self._patience.read()
             except APITimeoutError:
@@ -123,9 +123,10 @@ class Incoming:
                 self._break(error)
                 continue
             if chunk is None:
+                self._feed(begun.read.lstrip(BLANK))
                 self._end()
             else:
-                begun += self._opener.feed(chunk)
+                begun.feed(self._opener.feed(chunk))
                 self._patience.check()
         return begun
 

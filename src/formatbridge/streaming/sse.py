@@ -21,6 +21,7 @@ __all__ = [
     "carries_json",
     "encode_crlf_event",
     "encode_event",
+    "without_comments",
 ]
 
 DONE = b"[DONE]"
@@ -32,12 +33,19 @@ _CR, _LF = _LINE_ENDS  # as numbers, which ``in`` finds eight times as fast as b
 _BLANK_LINES = (b"\n\n", b"\r\n\r\n")
 _BEFORE_JSON = b"[{ \t"
 _D, _E = b"de"
+_COMMENTS = re.compile(rb"(?:[\xef\xbb\xbf \t\r\n]*+:[^\r\n]*+[\r\n])+")
 _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
 def carries_json(event: ServerSentEvent) -> bool:
     """Say whether an event is one of its format's, and not an empty one or ``[DONE]``."""
     return event.data.strip() not in (DONE, b"")
+
+
+def without_comments(body: bytes) -> bytes:
+    """Return a body without the comments, each whole with its line end, that stand before it; some relays send them until they have one."""
+    found = _COMMENTS.match(body)
+    return body[found.end() :] if found else body
 
 
 def encode_event(data: bytes, event: str | None = None) -> bytes:
@@ -241,6 +249,11 @@ class StreamReader(SseReader):
     """
 
     __slots__ = ()
+
+    @property
+    def reads_json(self) -> bool:
+        """Whether the bytes have turned out to be JSON, from some line on."""
+        return self._json is not None
 
     def _turns_to_json(self, line: bytes | bytearray) -> bool:
         return self._data is None and _JSON.match(line) is not None
