@@ -402,3 +402,56 @@ def test_what_drips_behind_the_last_event_is_not_waited_for(via: str) -> None:
         assert "".join(stream.text())
 
     assert len(taken) * 1300 <= 64 * 1024 + 1300
+
+
+def _drip_after_the_end(peer: Peer, _request: Received) -> bool:
+    peer.send(head(200, "text/event-stream") + b"".join(STREAM))
+    for _ in range(100):
+        peer.send(b": still here\n\n")
+        peer.wait(0.04)
+    return False
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_nobody_waits_for_comments_behind_the_last_event(is_async: bool) -> None:
+    """A relay keeps its connections busy; that is no reason to hold back an answer that is complete."""
+
+    async def use_async(url: str) -> float:
+        async with fb.AsyncClient(url, KEY, retry=0) as client, client.stream(REQUEST, "messages") as stream:
+            begun = time.monotonic()
+            await stream.response()
+            return time.monotonic() - begun
+
+    def use(url: str) -> float:
+        with fb.Client(url, KEY, retry=0) as client, client.stream(REQUEST, "messages") as stream:
+            begun = time.monotonic()
+            stream.response()
+            return time.monotonic() - begun
+
+    with Server(_drip_after_the_end) as server:
+        seconds = min(asyncio.run(use_async(server.url)) if is_async else use(server.url) for _ in range(3))
+
+    assert seconds <= 0.1 + SLACK / 2
+
+
+@pytest.mark.parametrize(("total", "pieces"), [(None, 3), (1.05, 2)], ids=["no total", "total"])
+def test_the_time_behind_the_last_event_counts_towards_the_total(total: float | None, pieces: int) -> None:
+    """Who has to be done in a second cannot spend a tenth more on what is not needed."""
+    clock = VirtualClock()
+    taken: list[float] = []
+
+    class Dripping(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            clock.sleep(1)
+            yield stream_of("messages")
+            while True:
+                clock.sleep(0.04)
+                taken.append(clock.now())
+                yield b": still here\n"
+
+    own = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, stream=Dripping())))
+    client = fb.Client("https://relay.test", http_client=own, clock=clock, timeout=fb.Timeout(total=total))
+    with client.stream(REQUEST, "messages") as stream:
+        assert "".join(stream.text())
+
+    assert len(taken) == pieces

@@ -23,6 +23,7 @@ from formatbridge.errors import (
 )
 from formatbridge.relay import faults
 from formatbridge.relay.calls import Call, Head, redirected
+from formatbridge.relay.clock import Clock
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
 from formatbridge.relay.settings import Retry
 from formatbridge.relay.steps import Attempt, Close, Patience, Read, Rules, Sleep, Step
@@ -138,12 +139,15 @@ def read_body(
     raise faults.unexpected(reason, status=head.status, body=b"", id=id, mask=call.mask)
 
 
-def drain() -> Flow[None]:
-    """Read what is left behind the last event, so that the connection can be used again; not much and not for long."""
-    taken = 0
-    while taken < 64 * 1024:
+_MOST_DRAINED = 64 * 1024
+
+
+def drain(clock: Clock, seconds: float) -> Flow[None]:
+    """Read what is left behind the last event, so that the connection can be used again; not much, and not longer than that in all."""
+    taken, ends = 0, clock.now() + seconds
+    while taken < _MOST_DRAINED and (left := ends - clock.now()) > 0:
         try:
-            chunk = yield Read(0.1, "idle")
+            chunk = yield Read(left, "idle")
         except (APIError, StreamError):
             return
         if chunk is None:

@@ -30,6 +30,8 @@ from formatbridge.stream_source import EventReader
 from formatbridge.streams import replay_response
 
 Failure = APIError | StreamError
+_LONGEST_DRAIN = 0.1
+"""Seconds behind the last event: who has the whole answer waits for nothing else."""
 
 
 class Incoming:
@@ -179,7 +181,7 @@ class Incoming:
     def finish(self) -> Flow[None]:
         """Let the connection go: after the last event what is left is read, so that it can be used again."""
         if self._is_over and self._failure is None:
-            yield from drain()
+            yield from drain(self._rules.clock, self._patience.spare(_LONGEST_DRAIN))
 
     def _check_time(self) -> None:
         try:

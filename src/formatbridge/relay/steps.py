@@ -115,6 +115,10 @@ class Patience:
         end, kind = min(ends)
         return max(0.0, end - self._clock.now()), kind
 
+    def spare(self, most: float) -> float:
+        """Return so many seconds, or those until the total where they are fewer."""
+        return most if self._ends is None else min(most, self._ends - self._clock.now())
+
     def check(self) -> None:
         """Raise ``APITimeoutError`` where a limit has passed."""
         seconds, kind = self.left()
