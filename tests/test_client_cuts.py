@@ -270,3 +270,18 @@ def test_no_end_is_handed_out_before_a_break_is_told() -> None:
 
     assert "content_block_delta" in seen
     assert "message_stop" not in seen
+
+
+@pytest.mark.parametrize("via", ["chat_completions", "generate_content"])
+def test_a_break_behind_what_looks_like_an_end_says_what_was_expected(via: str) -> None:
+    """Somebody looks for the reason in a log: the words are those of any other cut, and the break's own."""
+    expected = {"chat_completions": "finish_reason, or [DONE]", "generate_content": "finishReason"}[via]
+    wire = _Wire(stream_of(via).removesuffix(b"data: [DONE]\n\n"), "chunked")
+    wire.upto = len(wire.data)
+    client = fb.Client("https://relay.test", KEY, retry=0, http_client=httpx.Client(transport=wire))
+
+    _, error = _read(client, via, via)
+
+    assert isinstance(error, fb.TruncatedStreamError)
+    assert f"expected {expected}" in str(error)
+    assert "RemoteProtocolError" in str(error)

@@ -16,12 +16,7 @@ from pydantic import BaseModel
 from formatbridge import _codec, formats, ir
 from formatbridge.bodies import read_checked, source_of
 from formatbridge.convert import Converted, ConvertedRequest, encode_answer, options_of, refuse_losses
-from formatbridge.errors import (
-    ConfigurationError,
-    FormatBridgeError,
-    StreamError,
-    StreamFailedError,
-)
+from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError, StreamFailedError, TruncatedStreamError
 from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._home import Homecoming
 from formatbridge.formats._protocol import Format
@@ -116,6 +111,10 @@ class StreamConverter:
         if self._source.is_complete:
             return made
         raise self._source.truncated(self.response(), made + self._alarm(_TRUNCATED))
+
+    def truncated(self) -> TruncatedStreamError:
+        """Return the error for bytes that broke off, for a caller who knows it where an answer looks complete; ``finish`` raises others."""
+        return self._source.truncated(self.response())
 
     @property
     def losses(self) -> tuple[Loss, ...]:

@@ -15,7 +15,6 @@ from formatbridge.errors import (
     StreamDecodeError,
     StreamError,
     StreamFailedError,
-    TruncatedStreamError,
     tell_more,
 )
 from formatbridge.losses import Loss
@@ -235,8 +234,9 @@ class Incoming:
             tell_more(error, f" ({cause})")
             self._fail(error)
         else:
-            expected = f"{self._wire} ({cause})"
-            self._fail(None if self._closes_cuts else TruncatedStreamError(expected, partial=self._converter.response()))
+            cut = self._converter.truncated()
+            tell_more(cut, f" ({cause})")
+            self._fail(None if self._closes_cuts else cut)
 
     def _fail(self, failure: Failure | None) -> None:
         """Note what ended the stream, with what had come until then; None: nothing went wrong that the caller minds."""
