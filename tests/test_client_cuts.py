@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import zlib
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
 import formatbridge as fb
-from tests.servers import FRAMINGS, KEY, Framing, Peer, Received, Server, body_of, framed, stream_of
+from tests.servers import FRAMINGS, KEY, Framing, Peer, Received, Server, answer_of, body_of, framed, stream_of
 
 LAST = {
     "chat_completions": b'"finish_reason":"stop"',
@@ -285,3 +286,65 @@ def test_a_break_behind_what_looks_like_an_end_says_what_was_expected(via: str) 
     assert isinstance(error, fb.TruncatedStreamError)
     assert f"expected {expected}" in str(error)
     assert "RemoteProtocolError" in str(error)
+
+
+PACKINGS = {"gzip": ("gzip", 31), "deflate": ("deflate", 15), "deflate without its frame": ("deflate", -15)}
+every_packing = pytest.mark.parametrize("packing", PACKINGS)
+
+
+def _packed(data: bytes, packing: str, *, has_end: bool) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, PACKINGS[packing][1])
+    return packer.compress(data) + packer.flush(zlib.Z_FINISH if has_end else zlib.Z_SYNC_FLUSH)
+
+
+def _packing_client(body: bytes, packing: str, calls: list[object] | None = None) -> fb.Client:
+    """Return a client whose every call is answered by some bytes as they come from a socket, and by their silent end."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if calls is not None:
+            calls.append(request)
+        return httpx.Response(200, headers={"content-encoding": PACKINGS[packing][0]}, stream=_Pieces(body, "close"))
+
+    own = httpx.Client(transport=httpx.MockTransport(answer))
+    return fb.Client("https://relay.test", KEY, retry=fb.Retry(max=1, base=0), http_client=own)
+
+
+@every_packing
+@pytest.mark.parametrize("via", ["chat_completions", "generate_content"])
+@pytest.mark.parametrize("format", ["chat_completions", "generate_content"])
+def test_a_packed_stream_without_its_end_is_cut_whatever_it_says(format: str, via: str, packing: str) -> None:
+    """A finish reason may be followed by usage; packed bytes say themselves whether more was to come."""
+    data = stream_of(via).removesuffix(b"data: [DONE]\n\n")
+
+    for has_end in (True, False):
+        seen, error = _read(_packing_client(_packed(data, packing, has_end=has_end), packing), format, via)
+
+        assert seen
+        assert error is None if has_end else isinstance(error, fb.TruncatedStreamError)
+
+
+@every_packing
+def test_a_packed_stream_is_whole_behind_its_last_event(packing: str) -> None:
+    """What ends by a word of its own lacks nothing that a reader wants."""
+    seen, error = _read(_packing_client(_packed(stream_of("messages"), packing, has_end=False), packing), "messages", "messages")
+
+    assert seen
+    assert error is None
+
+
+@every_packing
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+def test_a_packed_answer_without_its_end_is_cut(is_stream: bool, packing: str) -> None:
+    """It may look whole; nobody has checked that it is, and another attempt brings one that is."""
+    calls: list[object] = []
+    client = _packing_client(_packed(json.dumps(answer_of("messages")).encode(), packing, has_end=False), packing, calls)
+
+    def call() -> None:
+        if not is_stream:
+            client.send(body_of("requests", "messages"), "messages")
+        client.stream(body_of("requests", "messages"), "messages").__enter__()
+
+    with pytest.raises(fb.APIConnectionError, match="before its compression did"):
+        call()
+
+    assert len(calls) == 2

@@ -100,6 +100,18 @@ def test_several_bodies_of_gzip_are_one_wherever_they_are_cut() -> None:
         assert opener.feed(data[:at]) + opener.feed(data[at:]) == BODY
 
 
+@pytest.mark.parametrize("window", [-15, 15, 31], ids=["bare", "deflate", "gzip"])
+def test_a_packed_body_opens_to_its_last_byte(window: int) -> None:
+    """What is opened piece by piece may end within a run of equal bytes that two pieces share."""
+    for size in range(512 * 1024, 512 * 1024 + 300, 7):
+        packer = zlib.compressobj(9, zlib.DEFLATED, window)
+        opener = Opener("gzip" if window == 31 else "deflate", MIB)
+
+        opened = opener.feed(packer.compress(b"a" * size) + packer.flush())
+
+        assert (len(opened), opener.is_cut) == (size, False)
+
+
 ENDLESS = {"behind the end": gzip.compress(BODY) + bytes(2 * MIB), "in empty bodies": gzip.compress(b"") * (MIB // 10)}
 
 

@@ -120,6 +120,11 @@ def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[A
     return error
 
 
+def cut_short() -> APIConnectionError:
+    """Return the error for packed bytes that end before their packing does."""
+    return APIConnectionError("the body ended before its compression did", phase="body")
+
+
 def read_body(
     head: Head, rules: Rules, patience: Patience, call: Call, opener: Opener | None = None, begun: bytes = b""
 ) -> Flow[bytes]:
@@ -130,6 +135,8 @@ def read_body(
         while True:
             chunk = yield patience.read()
             if chunk is None:
+                if opener.is_cut:
+                    raise cut_short()
                 return b"".join(pieces)
             pieces.append(opener.feed(chunk))
             patience.check()

@@ -21,7 +21,7 @@ from formatbridge.losses import Loss
 from formatbridge.relay import faults
 from formatbridge.relay.calls import BLANK, Beginning, Call, Head, is_markup, no_answer, read_json
 from formatbridge.relay.events import text_of
-from formatbridge.relay.flow import Flow, drain, read_body
+from formatbridge.relay.flow import Flow, cut_short, drain, read_body
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
 from formatbridge.relay.secret import Mask
 from formatbridge.relay.steps import Patience, Rules
@@ -125,7 +125,7 @@ class Incoming:
                 continue
             if chunk is None:
                 self._feed(begun.read.lstrip(BLANK))
-                self._end()
+                self._stop()
             else:
                 begun.feed(self._opener.feed(chunk))
                 self._patience.check()
@@ -165,10 +165,17 @@ class Incoming:
             self._break(error)
         else:
             if chunk is None:
-                self._end()
+                self._stop()
             else:
                 self._feed(self._opened(chunk))
                 self._check_time()
+
+    def _stop(self) -> None:
+        """Take the end of the bytes as they came; those that were packed say themselves whether they are all."""
+        if self._opener.is_cut:
+            self._break(cut_short())
+        else:
+            self._end()
 
     def _opened(self, chunk: bytes) -> bytes:
         try:

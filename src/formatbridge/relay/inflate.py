@@ -43,7 +43,8 @@ class Opener:
         if self._opener is None:
             return self._counted(chunk)
         pieces: list[bytes] = []
-        while chunk:
+        is_full = False  # what was taken may open to more
+        while chunk or is_full:
             if self._opener.eof:
                 chunk = self._behind(chunk)
                 continue
@@ -51,8 +52,13 @@ class Opener:
             left = self._opener.unused_data if self._opener.eof else self._opener.unconsumed_tail
             self._take(len(chunk) - len(left))
             pieces.append(self._counted(piece))
-            chunk = left
+            chunk, is_full = left, len(piece) == _PIECE and not self._opener.eof
         return b"".join(pieces)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether what came so far lacks its end, which packed bytes have and others do not."""
+        return self._opener is not None and self._taken > 0 and not self._opener.eof
 
     def _behind(self, chunk: bytes) -> bytes:
         """Return what is still to be opened of bytes behind the end: gzip may be several, one behind the other; all else is passed over."""
