@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import formatbridge as fb
+from formatbridge.formats.chat_completions.stream_calls import Calls
+from formatbridge.formats.generate_content.stream_pieces import Gathered
 
 FEW, FACTOR = 30, 8
 MOST = FACTOR * 1.2
@@ -194,3 +196,47 @@ def test_work_grows_in_proportion_to_the_calls_that_are_open(target: str) -> Non
     work(1)
 
     assert work(FEW * FACTOR) <= work(FEW) * MOST
+
+
+class _Id(str):
+    """The id of a call, which notes when it is held against another: a search in C is no call of a function."""
+
+    __slots__ = ()
+    compared: ClassVar[list[object]] = []
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        self.compared.append(other)
+        return super().__eq__(other)
+
+
+class _Page(dict[str, Any]):
+    """A page that was read, which notes the same."""
+
+    compared: ClassVar[list[object]] = []
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        self.compared.append(other)
+        return super().__eq__(other)
+
+
+def test_a_call_without_index_is_not_searched_for() -> None:
+    """Some servers leave it out; a thousand calls are no million comparisons of ids."""
+    calls, count = Calls(), FEW * FACTOR
+
+    slots = [calls.slot_of({"id": _Id(f"c{number}")}, 0) for number in (*range(count), *range(count))]
+
+    assert slots == [*range(count), *range(count)]
+    assert len(_Id.compared) <= 4 * count
+
+
+def test_a_list_that_is_told_piece_by_piece_is_not_searched() -> None:
+    """Each event brings one more page; to look for it among all before it takes minutes in the end."""
+    gathered, count = Gathered(), FEW * FACTOR
+
+    for number in (*range(count), 0):
+        gathered.feed({"urlMetadata": [_Page(retrievedUrl=f"https://a.test/{number}")]})
+
+    assert len(gathered.told["urlMetadata"]) == count
+    assert len(_Page.compared) <= count

@@ -82,7 +82,8 @@ class Calls:
     """The calls of one choice, by slot.
 
     ``open``: the numbers of their parts; ``begun``: those that have one; ``waiting``: those that have none yet; ``unread``: what nobody
-    knows of them. ``count``: how many parts there were. ``ids``: their ids; ``latest``: the slot that an index named last.
+    knows of them. ``count``: how many parts there were. ``ids``: their ids, the first of each; ``slots``: where an id is; ``last``: the
+    highest slot; ``latest``: the slot that an index named last.
     """
 
     open: dict[int, int] = field(default_factory=dict)
@@ -91,6 +92,8 @@ class Calls:
     unread: dict[int, JsonObject] = field(default_factory=dict)
     count: int = 0
     ids: dict[int, str] = field(default_factory=dict)
+    slots: dict[str, int] = field(default_factory=dict)
+    last: int = -1
     latest: dict[int, int] = field(default_factory=dict)
 
     def slot_of(self, raw: JsonObject, position: int) -> int:
@@ -98,12 +101,11 @@ class Calls:
         index, call_id = raw.get("index"), raw.get("id")
         slot = self.latest.get(index, index) if index is not None else None
         if slot is None:
-            last = max(self.ids, default=-1)
-            slot = self._named(call_id, last + 1) if call_id else max(last, position, 0)
+            slot = self.slots.get(call_id, self.last + 1) if call_id else max(self.last, position, 0)
         held = self.waiting.get(slot) or self.begun.get(slot)
         if held is not None:
             slot = self._slot_behind(held, raw, slot)
-        self.ids[slot] = self.ids.get(slot) or call_id or ""
+        self._note_id(slot, call_id)
         if index is not None:
             self.latest[index] = slot
         return int(slot)
@@ -111,20 +113,24 @@ class Calls:
     def _slot_behind(self, held: Held, raw: JsonObject, slot: int) -> int:
         """Find the slot of a piece that comes to a call: its own, that of the next, or of another that has its id."""
         call_id, is_next = raw.get("id"), _is_of_the_next(raw, held)
-        behind = max(self.ids) + 1 if is_next else slot
+        behind = self.last + 1 if is_next else slot
         if call_id and held.id and call_id != held.id:
-            return self._named(call_id, behind)
+            return self.slots.get(call_id, behind)
         if is_next and not name_of(raw):
             self.waiting[behind] = Held(name=held.name)
         return behind
+
+    def _note_id(self, slot: int, call_id: str | None) -> None:
+        """Keep the first id of a slot."""
+        self.last = max(self.last, slot)
+        self.ids[slot] = self.ids.get(slot) or call_id or ""
+        if call_id and self.ids[slot] == call_id:
+            self.slots.setdefault(call_id, slot)
 
     @property
     def are_whole(self) -> bool:
         """Whether every call can be made as it stands."""
         return all(call.is_whole for call in (*self.begun.values(), *self.waiting.values()))
-
-    def _named(self, call_id: str, otherwise: int) -> int:
-        return next((slot for slot, known in self.ids.items() if known == call_id), otherwise)
 
     def note_unread(self, raw: JsonObject, slot: int) -> None:
         """Keep what nobody knows of a piece, by pointer relative to the call."""

@@ -22,7 +22,7 @@ from formatbridge.formats.generate_content.finish import UNSAID, decode_block, d
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
 from formatbridge.formats.generate_content.reasoning import is_late
-from formatbridge.formats.generate_content.stream_pieces import PartialCalls, Sources, gathered
+from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
 from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
@@ -56,6 +56,7 @@ class _Choice:
     partial: PartialCalls = field(default_factory=PartialCalls)
     finish: JsonObject = field(default_factory=dict)
     sources: Sources = field(default_factory=Sources)
+    pages: Gathered = field(default_factory=Gathered)
     tokens: list[ir.TokenLogprob] = field(default_factory=list)
     weighed: int = 0
     extra: JsonObject = field(default_factory=dict)
@@ -194,7 +195,8 @@ class StreamDecoder:
         if not _CANDIDATE.issuperset(raw):
             told = rest(raw, _CANDIDATE) or {}
             if _PAGES in told:
-                told[_PAGES] = gathered(choice.extra.get(_PAGES), told[_PAGES])
+                choice.pages.feed(told[_PAGES])
+                told[_PAGES] = choice.pages.told
             choice.extra |= told
 
     def _feed_logprobs(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:

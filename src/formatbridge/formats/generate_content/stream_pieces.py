@@ -5,6 +5,7 @@ The former are calls cut by argument, and sources; the latter is any part but te
 
 from __future__ import annotations
 
+import json
 import re
 from collections import deque
 from typing import Any
@@ -180,11 +181,42 @@ def _astray(path: str) -> StreamDecodeError:
     return StreamDecodeError("has an argument whose path leads nowhere", offset=0, snippet=path.encode(errors="replace"))
 
 
+class Gathered:
+    """An object, event by event: the new items of a list are added, and any other value that says something replaces the one before."""
+
+    def __init__(self) -> None:
+        self.told: JsonObject = {}
+        self._seen: dict[str, set[str]] = {}
+
+    def feed(self, told: JsonObject) -> None:
+        """Take what another event tells."""
+        for key, value in told.items():
+            known = self.told.get(key)
+            if isinstance(known, list) and isinstance(value, list):
+                self._add(key, known, value)
+            elif value or known is None:
+                self.told[key] = list(value) if isinstance(value, list) else value
+                self._seen.pop(key, None)
+
+    def _add(self, key: str, known: list[Any], items: list[Any]) -> None:
+        if key not in self._seen:
+            self._seen[key] = set(map(_word, known))
+        words = list(map(_word, items))
+        known += [item for word, item in zip(words, items, strict=True) if word not in self._seen[key]]
+        self._seen[key].update(words)
+
+
+def _word(item: Any) -> str:
+    """Return what equal values have in common, to be found at once."""
+    return json.dumps(item, sort_keys=True)
+
+
 class Sources:
     """What a candidate rests on, event by event. ``told``: all of it, as a whole candidate would have it."""
 
     def __init__(self) -> None:
         self.told: JsonObject = {}
+        self._gathered = {name: Gathered() for name in ("groundingMetadata", "citationMetadata")}
         self._seen: set[str] = set()
 
     def feed(self, candidate: JsonObject) -> None:
@@ -192,9 +224,10 @@ class Sources:
         for name, add in (("groundingMetadata", self._add_grounding), ("citationMetadata", self._add_quotes)):
             told = candidate.get(name)
             if told:
-                held = self.told.setdefault(name, {})
-                add(held, told)
-                held |= {key: _more(held.get(key), value) for key, value in told.items() if key not in _LISTS}
+                gathered = self._gathered[name]
+                self.told[name] = gathered.told
+                add(gathered.told, told)
+                gathered.feed({key: value for key, value in told.items() if key not in _LISTS})
 
     def _add_grounding(self, held: JsonObject, told: JsonObject) -> None:
         """Add sources and spans. An event that repeats all before it replaces that; else its numbers of sources move up."""
@@ -210,18 +243,6 @@ class Sources:
             keys = [(f"{name}{dumps(item).decode()}", item) for item in told[name]]
             held.setdefault(name, []).extend(item for key, item in keys if key not in self._seen)
             self._seen.update(key for key, _ in keys)
-
-
-def gathered(known: JsonObject | None, told: JsonObject) -> JsonObject:
-    """Return an object of lists with the items that another event adds to them."""
-    return (known or {}) | {key: _more((known or {}).get(key), value) for key, value in told.items()}
-
-
-def _more(known: Any, told: Any) -> Any:
-    """Return what is known with what another event tells: the new items of a list; any other value that says something replaces it."""
-    if isinstance(known, list) and isinstance(told, list):
-        return known + [item for item in told if item not in known]
-    return told if told or known is None else known
 
 
 def _extend(held: JsonObject, name: str, items: list[JsonObject]) -> int:
