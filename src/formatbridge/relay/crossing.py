@@ -16,6 +16,7 @@ from formatbridge.errors import (
     APIStatusError,
     FormatBridgeError,
     InvalidPayloadError,
+    LossyConversionError,
     UnexpectedResponseError,
 )
 from formatbridge.options import Options
@@ -118,11 +119,14 @@ class Crossing:
 
     def flow(self, asked: Asked) -> Flow:
         """Carry one request over and its answer back. Whatever goes wrong on this side is an error answer, not worth a retry."""
+        told: Any
         try:
             is_list = asked.method == "GET" and _LIST.fullmatch(asked.path)
             return (yield from self._list(asked) if is_list else self._exchange(asked))
         except RefusedError as error:
             status, told = error.status, str(error)
+        except LossyConversionError as error:
+            status, told = 400, _thread_refusal(str(error)) if _needs_thread(error, asked.format) else str(error)
         except FormatBridgeError as error:
             status, told = 502 if isinstance(error, APIConnectionError) else 400, str(error)
         made = convert_error(told, source=asked.format, target=asked.format, status=status)
@@ -248,3 +252,14 @@ def _chosen(listed: Mapping[str, Any], path: str) -> Any:
         if wanted in (entry.get("id"), str(entry.get("name", "")).removeprefix("models/")):
             return entry
     raise RefusedError(404, f"no model {wanted!r} in the list")
+
+
+def _needs_thread(error: LossyConversionError, format: ir.Format) -> bool:
+    """Say whether a request is refused for the thread that the server was to keep."""
+    return format == "messages" and any(loss.path.startswith("/thread") and loss.severity == "impossible" for loss in error.losses)
+
+
+def _thread_refusal(message: str) -> dict[str, Any]:
+    """Return the error upon which the official client sends the whole conversation instead."""
+    details = {"error_code": "thread_unsupported_request"}
+    return {"type": "error", "error": {"type": "invalid_request_error", "message": message, "details": details}}
