@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic_core import SchemaValidator, core_schema
 
 import formatbridge as fb
+from formatbridge.formats import _problems
+from formatbridge.formats._wire import dicts_of
 from formatbridge.formats.messages.wire import Request
 
 REQUESTS: dict[str, dict[str, Any]] = {
@@ -82,6 +87,91 @@ def test_a_wrong_leaf_is_named_with_what_was_expected(path: str, value: Any, tol
 
     assert caught.value.problems[0][0] in (path, f"{path}/x")
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "wrong", "told"),
+    [
+        ("responses", {"tools": [{"type": "function", "function": {"name": "f"}}]}, ["/tools/0/name"]),
+        ("responses", {"tools": [{"type": "custom", "custom": {"name": "f"}}]}, ["/tools/0/name"]),
+        ("responses", {"tool_choice": {"type": "function", "function": {"name": "f"}}}, ["/tool_choice/name"]),
+        (
+            "responses",
+            {"text": {"format": {"type": "json_schema", "json_schema": {"name": "f", "schema": {}}}}},
+            ["/text/format/name", "/text/format/schema"],
+        ),
+        ("messages", {"tools": [{"type": "custom", "custom": {"name": "f"}}]}, ["/tools/0/name", "/tools/0/input_schema"]),
+        ("chat_completions", {"messages": [{"role": "user", "user": {"content": "x"}}]}, ["/messages/0/content"]),
+    ],
+)
+def test_what_was_nested_as_in_another_format_is_missing_where_it_belongs(
+    source: str, wrong: dict[str, Any], told: list[str]
+) -> None:
+    """The commonest mistake: a tool as chat completions spell it, whose key is called like the kind of the tool."""
+    with pytest.raises(fb.InvalidPayloadError) as caught:
+        _convert(REQUESTS[source] | wrong, source, "generate_content")
+
+    assert caught.value.problems == tuple((pointer, "is missing, expected a value") for pointer in told)
+
+
+@pytest.mark.parametrize("key", ["str", "0", "list", "string"])
+def test_a_key_that_is_called_like_a_type_is_no_place_of_a_fault(key: str) -> None:
+    """What may be text or a list was an object; what a validator calls the two is no key of it."""
+    body = REQUESTS["messages"] | {"messages": [{"role": "user", "content": {key: 1}}]}
+
+    with pytest.raises(fb.InvalidPayloadError) as caught:
+        _convert(body, "messages", "responses")
+
+    assert caught.value.problems == (("/messages/0/content", "is an object, expected a string or an array"),)
+
+
+def _nodes(schema: Any) -> Iterator[Any]:
+    """Yield the objects of a core schema."""
+    for value in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list | tuple) else ():
+        yield from _nodes(value)
+    if isinstance(schema, dict):
+        yield schema
+
+
+def _unions() -> Iterator[Any]:
+    """Yield the tagged unions of all formats, each as a core schema, with its key and the fields of its members by their tags."""
+    for name in fb.FORMATS:
+        wire = importlib.import_module(f"formatbridge.formats.{name}.wire")
+        seen: set[Any] = set()
+        for shape in (wire.Request, wire.Response, wire.Error, wire.ModelList, wire.StreamEvent):
+            whole = dicts_of(shape)
+            definitions = whole.get("definitions", [])
+            for union in _nodes(whole):
+                told = (union["type"], *union["choices"]) if union.get("type") == "tagged-union" else None
+                if told and told not in seen:
+                    seen.add(told)
+                    tag = union["discriminator"]
+                    members = {label: _fields(member, definitions) for label, member in union["choices"].items()}
+                    key = tag if isinstance(tag, str) else tag.__name__
+                    yield pytest.param(
+                        _problems.labelled(core_schema.definitions_schema(union, definitions)),
+                        key,
+                        members,
+                        id=f"{name}-{next(iter(members))}",
+                    )
+
+
+def _fields(member: Any, definitions: list[Any]) -> set[str]:
+    """Return the names of the fields of the outermost object of a schema."""
+    while "fields" not in member:
+        named = [each for each in definitions if each["ref"] == member.get("schema_ref")]
+        member = named[0] if named else member["schema"]
+    return set(member["fields"])
+
+
+@pytest.mark.parametrize(("union", "key", "members"), list(_unions()))
+def test_a_key_that_is_called_like_a_kind_is_no_place_of_a_fault(union: Any, key: str, members: dict[str, set[str]]) -> None:
+    """Any kind of part, item, tool or event may hold a key of its own name, in the spelling of another format or of somebody's own."""
+    validate = SchemaValidator(union).validate_python
+    for tag, fields in members.items():
+        decoy = {} if tag in fields else {tag: dict.fromkeys(fields, "x")}
+        for faulty in ({key: tag}, dict.fromkeys(fields, ((),)) | {key: tag}):
+            assert _problems.problems_with(validate, faulty | decoy) == _problems.problems_with(validate, faulty)
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)

@@ -72,8 +72,8 @@ def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
     """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
     try:
         return _reader(source, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
-    except ValidationError as error:
-        raise InvalidPayloadError(source, kind, problems_of(error, raw)) from None
+    except ValidationError:
+        raise InvalidPayloadError(source, kind, problems_of(wire_model(source, kind), raw)) from None
 
 
 def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject]:

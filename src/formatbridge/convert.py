@@ -66,10 +66,11 @@ class Converted:
 
     def parse(self) -> BaseModel:
         """Read the body as the target's typed model; raise ``InvalidPayloadError`` where it is not one."""
+        model = wire_model(self.target, self.kind)
         try:
-            return wire_model(self.target, self.kind).model_validate(self.body)
-        except ValidationError as error:
-            raise InvalidPayloadError(self.target, self.kind, problems_of(error, self.body)) from None
+            return model.model_validate(self.body)
+        except ValidationError:
+            raise InvalidPayloadError(self.target, self.kind, problems_of(model, self.body)) from None
 
     def __repr__(self) -> str:
         """Show the direction and the size of the report, not the payload."""

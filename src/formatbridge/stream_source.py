@@ -324,10 +324,10 @@ def _checked(raw: JsonObject, event: ServerSentEvent, format: ir.Format) -> Json
     """Validate an event by its wire model; an error is understood whatever its shape."""
     try:
         checked: JsonObject = _event_reader(format)(raw)
-    except ValidationError as error:
+    except ValidationError:
         if raw.get("error"):
             return check_error({"error": raw["error"]}, format)[0]
-        raise _refusal(event, format, problems_of(error, raw)) from None
+        raise _refusal(event, format, problems_of(_event_of(format), raw)) from None
     return checked
 
 
@@ -371,10 +371,10 @@ def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
     validate = _events_of(format).validate_python
     try:
         return validate(raw)
-    except ValidationError as error:
+    except ValidationError:
         if raw.get("error"):
             return validate(check_error({"error": raw["error"]}, format)[0])
-        raise _refusal(event, format, problems_of(error, raw)) from None
+        raise _refusal(event, format, problems_of(_event_of(format), raw)) from None
 
 
 @cache

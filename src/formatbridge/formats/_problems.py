@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import SchemaValidator
 
 from formatbridge._codec import describe
 from formatbridge._pointers import escape
-from formatbridge.formats._wire import WHOLE
+from formatbridge.formats._wire import WHOLE, dicts_of
 
 _EXPECTED = {
     "string_type": "a string",
@@ -33,17 +36,72 @@ _BOUNDS = {
 _MOST = 20
 
 
-def problems_of(error: ValidationError, body: Any) -> list[tuple[str, str]]:
-    """Return pairs of JSON pointer and message, one per pointer, at most twenty."""
+_LABEL = "\0"
+"""What the name of a union's member begins with in an error; no field's name does."""
+
+
+def problems_of(shape: Any, body: Any) -> list[tuple[str, str]]:
+    """Return pairs of JSON pointer and message, one per pointer, at most twenty, of a body that the model ``shape`` refuses."""
+    return problems_with(_teller(shape).validate_python, body)
+
+
+def problems_with(validate: Callable[[Any], Any], body: Any) -> list[tuple[str, str]]:
+    """Return what a validator of a ``labelled`` schema refuses in a body."""
+    try:
+        validate(body)
+    except ValidationError as error:
+        return _problems(error, body)
+    return []
+
+
+def _problems(error: ValidationError, body: Any) -> list[tuple[str, str]]:
     found: dict[str, tuple[Any, list[str]]] = {}
     for item in error.errors(include_url=False):
-        if item["loc"][-1:] == (WHOLE,):
+        if item["loc"][-1:] == (_LABEL + WHOLE,):
             continue
         pointer, value = _place(item, body)
         found.setdefault(pointer, (value, []))[1].append(_expected(item))
     above = {pointer[:end] for pointer in found for end in range(len(pointer)) if pointer[end] == "/"}
     deepest = [pointer for pointer in found if pointer not in above]
     return [(pointer, _told(*found[pointer])) for pointer in deepest[:_MOST]]
+
+
+@cache
+def _teller(shape: Any) -> SchemaValidator:
+    """Compile a checker whose errors name members of unions as no key is named; so it is slower, and asked for refusals only."""
+    return SchemaValidator(labelled(dicts_of(shape)))
+
+
+def labelled(schema: Any) -> Any:
+    """Return a core schema whose unions have labels for names of their members."""
+    if not isinstance(schema, dict):
+        return type(schema)(map(labelled, schema)) if isinstance(schema, list | tuple) else schema
+    made = {key: value if key == "metadata" else labelled(value) for key, value in schema.items()}
+    match made:
+        case {"type": "tagged-union", "choices": choices, "discriminator": tag}:
+            labels = {name: _LABEL + name for name in choices}
+            return made | {
+                "choices": {labels[name]: choice for name, choice in choices.items()},
+                "discriminator": _labels(tag, labels),
+            }
+        case {"type": "union", "choices": choices}:
+            pairs = [choice if isinstance(choice, tuple) else (choice, str(place)) for place, choice in enumerate(choices)]
+            return made | {"choices": [(choice, _LABEL + name) for choice, name in pairs]}
+        case _:
+            return made
+
+
+def _labels(tag: str | Callable[[Any], str | None], labels: dict[str, str]) -> Callable[[Any], str | None]:
+    """Return a discriminator that gives the labels of what another, or a key, tells."""
+
+    def label(value: Any) -> str | None:
+        if isinstance(tag, str) and not isinstance(value, dict):
+            return next(iter(labels.values()))  # any member says that this is no object
+        found = value.get(tag) if isinstance(tag, str) else tag(value)
+        return labels.get(found, found) if isinstance(found, str) else None
+
+    label.__name__ = tag if isinstance(tag, str) else tag.__name__
+    return label
 
 
 _MISSING = object()
@@ -78,7 +136,7 @@ def _expected(item: Any) -> str:
     if kind == "literal_error":
         return f"one of {context['expected']}"
     if kind == "union_tag_invalid":
-        return f"one of {context['expected_tags']}"
+        return f"one of {context['expected_tags'].replace(repr(_LABEL)[1:-1], '')}"
     if kind == "missing":
         return "a value"
     return str(item["msg"]).removeprefix("Input should be ")
@@ -88,7 +146,7 @@ def _pointer(location: tuple[Any, ...], body: Any) -> tuple[str, Any]:
     """Follow a validator's location through the body, leaving out the steps that name a union member."""
     pointer, value = "", body
     for step in location:
-        if _has(value, step):
+        if not str(step).startswith(_LABEL) and _has(value, step):
             value = value[step]
             pointer += f"/{escape(str(step))}"
     return pointer, value

@@ -202,7 +202,12 @@ def checker(shape: Any) -> SchemaValidator:
 
     It refuses what the model refuses and costs half as much. Unknown keys are kept; absent fields stay absent.
     """
-    return SchemaValidator(_as_dicts(TypeAdapter(shape).core_schema))
+    return SchemaValidator(dicts_of(shape))
+
+
+def dicts_of(shape: Any) -> Any:
+    """Return the core schema of a model, or of a union of some, with a typed dict of the same fields for each model."""
+    return _as_dicts(TypeAdapter(shape).core_schema)
 
 
 def reader(shape: Any, usual: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
@@ -211,7 +216,7 @@ def reader(shape: Any, usual: frozenset[str] = frozenset()) -> Callable[[Any], A
     ``usual``: fields beside which most objects of this shape have no others. Those objects are not asked for the others; what else there is
     is read in full, with a validator that is made for the first of its kind.
     """
-    schema = _as_dicts(TypeAdapter(shape).core_schema)
+    schema = dicts_of(shape)
     in_full = cache(lambda: checker(shape).validate_python if not usual or _rewrites(schema) else reader(shape))
     is_sound = SchemaValidator(_as_it_is(_with_fields(schema, usual) if usual else schema)).isinstance_python
     is_usual = usual.issuperset
