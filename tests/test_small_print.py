@@ -189,3 +189,21 @@ def test_a_fraction_of_a_second_is_lost_by_name(target: str) -> None:
 
     assert made.body["data"][0]["created"] == 1_767_225_600
     assert ("/data/0/created_at", "changed", 1_767_225_600) in [(loss.path, loss.kind, loss.after) for loss in made.losses]
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("chat_completions", {"reasoning_effort": "high"}),
+        ("responses", {"reasoning": {"effort": "high"}}),
+        ("generate_content", {"generationConfig": {"maxOutputTokens": 9000, "thinkingConfig": {"thinkingBudget": -1}}}),
+    ],
+)
+def test_thinking_without_a_number_is_asked_for(target: str, told: dict[str, Any]) -> None:
+    """Some clients leave the budget to the server; without a word of it recent models would not think at all."""
+    body = {"model": "m", "max_tokens": 9000, "messages": ASKED, "thinking": {"type": "enabled"}}
+
+    made = fb.convert_request(body, source="messages", target=target)
+
+    assert told.items() <= made.body.items()
+    assert [(loss.path, loss.kind, loss.severity) for loss in made.losses] == [("/thinking/type", "changed", "lossy")]

@@ -41,7 +41,7 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
     if config.budget is not None:
         made = effort_of(config.budget)
         losses.changed(config, "budget", made)
-    elif config.mode == "adaptive":
+    elif config.mode in ("adaptive", "on"):  # as much as the model finds fit, or as nobody said
         made = "high"
         losses.changed(config, "mode", made)
     return made

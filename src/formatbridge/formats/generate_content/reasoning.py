@@ -127,7 +127,9 @@ def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
             losses.dropped(config, "effort", "excluded")
         return {"thinkingBudget": budget}
     if config.effort is None:
-        return {"thinkingBudget": -1} if config.mode == "adaptive" else {}
+        if config.mode == "on":  # and nobody said how much
+            losses.changed(config, "mode", -1)
+        return {"thinkingBudget": -1} if config.mode in ("adaptive", "on") else {}
     if config.effort == "none":
         return {"thinkingBudget": 0}
     if config.effort == "max":
