@@ -15,6 +15,8 @@ JsonObject = dict[str, Any]
 AT = "/generationConfig"
 _JSON = "application/json"
 _TEXT_FORMAT = frozenset({"mimeType", "schema"})
+_JSON_WORDS, _TEXT_WORDS = (_JSON, "APPLICATION_JSON"), ("text/plain", "TEXT_PLAIN")
+"""Media types of ``responseFormat``, and the words of the vendor's enum that mean the same."""
 _MODALITIES = ("MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO")
 _VOICE = "Kore"
 """The vendor's own example of a voice; other vendors' names mean nothing to it."""
@@ -58,8 +60,8 @@ def _decode_response_format(formats: list[JsonObject]) -> tuple[ir.OutputFormat 
         if text is None:
             continue
         mime, schema = text.get("mimeType"), text.get("schema")
-        if found is not None or mime != _JSON or not isinstance(schema, dict | None):
-            if mime != "text/plain" or schema is not None:
+        if found is not None or mime not in _JSON_WORDS or not isinstance(schema, dict | None):
+            if mime not in _TEXT_WORDS or schema is not None:
                 unread[f"responseFormat/{index}/text"] = text
             else:
                 unread |= rest(text, _TEXT_FORMAT, f"responseFormat/{index}/text/") or {}
