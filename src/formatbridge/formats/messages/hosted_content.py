@@ -81,6 +81,7 @@ def decode_web_result(raw: JsonObject, src: str) -> ir.Part:
         role="result",
         id=raw["tool_use_id"],
         error=error,
+        status=None if error is None else "failed",
         src=src,
         raw=raw,
         extra=joined(rest(raw, _RESULT), left),
@@ -101,7 +102,7 @@ def decode_code_result(raw: JsonObject, src: str) -> ir.Part:
         id=raw["tool_use_id"],
         output=content.get("stdout"),
         error=error if error is not None else content.get("stderr") or None,
-        status=None if status is None else "failed" if status else "completed",
+        status="failed" if status or error is not None else None if status is None else "completed",
         src=src,
         raw=raw,
         extra=joined(

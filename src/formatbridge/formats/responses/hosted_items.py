@@ -224,14 +224,14 @@ def _unread_action(action: JsonObject, query: str | None) -> JsonObject | None:
 
 def _encode_search(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:
     if result is not None:
-        losses.dropped(result, code="server_history")
+        losses.dropped(result, "error" if result.error else "", "server_history")  # that it failed is told
     if call.output is not None:
         losses.dropped(call, "output", "server_history")
     query = call.arguments or ""
     return {
         "type": "web_search_call",
         "id": call.id or ids.make("ws", index),
-        "status": _status(call, "completed"),
+        "status": _status(result or call, "completed"),
         "action": {"type": "search", "query": query, "queries": [query]},
     }
 

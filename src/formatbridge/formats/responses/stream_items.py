@@ -261,8 +261,8 @@ class Run:
         """Close the item, with the result where that stands apart."""
         item = encode_hosted(self.call, result, self._at, self._writer.ids, self._writer.losses) or {}
         item |= {"status": status} if status else {}
-        if not status:
-            word = "failed" if self._kind == "mcp_call" and item.get("status") == "failed" else "completed"
+        word = item.get("status")
+        if not status and (word == "completed" or (word == "failed" and self._kind == "mcp_call")):  # others have no event for it
             self._writer.tell(f"response.{self._kind}.{word}", self._place)
         self._writer.done(self._at, item)
 
