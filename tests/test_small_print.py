@@ -207,3 +207,69 @@ def test_thinking_without_a_number_is_asked_for(target: str, told: dict[str, Any
 
     assert told.items() <= made.body.items()
     assert [(loss.path, loss.kind, loss.severity) for loss in made.losses] == [("/thinking/type", "changed", "lossy")]
+
+
+_RUN = {"type": "code_interpreter_call", "id": "ci_1", "container_id": "c", "code": "1/0"}
+
+
+def _told_and_streamed(body: Any, source: str, target: str) -> list[Any]:
+    """Return what an answer says in another format, whole and as a stream."""
+    whole = fb.convert_response(body, source=source, target=target).body
+    stream = b"".join(fb.convert_stream(fb.replay_response(body, source=source), source=source, target=target))
+    streamed = fb.collect_stream([stream], source=target).body
+    return [each["output"] if target == "responses" else each["content"] for each in (whole, streamed)]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "error"),
+    [
+        ("code_execution", {"code": "1/0"}, "code_execution_tool_result"),
+        ("web_search", {"query": "q"}, "web_search_tool_result"),
+    ],
+)
+def test_a_server_tool_that_failed_is_no_success(name: str, given: dict[str, Any], error: str) -> None:
+    """The server had no machine to run the code on, or too many searches; an application that shows it green would lie."""
+    call = {"type": "server_tool_use", "id": "s1", "name": name, "input": given}
+    result = {"type": error, "tool_use_id": "s1", "content": {"type": f"{error}_error", "error_code": "unavailable"}}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    head = {"id": "a", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None}
+
+    for output in _told_and_streamed(head | {"content": [call, result], "usage": usage}, "messages", "responses"):
+        assert [item["status"] for item in output] == ["failed"]
+
+
+@pytest.mark.parametrize(
+    ("run", "codes"),
+    [
+        ({"status": "completed", "outputs": None}, []),
+        ({"status": "incomplete", "outputs": None}, []),
+        ({"status": "completed", "outputs": []}, [0]),
+        ({"status": "failed", "outputs": None}, [1]),
+        ({"status": "failed", "outputs": []}, [1]),
+        ({"status": "incomplete", "outputs": [{"type": "logs", "logs": "x"}]}, [1]),
+    ],
+)
+def test_a_run_of_code_has_the_result_that_was_told(run: dict[str, Any], codes: list[int]) -> None:
+    """Servers tell what code printed only where they are asked to; to make up an empty success would mislead the next turn."""
+    body = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed", "output": [_RUN | run]}
+
+    for content in _told_and_streamed(body, "responses", "messages"):
+        assert [block["content"]["return_code"] for block in content if block["type"] == "code_execution_tool_result"] == codes
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+def test_media_types_of_the_answer_may_be_words_of_the_enum(target: str) -> None:
+    """The vendor's own documentation names the enum, its examples the media type."""
+    plain, asked = [
+        fb.convert_request(
+            {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": {"responseFormat": [{"text": text}]}},
+            source="generate_content",
+            target=target,
+            model="m",
+        )
+        for text in ({"mimeType": "TEXT_PLAIN"}, {"mimeType": "APPLICATION_JSON", "schema": {"type": "object"}})
+    ]
+
+    assert plain.losses == asked.losses == ()
+    assert "json_schema" in str(asked.body)
+    assert "format" not in str(plain.body)

@@ -256,7 +256,9 @@ def encode_code(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObj
     made: list[JsonObject] = []
     if part.role != "result":
         made.append({"executableCode": {"id": part.id, "language": "PYTHON", "code": part.arguments or ""}})
-    if part.role != "call" and (part.output is not None or part.error is not None or part.role == "result"):
+    if part.role == "result" or (
+        part.role == "both" and (part.output is not None or part.error is not None or part.status == "failed")
+    ):
         made.append({"codeExecutionResult": {"id": part.id} | _encode_outcome(part, losses)})
     if made:
         made[0] |= encode_signature(part.signature, losses, carry=carry)
@@ -265,7 +267,7 @@ def encode_code(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObj
 
 def _encode_outcome(part: ir.Hosted, losses: Ledger) -> JsonObject:
     """Write how a run ended; there is one text, so a run that succeeded loses its warnings, and one that failed what it printed."""
-    has_failed = part.status == "failed" or (part.error is not None and part.status != "completed")
+    has_failed = part.status not in (None, "completed") or (part.error is not None and part.status is None)
     if not has_failed:
         if part.error:
             losses.dropped(part, "error")

@@ -147,9 +147,14 @@ def encode_hosted(part: ir.Hosted, losses: Ledger) -> list[JsonObject]:
     made = []
     if part.role in ("call", "both"):
         made.append(_encode_mcp_call(part, losses) if part.family == "mcp" else _encode_code_call(part))
-    if part.role in ("result", "both"):
+    if part.role == "result" or (part.role == "both" and _is_told(part)):
         made.append(_encode_mcp_result(part) if part.family == "mcp" else _encode_code_result(part))
     return made
+
+
+def _is_told(run: ir.Hosted) -> bool:
+    """Say whether it is known what became of a call; servers tell what code printed only where they are asked to."""
+    return run.family == "mcp" or run.output is not None or run.error is not None or run.status == "failed"
 
 
 def _encode_mcp_call(part: ir.Hosted, losses: Ledger) -> JsonObject:
@@ -181,7 +186,7 @@ def _encode_code_call(part: ir.Hosted) -> JsonObject:
 
 
 def _encode_code_result(part: ir.Hosted) -> JsonObject:
-    failed = part.error is not None or part.status == "failed"
+    failed = part.error is not None or part.status not in (None, "completed")
     result: JsonObject = {
         "type": "code_execution_result",
         "stdout": part.output or "",

@@ -99,14 +99,15 @@ def encode_image(part: ir.Media, index: int, ids: ItemIds, losses: Ledger) -> Js
 
 
 def _decode_code(raw: JsonObject, src: str) -> ir.Hosted:
-    outputs = raw.get("outputs") or []
+    told = raw.get("outputs")
+    outputs = told or []
     logs = [output["logs"] for output in outputs if output.get("type") == "logs"]
     return ir.Hosted(
         family="code",
         role="both",
         id=raw.get("id") or f"ci_{src.rpartition('/')[2]}",
         arguments=raw.get("code") or "",
-        output="".join(logs) if logs else None,
+        output=None if told is None else "".join(logs),
         status=raw.get("status"),
         src=src,
         raw=raw,
