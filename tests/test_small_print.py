@@ -273,3 +273,18 @@ def test_media_types_of_the_answer_may_be_words_of_the_enum(target: str) -> None
     assert plain.losses == asked.losses == ()
     assert "json_schema" in str(asked.body)
     assert "format" not in str(plain.body)
+
+
+def test_what_an_answer_speaks_is_flattened_where_it_becomes_text() -> None:
+    """The words of a sound come back as words beside it, so an application would show them twice."""
+    sound = {"id": "a", "data": "UklGRgAAAAA=", "expires_at": 9, "transcript": "Hello"}
+    choice = {"index": 0, "message": {"role": "assistant", "content": None, "audio": sound}, "finish_reason": "stop"}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    converter = fb.StreamConverter(source="chat_completions", target="generate_content")
+
+    whole = fb.convert_response(body, source="chat_completions", target="generate_content")
+    converter.feed(b"".join(fb.replay_response(body, source="chat_completions")))
+    converter.finish()
+
+    for losses in (whole.losses, converter.losses):
+        assert [loss.code for loss in losses if loss.path.endswith("/transcript")] == ["flattened"]

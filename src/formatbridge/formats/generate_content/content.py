@@ -243,7 +243,7 @@ def _encode_media(part: ir.Media, at: str, turn: Turn, losses: Ledger) -> list[J
     if made is None or not part.transcript:
         return [made] if made else []
     if turn.is_answer:
-        return [made, {"text": part.transcript}]
+        return [made, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
     return [made | {"audioTranscription": {"text": part.transcript}}]
 
 
