@@ -288,3 +288,16 @@ def test_what_an_answer_speaks_is_flattened_where_it_becomes_text() -> None:
 
     for losses in (whole.losses, converter.losses):
         assert [loss.code for loss in losses if loss.path.endswith("/transcript")] == ["flattened"]
+
+
+@pytest.mark.parametrize(
+    ("mime", "severity"), [("audio/L16;codec=pcm;rate=24000", "lossy"), ("audio/pcm", "lossy"), ("audio/wav", "info")]
+)
+def test_samples_without_their_type_are_a_loss_that_matters(mime: str, severity: str) -> None:
+    """A file says itself how it is to be played; bare samples are noise to whoever does not know their rate."""
+    parts = [{"inlineData": {"mimeType": mime, "data": "AAAA"}}]
+    body = {"candidates": [{"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": parts}}]}
+
+    made = fb.convert_response(body, source="generate_content", target="chat_completions")
+
+    assert [loss.severity for loss in made.losses if loss.path.endswith("/mimeType")] == [severity]

@@ -41,7 +41,7 @@ class Sound:
         """Return what a piece adds to the base64 data; None where it is of another sound. Bytes that fill no group wait for the next."""
         if self.has_begun and mime != self._mime:
             return None
-        is_raw = mime is not None and bare_mime(mime).lower() in _SAMPLES
+        is_raw = mime is not None and is_samples(mime)
         try:
             given = self._left + base64.b64decode(data, validate=True) if is_raw else None
         except ValueError:  # no base64
@@ -121,6 +121,11 @@ def made_filename(mime: str | None) -> str:
 def bare_mime(mime: str) -> str:
     """Return a media type without its parameters."""
     return mime.partition(";")[0].rstrip()
+
+
+def is_samples(mime: str) -> bool:
+    """Say whether a media type is one of samples, which nobody can play who does not know their type and rate."""
+    return bare_mime(mime).lower() in _SAMPLES
 
 
 def media_kind(mime: str) -> str:

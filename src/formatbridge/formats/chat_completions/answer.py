@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import made_call_id
-from formatbridge.formats._media import Sound, write_data_url
+from formatbridge.formats._media import Sound, is_samples, write_data_url
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
 from formatbridge.formats.chat_completions.content import (
     MESSAGE,
@@ -20,7 +20,7 @@ from formatbridge.formats.chat_completions.content import (
 )
 from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning, is_image
 from formatbridge.losses import Ledger
-from formatbridge.options import Options
+from formatbridge.options import Options, Severity
 
 JsonObject = dict[str, Any]
 
@@ -291,10 +291,11 @@ def _encode_sounds(sounds: list[ir.Media], at: str, answer_id: str, losses: Ledg
         if piece is None:
             losses.dropped(part, code="unsupported_media", severity="impossible")
             continue
+        severity: Severity = "lossy" if part.mime and is_samples(part.mime) else "info"
         if part.mime is not None and len(sounds) > 1:  # it says which of them go on
-            losses.changed(part, "mime", None, "weaker_carrier", severity="info")
+            losses.changed(part, "mime", None, "weaker_carrier", severity=severity)
         elif part.mime is not None:
-            losses.dropped(part, "mime", severity="info")
+            losses.dropped(part, "mime", severity=severity)
         if pieces:
             drop_id(part, losses)
         pieces.append(piece)
