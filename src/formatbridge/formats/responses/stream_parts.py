@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -141,7 +142,7 @@ class Teller:
                 told = text
             expected[grows] = told
         if isinstance(whole, ir.Text):
-            new = (whole.citations or [])[len(slot.citations) :]
+            new = _untold(whole.citations or [], slot.citations)
             self.made += [events.PartMeta(0, slot.number, citation=citation) for citation in new]
             expected["citations"] = slot.citations + new or None
         if isinstance(whole, ir.Reasoning) and whole.signature:
@@ -170,6 +171,21 @@ class Teller:
         """Close what no whole item closed."""
         self.made += [events.PartEnd(0, slot.number) for slot in item.slots.values() if not slot.is_closed]
         item.slots, item.latest, item.is_closed = {}, None, True
+
+
+def _untold(citations: list[ir.Citation], told: list[ir.Citation]) -> list[ir.Citation]:
+    """Return the citations that nobody told yet; which number their event gave them says nothing."""
+    if not (citations and told):
+        return citations
+    left = Counter(repr(replace(citation, src="")) for citation in told)
+    new: list[ir.Citation] = []
+    for citation in citations:
+        key = repr(replace(citation, src=""))
+        if left[key]:
+            left[key] -= 1
+        else:
+            new.append(citation)
+    return new
 
 
 def bare(part: ir.Part) -> ir.Part:

@@ -1,0 +1,83 @@
+"""Citations of streams whose events come by half or in another order than their texts: each is told once, and spans its own text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+JsonObject = dict[str, Any]
+
+HEAD: JsonObject = {"id": "r", "object": "response", "created_at": 1, "model": "m", "tools": [], "tool_choice": "auto"}
+
+
+def note(name: str, start: int, end: int) -> JsonObject:
+    return {"type": "url_citation", "url": f"https://{name}", "title": name, "start_index": start, "end_index": end}
+
+
+A, B = note("a", 0, 5), note("b", 6, 11)
+
+
+def message(item_id: str, text: str, *notes: JsonObject) -> JsonObject:
+    part = {"type": "output_text", "text": text, "annotations": [*notes], "logprobs": []}
+    return {"type": "message", "id": item_id, "role": "assistant", "status": "completed", "content": [part]}
+
+
+def added(at: int, item: JsonObject) -> JsonObject:
+    return {"type": "response.output_item.added", "output_index": at, "item": item | {"content": [], "status": "in_progress"}}
+
+
+def delta(at: int, item: JsonObject, text: str) -> JsonObject:
+    place = {"item_id": item["id"], "output_index": at, "content_index": 0}
+    return {"type": "response.output_text.delta", **place, "delta": text, "logprobs": []}
+
+
+def noted(at: int, item: JsonObject, number: int) -> JsonObject:
+    place = {"item_id": item["id"], "output_index": at, "content_index": 0, "annotation_index": number}
+    return {
+        "type": "response.output_text.annotation.added",
+        **place,
+        "annotation": item["content"][0]["annotations"][number],
+    }
+
+
+def done(at: int, item: JsonObject) -> JsonObject:
+    return {"type": "response.output_item.done", "output_index": at, "item": item}
+
+
+def answer(*items: JsonObject) -> JsonObject:
+    return HEAD | {"status": "completed", "output": [*items]}
+
+
+def stream(*told: JsonObject, output: tuple[JsonObject, ...]) -> bytes:
+    """Frame the events of an answer of responses."""
+    first = {"type": "response.created", "response": HEAD | {"status": "in_progress", "output": []}}
+    last = {"type": "response.completed", "response": answer(*output)}
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in (first, *told, last))
+
+
+def written(told: bytes, target: str) -> JsonObject:
+    """Convert a stream and collect what the target's reader has of it."""
+    converter = fb.StreamConverter(source="responses", target=target)
+    return fb.collect_stream([converter.feed(told) + converter.finish()], source=target).body
+
+
+def cited(body: JsonObject) -> list[tuple[str, str]]:
+    """Return the sources of an answer of chat completions, each with the words that it stands behind."""
+    said = body["choices"][0]["message"]
+    notes = [each["url_citation"] for each in said.get("annotations", ())]
+    return [(each["title"], said["content"][each["start_index"] : each["end_index"]]) for each in notes]
+
+
+@pytest.mark.parametrize("numbers", [(), (0,), (1,), (0, 1), (1, 0)], ids=str)
+def test_citations_that_no_event_told_are_told_at_the_end(numbers: tuple[int, ...]) -> None:
+    """Laws 1 and 6: where some events of citations get lost, whichever, the reader has each source once all the same."""
+    item = message("msg_1", "Hello world", A, B)
+    events = [added(0, item), delta(0, item, "Hello world"), *[noted(0, item, number) for number in numbers], done(0, item)]
+
+    made = written(stream(*events, output=(item,)), "chat_completions")
+
+    assert sorted(cited(made)) == [("a", "Hello"), ("b", "world")]
