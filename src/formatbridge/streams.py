@@ -27,7 +27,7 @@ from formatbridge.options import Options, Severity
 from formatbridge.own_fields import put, without_own_fields
 from formatbridge.passage import Passage
 from formatbridge.stream_source import StreamSource, typed_event
-from formatbridge.streaming.collect import GROWS, replay
+from formatbridge.streaming.collect import replay
 from formatbridge.streaming.sse import ServerSentEvent, carries_json
 
 JsonObject = dict[str, Any]
@@ -201,17 +201,17 @@ def _whole(
 
 
 def _note_late(answer: ir.Response, far: Format, losses: Ledger) -> None:
-    """Note what the source told of its head, of a text or of a thought, when that had left without it or with another."""
+    """Note what the source told of its head, of a text, a call or a thought, when that had left without it or with another."""
     for citation in _late_citations(answer) if answer.cited and not far.CITES_LAST else ():
         losses.dropped(citation, code="late")
     for token in answer.signed:
         losses.dropped(token, code="late")
     for name in answer.late:
         losses.dropped(answer, name, "late", severity="info")
-    for part, told in answer.retold:
+    for part, name, told in answer.retold:
         if isinstance(part, far.STREAMED):
             severity: Severity = "impossible" if isinstance(part, ir.ToolCall) else "lossy"
-            losses.changed(part, GROWS[type(part)], told, "late", severity=severity)
+            losses.changed(part, name, told, "late", severity=severity)
 
 
 def _late_citations(answer: ir.Response) -> Iterator[ir.Citation]:

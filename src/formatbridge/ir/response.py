@@ -112,9 +112,9 @@ class Error:
 class Response:
     """A whole answer. ``created`` in seconds since the epoch. ``error`` set: it failed on the way, ``choices`` is what came before.
 
-    ``late``: the fields that a stream told when it had begun without them. ``retold``: its parts whose end said something else than their
-    deltas, with what those said. ``cited``: the citations that came when the texts of their choice had closed; ``signed``: the tokens that
-    came when their thoughts had.
+    ``late``: the fields that a stream told when it had begun without them. ``retold``: its parts whose end said something else than they
+    had said, each with the field and what that was. ``cited``: the citations that came when the texts of their choice had closed;
+    ``signed``: the tokens that came when their thoughts had.
     """
 
     format: Format
@@ -128,7 +128,7 @@ class Response:
     settings: JsonObject = field(default_factory=dict)
     src: str = ""
     late: tuple[str, ...] = ()
-    retold: tuple[tuple[Part, str], ...] = ()
+    retold: tuple[tuple[Part, str, str], ...] = ()
     cited: tuple[Citation, ...] = ()
     signed: tuple[Signature, ...] = ()
 

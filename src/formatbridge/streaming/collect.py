@@ -30,6 +30,9 @@ _CHOICES: Mapping[ir.Format, str] = {
 }
 """Where a choice stands in the body of an answer, by its number; a message is one itself."""
 
+_NAMES = ("id", "name")
+"""What a call tells of itself when it opens, and may tell otherwise when it closes."""
+
 
 @dataclass(slots=True)
 class Growing:
@@ -41,7 +44,7 @@ class Growing:
     signature: ir.Signature | None = None
     transcript: list[str] | None = None
     is_open: bool = True
-    retold: str | None = None  # what its deltas said, where its end said something else
+    retold: dict[str, str] | None = None  # what it told, by field, where its end told something else
 
     def whole(self) -> ir.Part:
         """Return the part with all that it was told."""
@@ -157,10 +160,10 @@ class Collector:
             extra={**(start.extra or {}), **self._extra} or None,
             late=self._late,
             retold=tuple(
-                (part.whole(), part.retold)
+                (part.whole(), name, told)
                 for choice in self._choices.values()
                 for part in choice.parts.values()
-                if part.retold is not None
+                for name, told in (part.retold or {}).items()
             ),
             cited=tuple(citation for choice in self._choices.values() for citation in choice.cited),
             signed=tuple(token for choice in self._choices.values() for token in choice.signed),
@@ -211,12 +214,20 @@ class Collector:
     def _close(part: Growing, event: events.PartEnd) -> None:
         part.is_open = False
         if event.part is not None:
-            told, whole = "".join(part.pieces), getattr(event.part, GROWS.get(type(event.part), ""), None)
-            part.retold = told if told and isinstance(whole, str) and told != whole else None
+            part.retold = _told_otherwise(part, event.part)
             part.part = event.part
             part.pieces, part.citations, part.transcript, part.signature = [], None, None, None
         if event.extra:
             part.part = replace(part.part, extra={**(part.part.extra or {}), **event.extra})
+
+
+def _told_otherwise(part: _Part, whole: ir.Part) -> dict[str, str]:
+    """Return what a part told and does not say any more, now that it is whole, by field."""
+    told = {GROWS.get(type(whole), ""): "".join(part.pieces)}
+    if isinstance(whole, ir.ToolCall) and isinstance(part.part, ir.ToolCall):
+        told |= {name: getattr(part.part, name) for name in _NAMES}
+    now = {name: getattr(whole, name, None) for name in told}
+    return {name: text for name, text in told.items() if text and isinstance(now[name], str) and now[name] != text}
 
 
 def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:

@@ -133,6 +133,7 @@ class Teller:
         held = getattr(slot.part, "signature", None)
         if held and not isinstance(whole, ir.Reasoning | ir.Refusal):
             whole = replace(whole, signature=held)
+        whole = _named(whole, slot.part)
         expected: JsonObject = {"extra": whole.extra}
         grows = GROWS.get(type(whole))
         if grows and type(whole) is type(slot.part):
@@ -171,6 +172,15 @@ class Teller:
         """Close what no whole item closed."""
         self.made += [events.PartEnd(0, slot.number) for slot in item.slots.values() if not slot.is_closed]
         item.slots, item.latest, item.is_closed = {}, None, True
+
+
+def _named(whole: ir.Part, opened: ir.Part) -> ir.Part:
+    """Return a call that is whole with the name and the id that it opened with, where its end says none."""
+    if not isinstance(whole, ir.ToolCall) or not isinstance(opened, ir.ToolCall):
+        return whole
+    if whole.id_made:
+        whole = replace(whole, id=opened.id, id_made=opened.id_made)
+    return whole if whole.name else replace(whole, name=opened.name)
 
 
 def _untold(citations: list[ir.Citation], told: list[ir.Citation]) -> list[ir.Citation]:
