@@ -65,6 +65,7 @@ class StreamEncoder:
         self._held: dict[int, list[_PartEvent]] = {}
         self._finish: ir.Finish | None = None
         self._usage: ir.Usage | None = None
+        self._counts_thoughts = False  # in the usage of its start
         self._has_calls = False
         self._has_refusal = False
 
@@ -107,6 +108,7 @@ class StreamEncoder:
     def _begin(self, event: events.Start) -> bytes:
         self._has_started = True
         self._usage = event.usage
+        self._counts_thoughts = event.usage is not None and event.usage.reasoning is not None
         answer = ir.Response("messages", event.id, event.model, [], usage=event.usage)
         body = encode_response(answer, nowhere(), self._options, self._context)
         body |= {"stop_reason": None, "stop_sequence": None}
@@ -117,7 +119,9 @@ class StreamEncoder:
         made = b"" if self._has_started else self._begin(events.Start(None, None))
         while self._open is not None:  # a source that closes no parts
             made += self._close(events.PartEnd(self._first.number or 0, self._open.index)) + self._release()
-        usage = encode_usage(self._usage, nowhere()) if self._usage else dict(NO_USAGE)
+        usage: ir.JsonObject = encode_usage(self._usage, nowhere()) if self._usage else dict(NO_USAGE)
+        if self._counts_thoughts:  # or the reader would keep the first count
+            usage.setdefault("output_tokens_details", {"thinking_tokens": 0})
         stop = encode_finish(self._finish, self._has_calls, self._has_refusal, nowhere())
         made += write_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
         return made + write_event("message_stop", {"type": "message_stop"})
