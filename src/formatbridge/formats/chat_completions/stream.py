@@ -245,9 +245,8 @@ class StreamDecoder:
         )  # else it is the blank line between two thoughts
         if thoughts.is_past(part) or not (is_open or says_something or thoughts.is_first):
             return
-        if part.extra and is_open:  # the open part takes no more of them
-            place = part.src.removeprefix(f"/choices/{choice.index}/")
-            choice.extra = joined(choice.extra, {f"{place}/{name}": value for name, value in part.extra.items()})
+        if part.extra and is_open:
+            choice.keep(part.src, part.extra)
         self._grow_thought(choice, part, index, made, is_again=is_open and thoughts.is_again(part))
 
     def _grow_thought(
@@ -272,7 +271,7 @@ class StreamDecoder:
         opened = choice.kinds[number]
         whole = replace(part, text=choice.thoughts.text(), src=opened.src)
         is_known = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
-        made.append(events.PartEnd(choice.index, number, None if is_known else whole))
+        made.append(events.PartEnd(choice.index, number, None if is_known else whole, choice.take_more()))
         choice.open = None
 
     # Tool calls.

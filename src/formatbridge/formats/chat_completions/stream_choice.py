@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import Pieces
+from formatbridge.formats._extra import Pieces, joined
 from formatbridge.formats.chat_completions.stream_calls import Calls
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.ir import events
@@ -21,7 +21,8 @@ class Choice:
 
     ``kinds``: the parts, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many log probabilities
     came, by their kind; ``finish`` and ``stop``: why it ended, and the text or token that ended it; ``notes``: citations that wait for a
-    text; ``sound``: the number of the sound, to which more may come until the very end; ``unknown``: the fields that nobody knows.
+    text; ``sound``: the number of the sound, to which more may come until the very end; ``more``: fields that came when their part had
+    begun; ``unknown``: those that nobody knows.
     """
 
     index: int
@@ -36,6 +37,7 @@ class Choice:
     notes: list[ir.Citation] | None = None
     sound: int | None = None
     extra: JsonObject | None = None
+    more: JsonObject | None = None
     unknown: Pieces = field(default_factory=Pieces)
     _thoughts: Thoughts | None = None
 
@@ -91,8 +93,23 @@ class Choice:
         if self.open is not None:
             if self.open[0] == "reasoning":
                 self.thoughts.close()
-            made.append(events.PartEnd(self.index, self.open[1]))
+            made.append(events.PartEnd(self.index, self.open[1], extra=self.take_more()))
             self.open = None
+
+    def keep(self, src: str, extra: JsonObject) -> None:
+        """Keep fields that come when their part is open: an item of the content goes on under its own number, details have one each."""
+        assert self.open is not None
+        items, opened = f"/choices/{self.index}/message/content/", self.kinds[self.open[1]]
+        if src.startswith(items) and opened.src.startswith(items):
+            self.more = joined(self.more, extra)
+        else:
+            place = src.removeprefix(f"/choices/{self.index}/")
+            self.extra = joined(self.extra, {f"{place}/{name}": value for name, value in extra.items()})
+
+    def take_more(self) -> JsonObject | None:
+        """Return the fields that came when the open part had begun: its end tells them."""
+        more, self.more = self.more, None
+        return more
 
     def weighed(self, kind: str) -> int | None:
         """Return the number of the part that tokens of a kind are of; None where it has not begun.
