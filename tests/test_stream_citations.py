@@ -81,3 +81,29 @@ def test_citations_that_no_event_told_are_told_at_the_end(numbers: tuple[int, ..
     made = written(stream(*events, output=(item,)), "chat_completions")
 
     assert sorted(cited(made)) == [("a", "Hello"), ("b", "world")]
+
+
+M, N = message("msg_1", "Hello world", A, B), message("msg_2", "Rome, too", note("c", 0, 4))
+APART = {
+    "one within the other": [
+        added(0, M), delta(0, M, "Hello world"), added(1, N), delta(1, N, "Rome, too"), noted(1, N, 0), done(1, N), noted(0, M, 0),
+        done(0, M),
+    ],
+    "the first never done": [added(0, M), added(1, N), delta(0, M, "Hello world"), delta(1, N, "Rome, too"), done(1, N)],
+    "the second never done": [added(0, M), delta(0, M, "Hello world"), added(1, N), delta(1, N, "Rome, too"), noted(1, N, 0)],
+    "one behind the other": [added(0, M), delta(0, M, "Hello world"), done(0, M), added(1, N), delta(1, N, "Rome, too"), done(1, N)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
+@pytest.mark.parametrize("told", APART.values(), ids=APART)
+def test_citations_span_what_they_span_in_the_whole_answer(told: list[JsonObject], target: str) -> None:
+    """Law 6: two messages may be open at once, and where the second begins is known when the first is whole."""
+    data = stream(*told, output=(M, N))
+
+    collected = fb.collect_stream([data], source="responses", target=target)
+
+    assert collected.body == fb.convert_response(answer(M, N), source="responses", target=target).body
+    if target == "chat_completions":
+        assert cited(written(data, target)) == cited(collected.body) == [("a", "Hello"), ("b", "world"), ("c", "Rome")]
+    assert [loss for loss in collected.losses if loss.code == "late"] == []

@@ -22,7 +22,9 @@ from formatbridge.formats.responses.finish import decode_finish
 from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import decode_response
 from formatbridge.formats.responses.stream_late import as_told, late, shape
+from formatbridge.formats.responses.stream_order import Items, cites, length_of
 from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare, opening
+from formatbridge.formats.responses.stream_words import MEMBERS, SAID
 from formatbridge.ir import events
 
 JsonObject = dict[str, Any]
@@ -31,26 +33,6 @@ _LATE = frozenset({"message", "reasoning", "image_generation_call"})
 """Items whose parts open only when something of them comes: what they are is not known before."""
 _WORDS = {"output_text": "text", "refusal": "refusal"}
 """Kind of content that becomes a part to its field."""
-_MEMBERS = frozenset({
-    "type", "sequence_number", "obfuscation", "item_id", "output_index", "content_index", "summary_index", "annotation_index", "delta",
-    "logprobs", "text", "refusal", "arguments", "name", "input", "code", "item", "part", "annotation", "response", "message", "param",
-    "error", "call_id", "status", "command", "command_index", "output", "partial_image_b64", "partial_image_index", "background",
-    "output_format", "quality", "size",
-})  # fmt: skip
-"""What the events have beside their own kind; anything else counts as a field of the answer."""
-_SAID = frozenset({
-    "keepalive", "response.created", "response.in_progress", "response.queued", "response.reasoning_part.added",
-    "response.reasoning_part.done", "response.reasoning_summary_part.added", "response.reasoning_summary_part.done",
-    "response.shell_call_command.added", "response.shell_call_command.delta", "response.shell_call_command.done",
-    "response.shell_call_output_content.delta", "response.shell_call_output_content.done",
-    "response.image_generation_call.partial_image", "response.image_generation_call.generating",
-    "response.code_interpreter_call.interpreting", "response.web_search_call.searching", "response.file_search_call.searching",
-    "response.mcp_list_tools.failed", "response.mcp_call.failed", "response.compaction.compacting",
-    *(f"response.{kind}.{word}" for kind in (
-        "code_interpreter_call", "web_search_call", "file_search_call", "image_generation_call", "mcp_list_tools", "mcp_call",
-    ) for word in ("in_progress", "completed")),
-})  # fmt: skip
-"""Events that say nothing that an item, a part or the last event does not repeat."""
 _PINGS = frozenset({"keepalive", "ping"})
 """Events that may come before the answer begins."""
 _STATUSES = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
@@ -65,11 +47,7 @@ class StreamDecoder:
         self.is_complete = False
         self.start: events.Start | None = events.Start(None, None)
         self._told = events.Start(None, None)
-        self._items: list[Item] = []
-        self._by_index: dict[int, Item] = {}
-        self._by_id: dict[str, Item] = {}
-        self._by_place: dict[int, Item] = {}
-        self._length = 0
+        self._items = Items()
         self._extra: JsonObject | None = None
         self._fields = Pieces()  # of the answer, which events brought
         self._tell = Teller()
@@ -130,18 +108,20 @@ class StreamDecoder:
         body = raw.get("response") or {}
         output: list[JsonObject] = body.get("output") or []
         for at, item_raw in enumerate(output):
-            item = self._item_of(item_raw, at)
+            item = self._items.repeated(item_raw, at)
             if not item.is_closed:
+                self._take_waiting(item)
                 self._close(item, item_raw)
+                self._release()
             elif item.said is not None:
                 self._add_late(item, item_raw)
-        for item in self._items:
+        for item in sorted(self._items.all, key=lambda item: item.at):
             if overheard := item.overheard():
                 self._close(item, overheard)
-            self._tell.close(item)
+            self._abandon(item)
         self._tell.settle_token()
         body = {**body, "status": body.get("status") or _STATUSES[raw["type"]]}
-        finish = decode_finish({**body, "output": output or [item.stub() for item in self._items]})
+        finish = decode_finish({**body, "output": output or [item.stub() for item in self._items.all]})
         shell = decode_response({**body, "id": body.get("id") or "", "output": []})
         is_failure = raw.get("error") or raw["type"] == "response.failed"
         error = failure_in(raw) if is_failure and not body.get("error") else shell.error
@@ -158,15 +138,6 @@ class StreamDecoder:
         self._tell.made.append(end)
         self.is_complete = True
 
-    def _item_of(self, raw: JsonObject, at: int) -> Item:
-        """Find the item that the last event repeats: by its id, else by its place; one that never came is new."""
-        found = self._by_id.get(raw.get("id") or "")
-        if found is None or found.kind != kind_of(raw):
-            found = self._by_place.get(at)
-        if found is not None and found.kind == kind_of(raw):
-            return found
-        return self._new_item(kind_of(raw), at, raw.get("id"))
-
     def _fail(self, raw: JsonObject) -> None:
         self._leave(events.Failed(failure_in(raw)))
 
@@ -179,36 +150,49 @@ class StreamDecoder:
 
     def _add_item(self, raw: JsonObject) -> None:
         given, index = raw["item"], raw.get("output_index")
-        item = self._new_item(kind_of(given), index, given.get("id"))
+        item = self._items.add(kind_of(given), index, given.get("id"))
         part = opening(item, given) if item.kind not in _LATE else None
         if part:
             self._tell.open(item, 0, part)
         elif item.kind not in _LATE:
             item.known = given
 
-    def _new_item(self, kind: str, index: Any, item_id: Any) -> Item:
-        is_place = isinstance(index, int) and index not in self._by_index
-        item = Item(kind, index if is_place else len(self._items), item_id if isinstance(item_id, str) else None)
-        self._items.append(item)
-        self._by_place[item.at] = item
-        self._by_index[index if isinstance(index, int) else item.at] = item
-        if item.id:
-            self._by_id[item.id] = item
-        return item
-
-    def _find(self, raw: JsonObject, item_id: Any, kind: str = "") -> Item:
-        """Find the item that an event is about. The place holds, unless an item of that very id stands elsewhere."""
-        found = self._by_index.get(raw["output_index"]) if isinstance(raw.get("output_index"), int) else None
-        if isinstance(item_id, str) and (found is None or found.id != item_id):
-            found = self._by_id.get(item_id, found)
-        return found or self._new_item(kind, raw.get("output_index"), item_id)
-
     def _finish_item(self, raw: JsonObject) -> None:
         given = raw["item"]
-        item = self._find(raw, given.get("id"), kind_of(given))
+        item = self._items.find(raw, given.get("id"), kind_of(given))
+        if not item.is_closed and self._may_close(item, given):
+            self._close_done(item, given)
+            self._release()
+        elif not item.is_closed:
+            item.waiting.append((None, raw))
+
+    def _may_close(self, item: Item, raw: JsonObject) -> bool:
+        """Say whether an item can be told whole: not citations behind a message that still grows."""
+        return not (item.waiting or cites(raw)) or self._items.reaches(item)
+
+    def _close_done(self, item: Item, raw: JsonObject) -> None:
+        item.said = shape(raw, item.slots.values())
+        self._close(item, raw)
+
+    def _release(self) -> None:
+        """Take the events that waited for the messages before theirs to be whole."""
+        while (item := self._items.first()) is not None and item.waiting:
+            self._take_waiting(item)
+
+    def _take_waiting(self, item: Item) -> None:
+        told, item.waiting = item.waiting, []
+        for slot, raw in told:
+            if slot is None and not item.is_closed:
+                self._close_done(item, raw["item"])
+            elif slot is not None and not slot.is_closed:
+                self._cite(slot, raw)
+
+    def _abandon(self, item: Item) -> None:
+        """Close an item that nobody closed."""
         if not item.is_closed:
-            item.said, item.start = shape(given, item.slots.values()), self._length
-            self._close(item, given)
+            item.length = length_of(item)
+            self._tell.close(item)
+            self._release()
 
     def _add_late(self, item: Item, raw: JsonObject) -> None:
         """Tell what only the last event says of an item that was done, in parts behind all others."""
@@ -220,14 +204,17 @@ class StreamDecoder:
     def _close(self, item: Item, raw: JsonObject) -> None:
         """Read a whole item and tell what nobody told yet."""
         parts: list[ir.Part] = []
-        item.kind, item.execution, start = kind_of(raw), raw.get("execution"), self._length
+        was_message, item.kind, item.execution = item.kind == "message", kind_of(raw), raw.get("execution")
+        if item.kind == "message" and not was_message:
+            self._items.line_up(item)
         raw, unsaid = as_told(item, raw)
         leftover = joined(decode_answer(raw, item.kind, f"/output/{item.at}", parts), unsaid)
         if leftover:
             self._extra = joined(self._extra, leftover)
         tokens: list[ir.TokenLogprob] = []
         if item.kind == "message":
-            self._length = take_message(parts, raw["content"], tokens, start)
+            start = self._items.length
+            item.length = take_message(parts, raw["content"], tokens, start) - start
         is_told = any(slot.tokens for slot in item.slots.values())
         strays = item.strays(len(parts))
         for at, part in enumerate(parts):
@@ -263,7 +250,7 @@ class StreamDecoder:
 
     def _word(self, raw: JsonObject, kind: str) -> Slot | None:
         """Find the part of a message that an event is about; None where it is over. Not every server announces a part."""
-        item = self._find(raw, raw.get("item_id"), "message")
+        item = self._items.find(raw, raw.get("item_id"), "message")
         at = raw.get("content_index") or 0
         slot = item.slots.get(at)
         if slot is None and not item.is_closed:
@@ -272,12 +259,12 @@ class StreamDecoder:
 
     def _open_word(self, item: Item, at: int, kind: str) -> Slot:
         """Open a part of a message and close the one before it, if that is whole."""
-        start, before = self._length, item.latest
+        start, before = 0, item.latest
         if before is not None:
             start = before.start + (before.length if isinstance(before.part, ir.Text) else 0)
-            if before.whole is not None:
+            if before.whole is not None and self._items.reaches(item):
                 part = decode_part(before.whole, before.src, item.id)
-                take_message([part], [before.whole], [], before.start)
+                take_message([part], [before.whole], [], self._items.length + before.start)
                 self._tell.settle(before, part)
         slot = self._tell.open(item, at, decode_part({"type": kind, _WORDS[kind]: ""}, f"/output/{item.at}/content/{at}", item.id))
         slot.start = start
@@ -300,11 +287,18 @@ class StreamDecoder:
         if not isinstance(slot.part, ir.Text):
             self._fields.take({raw["type"]: raw})
             return
+        item = self._items.find(raw, raw.get("item_id"))
+        if self._items.reaches(item):
+            self._cite(slot, raw)
+        else:
+            item.waiting.append((slot, raw))
+
+    def _cite(self, slot: Slot, raw: JsonObject) -> None:
         at = raw.get("annotation_index")
-        citations, _ = decode_annotations([given], "")
+        citations, _ = decode_annotations([raw["annotation"]], "")
         for citation in citations or ():
             citation.src = f"{slot.src}/annotations/{slot.notes if at is None else at}"
-            shift([citation], slot.start)
+            shift([citation], self._items.length + slot.start)
             slot.citations.append(citation)
             self._tell.made.append(events.PartMeta(0, slot.number, citation=citation))
         slot.notes += 1
@@ -317,7 +311,7 @@ class StreamDecoder:
 
     def _think(self, raw: JsonObject, key: str, text: Any, *, is_whole: bool = False) -> None:
         """Grow a reasoning item: its parts join with an empty line between. Of thoughts and a digest, the first goes on."""
-        item = self._find(raw, raw.get("item_id"), "reasoning")
+        item = self._items.find(raw, raw.get("item_id"), "reasoning")
         slot, is_summary, step = item.slots.get(0), key == "summary_index", raw.get(key) or 0
         if item.is_closed or (slot is None and not text):
             return
@@ -333,7 +327,7 @@ class StreamDecoder:
             self._tell.grow(slot, text)
 
     def _argue(self, raw: JsonObject) -> None:
-        item = self._find(raw, raw.get("item_id"))
+        item = self._items.find(raw, raw.get("item_id"))
         slot = item.slots.get(0)
         if slot:
             self._tell.grow(slot, raw.get("delta"))
@@ -355,7 +349,7 @@ class StreamDecoder:
         self._think(raw, "summary_index", raw.get("text"), is_whole=True)
 
     def _whole_arguments(self, raw: JsonObject) -> None:
-        item = self._find(raw, raw.get("item_id"))
+        item = self._items.find(raw, raw.get("item_id"))
         slot, text = item.slots.get(0), next((raw[key] for key in ("arguments", "input", "code") if raw.get(key)), None)
         if slot and not slot.length:
             self._tell.grow(slot, text)
@@ -368,7 +362,7 @@ def unknown(raw: JsonObject) -> JsonObject | None:
     kind = raw.get("type")
     if not isinstance(kind, str):
         return None
-    return rest(raw, _MEMBERS) if kind in _SAID or kind in _HANDLERS else {kind: raw}
+    return rest(raw, MEMBERS) if kind in SAID or kind in _HANDLERS else {kind: raw}
 
 
 _HANDLERS: dict[str, Callable[[StreamDecoder, JsonObject], None]] = {

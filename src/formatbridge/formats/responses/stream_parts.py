@@ -24,7 +24,7 @@ _NAMES = {"function_call": ("call_id", "name"), "custom_tool_call": ("call_id", 
 
 @dataclass(slots=True)
 class Slot:
-    """A part as far as it was told. ``start``: how much visible text is before it; ``whole``: the part as its own last event has it.
+    """A part as far as it was told. ``start``: how much of its item's text is before it; ``whole``: the part as its own last event has it.
 
     ``step``: which part of a reasoning item grows; ``stepped``: the length of those before it.
     """
@@ -48,7 +48,8 @@ class Slot:
 class Item:
     """An item of the output. ``slots``: its parts by place; once closed, it keeps only what tells why the answer ended.
 
-    ``execution``: who is to run it. ``said``: how much it said when it was done; ``start``: how much visible text was before it.
+    ``execution``: who is to run it. ``said``: how much it said when it was done; ``start``, ``length``: how much visible text is before it
+    and in it; ``waiting``: its events that need to know that, with the parts that they cite.
     ``heard``, ``known``: the arguments of a call that did not open, and what else is known of it.
     """
 
@@ -62,6 +63,8 @@ class Item:
     execution: object = None
     said: JsonObject | None = None
     start: int = 0
+    length: int = 0
+    waiting: list[tuple[Slot | None, JsonObject]] = field(default_factory=list)
     heard: list[str] = field(default_factory=list)
     known: JsonObject = field(default_factory=dict)
 
