@@ -446,3 +446,29 @@ def test_thoughts_that_come_behind_their_digest_are_reported() -> None:
     assert made == converter.response().body["content"]
     assert made == [{"type": "thinking", "thinking": "Compared.", "signature": "fb1|responses|encrypted|seal|rs_a"}]
     assert [loss.path for loss in converter.losses if loss.severity != "info"] == ["/output/0/content"]
+
+
+def test_what_is_collected_stands_in_the_order_of_the_output() -> None:
+    """Law 6: a thought that was announced first and grew last comes first, as it must in the next request."""
+    thought = {
+        "type": "reasoning",
+        "id": "rs_a",
+        "summary": [{"type": "summary_text", "text": "Compare."}],
+        "encrypted_content": "seal",
+    }
+    call = {"type": "function_call", "id": "fc_a", "call_id": "call_1", "name": "f", "arguments": "{}"}
+    head = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    events = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {"type": "reasoning", "id": "rs_a", "summary": []}},
+        {"type": "response.output_item.added", "output_index": 1, "item": call | {"arguments": ""}},
+        {"type": "response.function_call_arguments.delta", "item_id": "fc_a", "output_index": 1, "delta": "{}"},
+        {"type": "response.output_item.done", "output_index": 1, "item": call},
+        {"type": "response.output_item.done", "output_index": 0, "item": thought},
+        {"type": "response.completed", "response": head | {"output": [thought, call]}},
+    ]
+    stream = b"".join(encode_event(json.dumps(event).encode(), None) for event in events)
+
+    for target in ("chat_completions", "messages", "generate_content"):
+        made = fb.collect_stream([stream], source="responses", target=target)
+
+        assert made.body == fb.convert_response(head | {"output": [thought, call]}, source="responses", target=target).body

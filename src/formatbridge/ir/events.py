@@ -36,11 +36,15 @@ class Named:
 
 @dataclass(slots=True)
 class PartStart:
-    """A part opens. ``part`` is the part as far as it is known: its kind, names and ids, without what deltas bring."""
+    """A part opens. ``part`` is the part as far as it is known: its kind, names and ids, without what deltas bring.
+
+    ``place``: where it stands in the whole answer, where that is known; parts of one place stand in the order in which they open.
+    """
 
     choice: int
     index: int
     part: Part
+    place: tuple[int, int] = (0, 0)
 
 
 @dataclass(slots=True)

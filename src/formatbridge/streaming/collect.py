@@ -39,6 +39,7 @@ class Growing:
     """A part as far as it has come; pieces are joined once, when somebody asks."""
 
     part: ir.Part
+    place: tuple[int, int] = (0, 0)
     pieces: list[str] = field(default_factory=list)
     citations: list[ir.Citation] | None = None
     signature: ir.Signature | None = None
@@ -109,7 +110,7 @@ class Collector:
                 if event.logprobs:
                     choice.tokens(part.part).extend(event.logprobs)
             case events.PartStart():
-                self._choice(event.choice).parts[event.index] = Growing(event.part)
+                self._choice(event.choice).parts[event.index] = Growing(event.part, event.place)
             case events.PartMeta():
                 self._tell(self._choices[event.choice].parts[event.index], event)
             case events.Cited():
@@ -231,7 +232,9 @@ def _told_otherwise(part: _Part, whole: ir.Part) -> dict[str, str]:
 
 
 def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
-    parts = [part.whole() for _, part in sorted(choice.parts.items())]
+    parts = [
+        choice.parts[number].whole() for number in sorted(choice.parts, key=lambda number: (choice.parts[number].place, number))
+    ]
     return ir.Choice(
         parts=_with_citations(parts, choice.cited) if choice.cited else parts,
         finish=choice.finish,

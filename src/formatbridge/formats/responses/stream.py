@@ -23,7 +23,7 @@ from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import decode_response
 from formatbridge.formats.responses.stream_late import as_told, late, shape
 from formatbridge.formats.responses.stream_order import Items, cites, length_of
-from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare, opening
+from formatbridge.formats.responses.stream_parts import BEHIND_ALL, Item, Slot, Teller, bare, opening
 from formatbridge.formats.responses.stream_words import MEMBERS, SAID
 from formatbridge.ir import events
 
@@ -198,7 +198,7 @@ class StreamDecoder:
         """Tell what only the last event says of an item that was done, in parts behind all others."""
         parts, missing = late(item, raw)
         for at, part in parts:
-            self._tell.settle(self._tell.open(item, at, bare(part)), part)
+            self._tell.settle(self._tell.open(item, at, bare(part), place=BEHIND_ALL), part)
         self._extra = joined(self._extra, missing)
 
     def _close(self, item: Item, raw: JsonObject) -> None:
@@ -223,7 +223,7 @@ class StreamDecoder:
                 item.has_refusal = True
             if slot is None and isinstance(part, ir.Reasoning) and waits(part):
                 self._tell.settle_token()
-                self._tell.token = part
+                self._tell.token, self._tell.place = part, (item.at, at)
                 continue
             slot = slot or self._tell.open(item, at, bare(part))
             if tokens and not is_told and isinstance(part, ir.Text) and not slot.is_closed:

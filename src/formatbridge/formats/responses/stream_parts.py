@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from sys import maxsize
 from typing import Any
 
 from formatbridge import ir
@@ -20,6 +21,8 @@ _WHOSE = {f"response.{kind}_{field}.{when}": kind for kind, field in _GROWING.it
 """Kind of event to the kind of item that it is about."""
 _NAMES = {"function_call": ("call_id", "name"), "custom_tool_call": ("call_id", "name"), "mcp_call": ("name", "server_label")}
 """Kind of item to what says whose it is."""
+BEHIND_ALL = (maxsize, 0)
+"""The place of what comes when its own is long past."""
 
 
 @dataclass(slots=True)
@@ -105,20 +108,23 @@ class Teller:
     def __init__(self) -> None:
         self.made: list[events.Event] = []
         self.token: ir.Reasoning | None = None
+        self.place = (0, 0)  # of the token
         self._latest: Slot | None = None
         self._parts = 0
 
-    def open(self, item: Item, at: int, part: ir.Part) -> Slot:
-        """Open the part at a place of an item."""
-        held = self.token
+    def open(self, item: Item, at: int, part: ir.Part, *, place: tuple[int, int] | None = None) -> Slot:
+        """Open a part of an item; ``place``: where it stands in the answer, if not there. A token goes to no part before it."""
+        place = place or (item.at, at)
+        held = self.token if self.place < place else None
         if isinstance(part, ir.Reasoning | ir.Refusal):
-            self.settle_token()
+            if held is not None:
+                self.settle_token()
         elif held is not None:
             part = replace(part, signature=held.signature)
             self.token = None
         slot = item.slots[at] = item.latest = Slot(self._parts, part, part.src)
         self._parts += 1
-        self.made.append(events.PartStart(0, slot.number, part))
+        self.made.append(events.PartStart(0, slot.number, part, place))
         return slot
 
     def settle_token(self) -> None:
@@ -126,7 +132,7 @@ class Teller:
         if self.token is not None:
             number, part = self._parts, as_text(self.token)
             self._parts, self.token = number + 1, None
-            self.made += [events.PartStart(0, number, part), events.PartEnd(0, number)]
+            self.made += [events.PartStart(0, number, part, self.place), events.PartEnd(0, number)]
 
     def settle(self, slot: Slot, whole: ir.Part) -> None:
         """Tell the rest of a part that is whole now; what cannot be told by pieces comes with its end."""
