@@ -107,3 +107,28 @@ def test_citations_span_what_they_span_in_the_whole_answer(told: list[JsonObject
     if target == "chat_completions":
         assert cited(written(data, target)) == cited(collected.body) == [("a", "Hello"), ("b", "world"), ("c", "Rome")]
     assert [loss for loss in collected.losses if loss.code == "late"] == []
+
+
+def test_annotations_count_from_their_own_text_whichever_block_stops() -> None:
+    """Laws 1 and 6: a block that is never stopped, or goes on later, stands before the text that cites; its words are not among it."""
+    cited = {"type": "web_search_result_location", "url": "u", "title": "t", "cited_text": "c", "encrypted_index": "e"}
+    begun = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": 1}}
+    told: list[JsonObject] = [
+        {"type": "message_start", "message": begun},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Answer: "}},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": "", "citations": []}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "citations_delta", "citation": cited}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Rome"}},
+        {"type": "content_block_stop", "index": 1},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "sure"}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}},
+        {"type": "message_stop"},
+    ]
+    converter = fb.StreamConverter(source="messages", target="responses")
+
+    data = b"".join(b"event: %b\ndata: %b\n\n" % (each["type"].encode(), json.dumps(each).encode()) for each in told)
+    made = fb.collect_stream([converter.feed(data) + converter.finish()], source="responses").body
+
+    (_, said) = [part for item in made["output"] for part in item["content"]]
+    assert [(note["start_index"], note["end_index"]) for note in said["annotations"]] == [(0, 4)]

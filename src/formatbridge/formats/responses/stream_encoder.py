@@ -285,7 +285,7 @@ class StreamEncoder:
         if not slot.is_open:
             self._open(slot)
         if isinstance(slot.item, Message):
-            slot.item.growing -= 1
+            slot.item.end_part(slot.citations)
             if not slot.item.growing and slot.item is not self._message:
                 slot.item.close()
         elif isinstance(slot.item, Thought):

@@ -30,12 +30,13 @@ _WORK = {"code_interpreter_call": "interpreting", "web_search_call": "searching"
 class Live:
     """Something that grows by deltas. ``head`` and ``tail`` stand around the text of each; ``pieces`` are its text so far."""
 
-    __slots__ = ("head", "kind", "pieces", "place", "tail")
+    __slots__ = ("_counted", "_length", "head", "kind", "pieces", "place", "tail")
 
     def __init__(self, kind: str, place: JsonObject) -> None:
         self.kind = kind
         self.place = place
         self.pieces: list[str] = []
+        self._counted, self._length = 0, 0
         fields = dumps({"type": f"{kind}.delta", **place})[:-1]
         self.head = b'event: %b.delta\ndata: %b,"delta":' % (kind.encode(), fields)
         self.tail = b',"logprobs":[],"sequence_number":' if kind == "response.output_text" else b',"sequence_number":'
@@ -44,6 +45,12 @@ class Live:
         """Return all that it grew to."""
         return "".join(self.pieces)
 
+    def length(self) -> int:
+        """Return how long it is by now; each piece is counted once."""
+        self._length += sum(map(len, self.pieces[self._counted :]))
+        self._counted = len(self.pieces)
+        return self._length
+
 
 class Writer:
     """Writes events, numbers them, and keeps the items that are done: the last event repeats them all."""
@@ -51,7 +58,8 @@ class Writer:
     def __init__(self) -> None:
         self.losses = nowhere()
         self.ids = ItemIds("/output", "", self.losses)
-        self.length = 0
+        self._length = 0  # of the visible text before the texts that are open
+        self._texts: list[Content] = []
         self.tokens: list[ir.TokenLogprob] = []
         self._items: list[JsonObject | None] = []
         self._number = 0
@@ -82,6 +90,24 @@ class Writer:
         told = {"logprobs": encode_tokens(tokens, self.losses, needs_bytes=True)} if live.kind == "response.output_text" else {}
         self.tell(f"{live.kind}.delta", {**live.place, "delta": text, **told})
 
+    def begin_text(self, content: Content) -> None:
+        """Take a text that opens behind all others."""
+        self._texts.append(content)
+
+    def start_of(self, content: Content) -> int:
+        """Return how much visible text is before an open text by now; others before it may be open, too."""
+        at = self._texts.index(content)
+        return self._length + sum(text.live.length() + text.behind for text in self._texts[:at])
+
+    def end_text(self, content: Content) -> None:
+        """Let the texts behind one that closes count it in."""
+        at, length = self._texts.index(content), content.live.length() + content.behind
+        del self._texts[at]
+        if at:
+            self._texts[at - 1].behind += length
+        else:
+            self._length += length
+
     def take(self) -> bytes:
         """Return what was written since the last time."""
         out, self._out = self._out, []
@@ -109,14 +135,19 @@ class Writer:
 
 
 class Content:
-    """A part of a message. ``citations``: those of each text that joined it."""
+    """A part of a message. ``citations``: those of each text that joined it; ``start``: how much visible text was before it when they came.
 
-    __slots__ = ("citations", "is_refusal", "live")
+    ``behind``: the length of the texts that closed between it and the next open one.
+    """
+
+    __slots__ = ("behind", "citations", "is_refusal", "live", "start")
 
     def __init__(self, live: Live, *, is_refusal: bool) -> None:
         self.live = live
         self.is_refusal = is_refusal
         self.citations: list[list[ir.Citation]] = []
+        self.start: int | None = None
+        self.behind = 0
 
 
 class Message:
@@ -143,7 +174,15 @@ class Message:
         place = {"item_id": self._id, "output_index": self._at, "content_index": len(self._done)}
         self._writer.tell("response.content_part.added", {**place, "part": _refusal("") if is_refusal else _text("", [], [])})
         self._content = Content(Live("response.refusal" if is_refusal else "response.output_text", place), is_refusal=is_refusal)
+        if not is_refusal:
+            self._writer.begin_text(self._content)
         return self._content
+
+    def end_part(self, citations: list[ir.Citation]) -> None:
+        """Take the end of a part; its citations count from where it stands now, whatever grows before it later."""
+        self.growing -= 1
+        if citations and self._content and not self._content.is_refusal:
+            self._content.start = self._writer.start_of(self._content)
 
     def close(self, status: str = "completed") -> None:
         """Close the message."""
@@ -160,8 +199,9 @@ class Message:
             writer.tell("response.refusal.done", {**place, "refusal": text})
         else:
             citations = [citation for each in content.citations for citation in each]
-            annotations = encode_annotations(citations, writer.length, len(text), writer.losses)
-            writer.length += len(text)
+            start = writer.start_of(content) if content.start is None else content.start
+            annotations = encode_annotations(citations, start, len(text), writer.losses)
+            writer.end_text(content)
             _, taken, writer.tokens = take_tokens(writer.tokens, text)
             part = _text(text, annotations, encode_tokens(taken, writer.losses, needs_bytes=True))
             for index, annotation in enumerate(annotations):
