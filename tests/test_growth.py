@@ -240,3 +240,48 @@ def test_a_list_that_is_told_piece_by_piece_is_not_searched() -> None:
 
     assert len(gathered.told["urlMetadata"]) == count
     assert len(_Page.compared) <= count
+
+
+def _signed_late(count: int) -> bytes:
+    """Return a stream of so many thoughts, each signed when all have come."""
+    begun: list[Body] = [{"type": "reasoning.text", "text": "a", "index": i} for i in range(count)]
+    signed: list[Body] = [{"type": "reasoning.text", "signature": "s", "index": i} for i in range(count)]
+    deltas: list[Body] = [{"reasoning_details": [detail]} for detail in (*begun, *signed)]
+    told: list[Body] = [{"id": "a", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    told.append({"id": "a", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in told)
+
+
+def _never_stopped(count: int) -> bytes:
+    """Return a stream of so many calls of the server's that are never stopped, each with the result of another."""
+    told: list[Body] = []
+    for i in range(count):
+        call = {"type": "server_tool_use", "id": f"s{i}", "name": "web_search", "input": {}}
+        result = {"type": "web_search_tool_result", "tool_use_id": f"z{i}", "content": []}
+        told += [
+            {"type": "content_block_start", "index": 2 * i + at, "content_block": each} for at, each in enumerate((call, result))
+        ]
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    head = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}
+    told = [{"type": "message_start", "message": head}, *told, end, {"type": "message_stop"}]
+    return b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in told)
+
+
+@pytest.mark.parametrize(("source", "make"), [("chat_completions", _signed_late), ("messages", _never_stopped)])
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_work_grows_in_proportion_to_what_finds_its_other_half(source: str, make: Callable[[int], bytes], target: str) -> None:
+    """A token finds its thought, and a result its call, by what names it, in the report as well."""
+
+    def work(count: int) -> int:
+        def act() -> fb.Converted:
+            converter = fb.StreamConverter(source=source, target=target)
+            converter.feed(make(count))
+            converter.finish()
+            return converter.response()
+
+        return _work(act)
+
+    work(1)
+
+    assert work(FEW * FACTOR) <= work(FEW) * MOST

@@ -53,6 +53,7 @@ class _Choice:
         self._named_again: set[int] = set()
         self._logprobs: JsonObject = {}
         self._details: list[_Detail] = []
+        self._latest: dict[str, _Detail] = {}
         self._sounds: dict[str, list[str]] = {}
         self._fields, self._lists = Pieces(), Pieces()
 
@@ -108,10 +109,12 @@ class _Choice:
     def _detail(self, raw: JsonObject) -> None:
         """Add to the detail that an index names; one without goes on with the last, and one that is something else is new."""
         at, kind = raw.get("index"), raw.get("type")
-        known = self._details if at is not None else self._details[-1:]
-        detail = next((each for each in reversed(known) if each.is_of(at, kind)), None)
+        place = repr((at, kind))
+        last = self._details[-1] if self._details else None
+        detail = self._latest.get(place) if at is not None else last if last and last.is_of(at, kind) else None
         if detail is None or not detail.grow(raw):
-            self._details.append(_Detail(raw))
+            self._latest[place] = detail = _Detail(raw)
+            self._details.append(detail)
 
     def _call(self, raw: JsonObject) -> bool:
         """Add to a call; false where it is not the one that its index names, or says again what it is."""

@@ -65,6 +65,7 @@ class Blocks:
 
     def __init__(self) -> None:
         self._open: dict[Any, Block] = {}
+        self._calls: dict[str, list[Any]] = {}  # the indexes of blocks, by their id
         #: The block that grew last.
         self.latest: Block | None = None
         self._count = 0
@@ -93,8 +94,8 @@ class Blocks:
 
     def _end_call(self, call_id: object, made: list[events.Event]) -> None:
         """Close the call whose result begins, if nothing did: a result that is told before its call has no place."""
-        for index, block in list(self._open.items()) if call_id else ():
-            if block.raw.get("id") == call_id:
+        for index in self._calls.pop(call_id, ()) if isinstance(call_id, str) else ():
+            if index in self._open and self._open[index].raw.get("id") == call_id:
                 self.end(index, made)
 
     def begin_nothing(self, index: object, made: list[events.Event]) -> str:
@@ -107,7 +108,10 @@ class Blocks:
         if index in self._open:
             self.end(index, made)
         block = Block("", f"/content/{self._count}", content)
-        self._open[f"block/{self._count}" if index is None else index] = block
+        place = f"block/{self._count}" if index is None else index
+        self._open[place] = block
+        if isinstance(call_id := content.get("id"), str):
+            self._calls.setdefault(call_id, []).append(place)
         self._count += 1
         return block
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from formatbridge import ir
@@ -57,7 +58,7 @@ def take_message(parts: list[ir.Part], content: str | list[JsonObject], tokens: 
 class OutputEncoder:
     """Writes the parts of an answer as items; adjacent words become one message."""
 
-    __slots__ = ("_ids", "_items", "_length", "_losses", "_options", "_parts", "_tokens", "_used")
+    __slots__ = ("_ids", "_items", "_length", "_losses", "_options", "_parts", "_results", "_tokens", "_used")
 
     def __init__(self, choice: ir.Choice, stem: str, losses: Ledger, options: Options) -> None:
         self._parts = choice.parts
@@ -68,6 +69,7 @@ class OutputEncoder:
         self._items: list[JsonObject] = []
         self._length = 0
         self._used: set[int] = set()
+        self._results: dict[tuple[str, str], deque[int]] | None = None
 
     def encode(self) -> list[JsonObject]:
         """Write all items."""
@@ -156,14 +158,16 @@ class OutputEncoder:
 
     def _result_of(self, index: int, call: ir.Hosted) -> int | None:
         """Find the result of a call: the one of its id, else the one directly behind it."""
-        nearest = None
-        for place in range(index + 1, len(self._parts)):
-            part = self._parts[place]
-            if isinstance(part, ir.Hosted) and part.role == "result" and part.family == call.family and place not in self._used:
-                if part.id == call.id:
-                    return place
-                nearest = place if place == index + 1 else nearest
-        return nearest
+        if self._results is None:
+            self._results = _results_in(self._parts)
+        places = self._results.get((call.family, call.id), deque())
+        while places and (places[0] <= index or places[0] in self._used):
+            places.popleft()
+        if places:
+            return places[0]
+        behind = self._parts[index + 1] if index + 1 < len(self._parts) else None
+        is_its_own = isinstance(behind, ir.Hosted) and behind.role == "result" and behind.family == call.family
+        return index + 1 if is_its_own and index + 1 not in self._used else None
 
     def _write_words(self, parts: list[ir.Text | ir.Refusal]) -> None:
         """Write adjacent words as one message, adjacent texts as one part of it."""
@@ -208,6 +212,15 @@ class OutputEncoder:
             "annotations": annotations,
             "logprobs": encode_tokens(taken, losses, needs_bytes=True),
         }
+
+
+def _results_in(parts: list[ir.Part]) -> dict[tuple[str, str], deque[int]]:
+    """Return where the results of the server's calls stand, by family and id."""
+    made: dict[tuple[str, str], deque[int]] = {}
+    for place, part in enumerate(parts):
+        if isinstance(part, ir.Hosted) and part.role == "result":
+            made.setdefault((part.family, part.id), deque()).append(place)
+    return made
 
 
 def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger) -> JsonObject:

@@ -21,7 +21,18 @@ from formatbridge.formats.responses.hosted_items import encode_image
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response
-from formatbridge.formats.responses.stream_items import Call, Content, JsonObject, Live, Message, Run, Thought, Writer, write_image
+from formatbridge.formats.responses.stream_items import (
+    Call,
+    Content,
+    JsonObject,
+    Live,
+    Message,
+    Run,
+    Runs,
+    Thought,
+    Writer,
+    write_image,
+)
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
 from formatbridge.options import Options
@@ -59,7 +70,7 @@ class StreamEncoder:
         self._waiting: _Slot | None = None  # a call that may still be told its token
         self._message: Message | None = None
         self._call: Call | None = None  # the last, until it is known whether the answer broke off in it
-        self._runs: list[Run] = []
+        self._runs = Runs()
         self._held: ir.Signature | None = None  # the token of an empty text
         self._has_refusal = False
         self._finish: ir.Finish | None = None
@@ -117,9 +128,7 @@ class StreamEncoder:
         self._has_refusal = had_refusal
         self._settle_held(None)
         self._leave_items(status_of_last(event.finish))
-        for run in self._runs:
-            run.close(None)
-        self._runs = []
+        self._runs.close()
 
     def _refusals(self) -> list[ir.Part]:
         """Return as much of the parts as the reason of the end depends on."""
@@ -135,8 +144,7 @@ class StreamEncoder:
                 self._cut(slot)
         if self._message:
             self._message.close("incomplete" if self._message.growing else "completed")
-        for run in self._runs:
-            run.close(None, "failed")
+        self._runs.close("failed")
         self._write_end(event.error)
 
     def _end(self, event: events.End) -> None:
@@ -320,12 +328,9 @@ class StreamEncoder:
             if part.role == "both":
                 slot.item.close(None)
             else:
-                self._runs.append(slot.item)
+                self._runs.add(slot.item)
         elif part.role == "result":
-            run = next((run for run in self._runs if run.call.family == part.family and run.call.id == part.id), None)
-            run = run or next((run for run in self._runs if run.call.family == part.family and run.index == slot.index - 1), None)
-            if run:
-                self._runs.remove(run)
+            if run := self._runs.answered(part, slot.index):
                 run.close(replace(part, output="".join(slot.pieces) or part.output))
             elif slot.signature:
                 self._write_token(slot.signature, "call")

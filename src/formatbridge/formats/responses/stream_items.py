@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from typing import Any
 
@@ -305,6 +306,34 @@ class Run:
         if not status and (word == "completed" or (word == "failed" and self._kind == "mcp_call")):  # others have no event for it
             self._writer.tell(f"response.{self._kind}.{word}", self._place)
         self._writer.done(self._at, item)
+
+
+class Runs:
+    """The calls that the server ran and whose results have not come."""
+
+    def __init__(self) -> None:
+        self._by_index: dict[int, Run] = {}
+        self._by_id: dict[tuple[str, str], deque[Run]] = {}
+
+    def add(self, run: Run) -> None:
+        """Take the next one."""
+        self._by_index[run.index] = run
+        self._by_id.setdefault((run.call.family, run.call.id), deque()).append(run)
+
+    def answered(self, result: ir.Hosted, index: int) -> Run | None:
+        """Return the call of the result at ``index``, which waits no more: the first of its id, else the one directly before it."""
+        named = self._by_id.get((result.family, result.id), deque())
+        while named and self._by_index.get(named[0].index) is not named[0]:
+            named.popleft()
+        before = self._by_index.get(index - 1)
+        run = named[0] if named else before if before and before.call.family == result.family else None
+        return None if run is None else self._by_index.pop(run.index)
+
+    def close(self, status: str | None = None) -> None:
+        """Close those that still wait."""
+        for run in self._by_index.values():
+            run.close(None, status)
+        self._by_index = {}
 
 
 def write_image(writer: Writer, item: JsonObject) -> None:
