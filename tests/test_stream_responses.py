@@ -13,9 +13,10 @@ from pydantic import TypeAdapter
 import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge.bodies import check
+from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
-from formatbridge.losses import Ledger, Spelling
+from formatbridge.losses import Ledger, Spelling, nowhere
 from formatbridge.options import Options
 from formatbridge.streaming.collect import Collector, replay
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
@@ -101,7 +102,8 @@ def _json(answer: ir.Response) -> JsonObject:
 
 
 def _answer(sample: Sample) -> ir.Response:
-    return formats.load(sample.format).decode_response(check(sample.body, sample.format, "response"))
+    answer = formats.load(sample.format).decode_response(check(sample.body, sample.format, "response"))
+    return tell_apart(answer, "responses", nowhere())
 
 
 # Reading.

@@ -63,7 +63,9 @@ class Growing:
 
     def as_told(self) -> str:
         """Return the text of a part that has closed as its reader has it: its deltas, where its end said something else."""
-        return self.retold if self.retold is not None else getattr(self.whole(), GROWS[type(self.part)])
+        grows = GROWS[type(self.part)]
+        told = (self.retold or {}).get(grows)
+        return told if told is not None else getattr(self.whole(), grows)
 
 
 @dataclass(slots=True)
@@ -222,7 +224,7 @@ class Collector:
             part.part = replace(part.part, extra={**(part.part.extra or {}), **event.extra})
 
 
-def _told_otherwise(part: _Part, whole: ir.Part) -> dict[str, str]:
+def _told_otherwise(part: Growing, whole: ir.Part) -> dict[str, str]:
     """Return what a part told and does not say any more, now that it is whole, by field."""
     told = {GROWS.get(type(whole), ""): "".join(part.pieces)}
     if isinstance(whole, ir.ToolCall) and isinstance(part.part, ir.ToolCall):

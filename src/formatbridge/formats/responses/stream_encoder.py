@@ -21,22 +21,13 @@ from formatbridge.formats.responses.hosted_items import encode_image
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response
-from formatbridge.formats.responses.stream_items import (
-    Call,
-    Content,
-    JsonObject,
-    Live,
-    Message,
-    Run,
-    Runs,
-    Thought,
-    Writer,
-    write_image,
-)
+from formatbridge.formats.responses.stream_items import Call, Content, Live, Message, Run, Runs, Thought, Writer, write_image
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
 from formatbridge.options import Options
 from formatbridge.streaming.collect import GROWS
+
+JsonObject = dict[str, Any]
 
 _ENDS = {"completed": "response.completed", "failed": "response.failed"}
 """Status of an answer to its last event; for all others it is incomplete."""
