@@ -97,11 +97,15 @@ class Choice:
             self.open = None
 
     def keep(self, src: str, extra: JsonObject) -> None:
-        """Keep fields that come when their part is open: an item of the content goes on under its own number, details have one each."""
+        """Keep fields that come when their part is open: an item of the content goes on under its own number, details have one each.
+
+        Of what pieces of an item say the last counts, but what one of them denied stays so.
+        """
         assert self.open is not None
         items, opened = f"/choices/{self.index}/message/content/", self.kinds[self.open[1]]
-        if src.startswith(items) and opened.src.startswith(items):
-            self.more = joined(self.more, extra)
+        if isinstance(opened, ir.Reasoning) and src.startswith(items) and opened.src.startswith(items):
+            said = {**(opened.extra or {}), **(self.more or {})}
+            self.more = joined(self.more, {name: value for name, value in extra.items() if said.get(name) is not False})
         else:
             place = src.removeprefix(f"/choices/{self.index}/")
             self.extra = joined(self.extra, {f"{place}/{name}": value for name, value in extra.items()})
