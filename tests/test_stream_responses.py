@@ -360,7 +360,14 @@ def _judged(stream: bytes) -> JsonObject:
     return made
 
 
-@pytest.mark.parametrize("sample", [*ANSWERS, *OTHERS][::4], ids=str)
+def _repeats_ids(sample: Sample) -> bool:
+    """Say whether the vendor itself gave two items one id, which its own client refuses in a stream of its own, too."""
+    items = sample.body.get("output") if sample.format == "responses" else None
+    ids = [item.get("id") for item in items or () if item.get("id")]
+    return len(set(ids)) < len(ids)
+
+
+@pytest.mark.parametrize("sample", [each for each in (*ANSWERS, *OTHERS) if not _repeats_ids(each)], ids=str)
 def test_the_official_client_reads_what_is_written(sample: Sample) -> None:
     """Law 5: to the end, and to the same answer."""
     stream = _encode(_unfold(_answer(sample)))
