@@ -203,6 +203,34 @@ def test_parallel_arguments_keep_their_own_halves() -> None:
     assert [block["input"] for block in whole.body["content"]] == [{"a": "😀"}, {"b": "🌍"}]
 
 
+@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+def test_an_error_behind_half_a_character_is_that_error(source: str, target: str) -> None:
+    """Whoever reads it learns why the answer broke off, not that it did."""
+    error = {"error": {"message": "overloaded", "type": "server_error", "code": 503, "status": "UNAVAILABLE"}}
+    told = {"type": "error", **error} if source in ("messages", "responses") else error
+    converter = fb.StreamConverter(source=source, target=target)
+
+    made = b"".join([converter.feed(chunk) for chunk in _stream(source, "One", f" two{HIGH}")[:-1]])
+    made += converter.feed(f"data: {json.dumps(told)}\n\n".encode()) + converter.finish()
+
+    assert b"overloaded" in made
+    assert converter.error is not None
+
+
+@pytest.mark.parametrize("via", fb.FORMATS)
+def test_half_a_character_in_a_whole_answer_is_no_stream(via: str) -> None:
+    """A stream has no place for the report of what was mended in an answer that came whole."""
+    text = json.dumps(body_of("responses", via)).replace("Vinnufossen", f"Vinnufossen {shown(HIGH)}").encode()
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=text))
+
+    with (
+        httpx.Client(transport=transport) as http,
+        pytest.raises(fb.UnexpectedResponseError, match="lone surrogate"),
+        fb.Client("https://relay.test", "sk", http_client=http).stream(body_of("requests", via), via) as stream,
+    ):
+        stream.response()
+
+
 @pytest.mark.parametrize("pieces", [("a", f"b{HIGH}", "c"), ("a", f"b{HIGH}"), ("a", f"{LOW}b"), (HIGH,)], ids=repr)
 @pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
 def test_a_stream_whose_half_stays_alone_is_no_success(source: str, target: str, pieces: tuple[str, ...]) -> None:

@@ -71,6 +71,18 @@ def test_a_sealed_thought_returns_to_the_wire_that_told_it(caller: str) -> None:
     assert {"type": "redacted_thinking", "data": TOKEN} in elsewhere.body["messages"][1]["content"]
 
 
+def test_a_sealed_thought_that_was_found_there_is_untagged_there() -> None:
+    """An answer that was kept in another format reads as it came once it is back."""
+    answer = _answer(content="Hi", reasoning_details=[DETAIL])
+    kept = fb.convert_response(answer, source="chat_completions", target="responses").body
+
+    (detail,) = fb.convert_response(kept, source="responses", target="chat_completions").body["choices"][0]["message"][
+        "reasoning_details"
+    ]
+
+    assert {name: detail[name] for name in DETAIL} == DETAIL
+
+
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_a_token_goes_to_no_wire_on_which_it_was_not_found(caller: str) -> None:
     """A token that the vendor's own wire told is nobody else's, though the format has a slot that names that vendor."""

@@ -132,7 +132,7 @@ class StreamSource:
         reason that it gave, else as an answer that ran out of tokens.
         """
         closes = closes and self._has_begun and not self._halves.is_waiting
-        self._is_torn = self._is_torn or self._halves.is_waiting
+        self._is_torn = self._is_torn or (self._halves.is_waiting and not self.is_over)  # behind an error nothing is missing
         happened = self._catch_up()
         told = self._decoder.finish()
         if self._is_torn and not closes:

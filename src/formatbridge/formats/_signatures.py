@@ -91,7 +91,7 @@ def may_hold_tag(text: bytes | bytearray | str) -> bool:
 
 def encode_token(signature: ir.Signature, slot: ir.Format, *, kind: ir.SignatureKind | None = None) -> str:
     """Write a token into a slot of ``slot``: as it is where it is at home, else tagged. ``kind`` replaces its own in the tag."""
-    if signature.home == slot and kind is None:
+    if is_at_home(signature, slot) and kind is None:
         return signature.token
     text = f"{_TAG}{signature.home}|{kind or signature.kind}|{_with_wire(_with_item(signature), signature)}"
     return base64.b64encode(text.encode()).decode() if slot == "generate_content" else text

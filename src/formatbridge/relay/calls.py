@@ -221,12 +221,15 @@ class Native(NamedTuple):
     text: bytes
 
 
-def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...]) -> Native:
-    """Read the body of a success; raise ``UnexpectedResponseError`` where it is an error or no JSON object."""
+def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...], *, mends: bool = True) -> Native:
+    """Read the body of a success; raise ``UnexpectedResponseError`` where it is an error or no JSON object.
+
+    ``mends``: half a character is no fault, for whoever reads the text reports it.
+    """
     body = without_comments(body)
     id = faults.request_id(head.headers, names)
     try:
-        value = _codec.loads(body, [])
+        value = _codec.loads(body, [] if mends else None)
     except _codec.NotJsonError as error:
         found = (
             "is empty" if not body.strip() else "is HTML or XML" if is_markup(body) else f"{error.pointer} {error.message}".strip()

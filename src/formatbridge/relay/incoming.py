@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from pydantic import BaseModel
 
 from formatbridge import ir
@@ -29,6 +31,7 @@ from formatbridge.stream_source import EventReader
 from formatbridge.streams import replay_response
 
 Failure = APIError | StreamError
+T = TypeVar("T")
 _LONGEST_DRAIN = 0.1
 """Seconds behind the last event: who has the whole answer waits for nothing else."""
 
@@ -60,9 +63,12 @@ class Incoming:
 
     def take(self) -> BaseModel | None:
         """Return the next event that waits; None where none does. Raise what ended the stream, once none waits."""
-        if self._waiting:
+        return self._next_of(self._waiting)
+
+    def _next_of(self, waiting: list[T]) -> T | None:
+        if waiting:
             self._patience.rest()
-            return self._waiting.pop()
+            return waiting.pop()
         if self._failure is not None:
             raise self._failure
         return None
@@ -77,12 +83,7 @@ class Incoming:
             return next((piece for event in events if (piece := text_of(event, self._format))), None)
         self._words = self._words or self._converter.new_text()[::-1]
         self._waiting.clear()
-        if self._words:
-            self._patience.rest()
-            return self._words.pop()
-        if self._failure is not None:
-            raise self._failure
-        return None
+        return self._next_of(self._words)
 
     def response(self) -> Converted:
         """Return the answer so far, in the caller's format."""
@@ -138,7 +139,7 @@ class Incoming:
     def _open_plain(self, head: Head, call: Call, begun: bytes) -> Flow[None]:
         """Take a whole answer, or an error, where a stream was expected."""
         body = yield from read_body(head, self._rules, self._patience, call, self._opener, begun)
-        answer = read_json(head, body, call, self._rules.request_id_headers)
+        answer = read_json(head, body, call, self._rules.request_id_headers, mends=False)  # for it would be told nowhere
         try:
             told = b"".join(replay_response(answer.text, source=self._wire))
         except InvalidPayloadError as error:
