@@ -83,6 +83,18 @@ def test_a_sealed_thought_that_was_found_there_is_untagged_there() -> None:
     assert {name: detail[name] for name in DETAIL} == DETAIL
 
 
+@pytest.mark.parametrize("caller", ["messages", "generate_content"])
+def test_a_sealed_thought_returns_with_the_id_that_it_is_sealed_to(caller: str) -> None:
+    """Its server refuses it under another id, and these two formats have no place for one but the token itself."""
+    sealed = DETAIL | {"format": "openai-responses-v1", "id": "rs_07f3"}
+    kept = fb.convert_response(_answer(content="Hi", reasoning_details=[sealed]), source="chat_completions", target=caller).body
+
+    back = fb.convert_response(kept, source=caller, target="chat_completions").body["choices"][0]["message"]
+    there = fb.convert_request(_next(caller, kept), source=caller, target="chat_completions", model="m").body["messages"][1]
+
+    assert back["reasoning_details"] == there["reasoning_details"] == [sealed]
+
+
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_a_token_goes_to_no_wire_on_which_it_was_not_found(caller: str) -> None:
     """A token that the vendor's own wire told is nobody else's, though the format has a slot that names that vendor."""

@@ -82,6 +82,11 @@ def keeps_id(signature: ir.Signature | None, item_id: str | None) -> bool:
     return signature is not None and signature.item is not None and signature.item == item_id
 
 
+def id_of(part: ir.Reasoning) -> str | None:
+    """Return the id that a thought is sealed to, else that of the item that it came in."""
+    return (part.signature and part.signature.item) or part.id
+
+
 def may_hold_tag(text: bytes | bytearray | str) -> bool:
     """Say whether JSON text may have a tagged token in it; quick, for most has none."""
     if isinstance(text, str):

@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, is_at_home, native_token
+from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, is_at_home, native_token
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -184,7 +184,8 @@ def _carry(
 def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, index: int) -> list[JsonObject]:
     """Write a thought, its token, or both: in one detail where the token signs the text, else in two of one id."""
     named = {"format": format} if format else {}
-    given = {"id": part.id} if part.id is not None else {}
+    id = id_of(part)
+    given = {"id": id} if id is not None else {}
     if token is not None and not part.text:
         return [{"type": "reasoning.encrypted", "data": token, **named, **given, "index": index}]
     if token is not None and part.signature and part.signature.kind == "thinking":
@@ -192,7 +193,7 @@ def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, i
     slot = "summary" if part.summary else "text"
     if token is None:
         return [{"type": f"reasoning.{slot}", slot: part.text, **given, "index": index}]
-    shared = {"id": part.id or f"rs_{index}", "index": index}
+    shared = {"id": id or f"rs_{index}", "index": index}
     return [
         {"type": f"reasoning.{slot}", slot: part.text, **named, **shared},
         {"type": "reasoning.encrypted", "data": token, **named, **shared},

@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, native_token
+from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, native_token
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -49,12 +49,6 @@ def carry_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger
         losses.extras(part)
     token = carry_token(part.signature, losses, options) if part.signature else None
     return encode_item(part.text, token, index, ids, id_of(part)) if part.text or token else None
-
-
-def id_of(part: ir.Reasoning) -> str | None:
-    """Return the id that a thought is sealed to, else that of the item that it came in."""
-    sealed = part.signature.item if part.signature and part.signature.home == "responses" else None
-    return sealed or part.id
 
 
 def carry_token(

@@ -9,11 +9,12 @@ from typing import Any
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._logprobs import encode_tokens, take_tokens
+from formatbridge.formats._signatures import id_of
 from formatbridge.formats.responses.answer import encode_answer_call
 from formatbridge.formats.responses.citations import encode_annotations
 from formatbridge.formats.responses.hosted_items import encode_hosted
 from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.formats.responses.reasoning import encode_item, id_of
+from formatbridge.formats.responses.reasoning import encode_item
 from formatbridge.losses import nowhere
 from formatbridge.streaming.sse import encode_event
 
