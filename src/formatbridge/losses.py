@@ -239,6 +239,8 @@ class Ledger:
         if not name and getattr(node, "aside", None):
             path, before = self._resolve(self._gone_aside(node))
             self._keep(Loss(path, "dropped", severity, code, REASONS[code], before))
+        if not name and getattr(node, "signature", None):  # which may stand in front of the node
+            self._settle_dropped(node.signature, "", code, severity)
 
     def _gone_aside(self, node: Any) -> str:
         """Return the pointer of what is gone of the second object that a node is made of: all of it when none of its nodes is left."""

@@ -112,6 +112,12 @@ def native_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger
     return None
 
 
+def drop_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger) -> None:
+    """Note that a token stays behind: the part of a request that it belongs to has no place for one, not even for the target's own."""
+    if signature is not None:
+        losses.dropped(signature, code="no_counterpart" if is_at_home(signature, slot) else "foreign_signature")
+
+
 def drop_empty(part: ir.Reasoning, losses: Ledger) -> None:
     """Note reasoning that has a foreign token and no text: hidden reasoning is gone as a whole, of visible reasoning its proof."""
     signature = part.signature

@@ -15,7 +15,7 @@ from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import read_data_url
 from formatbridge.formats._parts import drop_id, is_plain, note_empty
-from formatbridge.formats._signatures import is_at_home, native_token
+from formatbridge.formats._signatures import drop_token, is_at_home, native_token
 from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.reasoning import (
     REASONING,
@@ -342,7 +342,7 @@ def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
         losses.dropped(result, "is_error")
     if result.cache:
         losses.dropped(result.cache, severity="info")
-    native_token(result.signature, "chat_completions", losses)
+    drop_token(result.signature, "chat_completions", losses)
     words = [part for part in result.content if not isinstance(part, ir.Media)]
     return {"role": "tool", "tool_call_id": result.call_id, "content": encode_content(words, losses)}
 

@@ -17,7 +17,7 @@ from formatbridge.formats._media import (
     write_data_url,
 )
 from formatbridge.formats._parts import at_home, drop_citations, drop_id, encode_mime, encode_opaque, is_plain, known_mime
-from formatbridge.formats._signatures import native_token
+from formatbridge.formats._signatures import drop_token
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -194,7 +194,7 @@ def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
     drop_id(part, losses)
     if part.citations:
         drop_citations(part, losses)
-    native_token(part.signature, "chat_completions", losses)
+    drop_token(part.signature, "chat_completions", losses)
     return {"type": "text", "text": part.text, **_encode_cache(part, losses)}
 
 
@@ -209,7 +209,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
         losses.dropped(part, "filename", severity="info")
     if part.detail not in (None, "auto") and kind != "image":
         losses.dropped(part, "detail")
-    native_token(part.signature, "chat_completions", losses)
+    drop_token(part.signature, "chat_completions", losses)
     made = _ENCODE_MEDIA[kind](part, losses)
     return made and made | _encode_cache(part, losses)
 

@@ -13,7 +13,7 @@ from formatbridge import ir
 from formatbridge.formats._arguments import Objects, encode_arguments_object
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import encode_opaque, is_plain, join_texts
-from formatbridge.formats._signatures import native_token
+from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.messages.hosted_content import (
     decode_code_result,
     decode_hosted_call,
@@ -200,9 +200,8 @@ def encode_call(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObje
         losses.extras(call)
     if call.item_id is not None:
         losses.dropped(call, "item_id", "diagnostic", severity="info")
-    token = call.signature
-    if token and native_token(token, "messages", losses) is not None:
-        losses.dropped(token)
+    if call.signature:
+        drop_token(call.signature, "messages", losses)
     given = call.arguments
     made = {
         "type": "tool_use",
@@ -228,7 +227,7 @@ def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
     if result.extra:
         losses.extras(result)
     if result.signature:
-        native_token(result.signature, "messages", losses)
+        drop_token(result.signature, "messages", losses)
     made: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
     parts = result.content
     if len(parts) == 1 and type(parts[0]) is ir.Text:  # the usual case, without a list to collapse

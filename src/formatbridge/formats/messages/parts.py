@@ -10,7 +10,7 @@ from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import PDF
 from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque, known_mime
-from formatbridge.formats._signatures import native_token
+from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.messages.citations import decode_citations
 from formatbridge.losses import Ledger
 
@@ -199,7 +199,7 @@ def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
     if part.id is not None:
         drop_id(part, losses)
     if part.signature:
-        native_token(part.signature, "messages", losses)
+        drop_token(part.signature, "messages", losses)
     if part.extra:
         losses.extras(part)
     if not text or text.isspace():
@@ -240,7 +240,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.detail not in (None, "auto"):
         losses.dropped(part, "detail")
     if part.signature:
-        native_token(part.signature, "messages", losses)
+        drop_token(part.signature, "messages", losses)
     return made | encode_cache(part.cache, losses)
 
 

@@ -11,7 +11,7 @@ from formatbridge.formats._logprobs import decode_tokens, drop_tokens, encode_to
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats.responses.citations import encode_annotations, shift
 from formatbridge.formats.responses.content import decode_answer, encode_call, kind_of, settle
-from formatbridge.formats.responses.hosted_items import encode_hosted, encode_image
+from formatbridge.formats.responses.hosted_items import encode_hosted, encode_image, has_item
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_reasoning, carry_token, encode_item
 from formatbridge.losses import Ledger
@@ -119,7 +119,11 @@ class OutputEncoder:
             made = carry_reasoning(part, at, self._ids, losses, self._options)
             self._items += [made] if made else []
             return
-        if not isinstance(part, ir.Refusal) and part.signature and index not in self._used:
+        if isinstance(part, ir.Hosted) and not has_item(part):
+            if index not in self._used:
+                encode_opaque(part, losses)
+            return
+        if not isinstance(part, ir.Refusal) and part.signature:
             self._write_token(part.signature, "call")
             at = len(self._items)
         if isinstance(part, ir.ToolCall):
@@ -139,13 +143,8 @@ class OutputEncoder:
         if token:
             self._items.append(encode_item("", token, len(self._items), self._ids))
 
-    def _encode_hosted(self, index: int, part: ir.Hosted, at: int) -> JsonObject | None:
+    def _encode_hosted(self, index: int, part: ir.Hosted, at: int) -> JsonObject:
         """Write a call of the server's together with its result, wherever that stands."""
-        if index in self._used:
-            return None
-        if part.role == "result":
-            self._losses.dropped(part, code="server_history")
-            return None
         place = None if part.role == "both" else self._result_of(index, part)
         if place is None:
             return encode_hosted(part, None, at, self._ids, self._losses)

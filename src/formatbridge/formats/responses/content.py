@@ -14,7 +14,7 @@ from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, note_empty
-from formatbridge.formats._signatures import native_token
+from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.responses.hosted_items import decode_hosted, encode_image
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.parts import decode_content, encode_content
@@ -98,11 +98,11 @@ def decode_answer(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) ->
 
 
 def _hand_over(parts: list[ir.Part], at: int) -> None:
-    """Give a token that waits before a place to the part there; before reasoning and refusals it belongs to an empty text."""
+    """Give a token that waits before a place to the part there; before those that have none it belongs to an empty text."""
     if at == len(parts) or not waits(parts[at - 1]):
         return
     part = parts[at]
-    if isinstance(part, ir.Reasoning | ir.Refusal):
+    if isinstance(part, ir.Reasoning | ir.Refusal | ir.Opaque):
         parts[at - 1] = as_text(parts[at - 1])
     else:
         parts[at] = replace(part, signature=parts[at - 1].signature)  # type: ignore[union-attr]  # only reasoning waits
@@ -178,20 +178,20 @@ def _note_words(part: ir.Text | ir.Refusal, losses: Ledger) -> None:
             drop_citations(part, losses)
         if part.cache:
             losses.dropped(part.cache, severity="info")
-        native_token(part.signature, "responses", losses)
+        drop_token(part.signature, "responses", losses)
 
 
 def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
     made: JsonObject | None = None
     if isinstance(part, ir.ToolCall):
         if part.signature:
-            native_token(part.signature, "responses", losses)
+            drop_token(part.signature, "responses", losses)
         ids.note_call(part, len(items))
         made = encode_call(part, losses)
     elif isinstance(part, ir.Reasoning):
         made = encode_reasoning(part, len(items), ids, losses)
     elif isinstance(part, ir.Media):
-        native_token(part.signature, "responses", losses)
+        drop_token(part.signature, "responses", losses)
         if part.cache:
             losses.dropped(part.cache, severity="info")
         made = encode_image(part, len(items), ids, losses)
@@ -283,7 +283,7 @@ def encode_result(result: ir.ToolResult, losses: Ledger, *, is_custom: bool) -> 
     if result.cache:
         losses.dropped(result.cache, severity="info")
     if result.signature:
-        native_token(result.signature, "responses", losses)
+        drop_token(result.signature, "responses", losses)
     kind = "custom_tool_call_output" if is_custom else "function_call_output"
     return {"type": kind, "call_id": result.call_id, "output": encode_content(result.content, losses)}
 

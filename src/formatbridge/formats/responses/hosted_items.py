@@ -250,15 +250,19 @@ _ENCODE_HOSTED: dict[str, Callable[[ir.Hosted, ir.Hosted | None, int, ItemIds, L
 }
 
 
-def encode_hosted(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
-    """Write a call that the server ran, with its result where that stands apart; None for a family that has no item here."""
-    encode = _ENCODE_HOSTED.get(call.family)
-    if encode is None:
-        for part in (call, result):
-            if part:
-                losses.dropped(part, code="server_history")
-        return None
+def has_item(part: ir.Hosted) -> bool:
+    """Say whether a call that the server ran has an item of its own here; its result stands in that."""
+    return part.role != "result" and part.family in _ENCODE_HOSTED
+
+
+def encode_hosted(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:
+    """Write a call that ``has_item``, with its result where that stands apart.
+
+    The token of the call stands before the item; that of a result would, too, and mean the call there.
+    """
     for part in (call, result):
         if part and part.extra:
             losses.extras(part)
-    return encode(call, result, index, ids, losses)
+    if result and result.signature:
+        losses.dropped(result.signature, code="foreign_signature")
+    return _ENCODE_HOSTED[call.family](call, result, index, ids, losses)

@@ -9,7 +9,7 @@ from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import PDF, made_filename, media_kind, read_data_url, read_file_data, write_data_url
 from formatbridge.formats._parts import at_home, drop_citations, encode_mime, encode_opaque, is_plain, known_mime
-from formatbridge.formats._signatures import native_token
+from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.responses.citations import decode_annotations
 from formatbridge.losses import Ledger
 
@@ -114,7 +114,7 @@ def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
     if part.citations:
         drop_citations(part, losses)
     if part.signature:
-        native_token(part.signature, "responses", losses)
+        drop_token(part.signature, "responses", losses)
     return {"type": "input_text", "text": part.text, **encode_cache(part.cache, losses)}
 
 
@@ -226,7 +226,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.extra:
         losses.extras(part)
     if part.signature:
-        native_token(part.signature, "responses", losses)
+        drop_token(part.signature, "responses", losses)
     if part.kind in ("audio", "video"):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None

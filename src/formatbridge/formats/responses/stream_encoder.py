@@ -17,7 +17,7 @@ from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.responses.finish import refusal_of, status_of_last
-from formatbridge.formats.responses.hosted_items import encode_image
+from formatbridge.formats.responses.hosted_items import encode_image, has_item
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response
@@ -243,8 +243,8 @@ class StreamEncoder:
         self._leave_call()
         self._waiting = None if self._waiting is slot else self._waiting
         slot.is_open, part = True, slot.part
-        is_result = isinstance(part, ir.Hosted) and part.role == "result"
-        if slot.signature and not isinstance(part, ir.Reasoning | ir.Opaque) and not is_result:
+        lacks_item = isinstance(part, ir.Opaque) or (isinstance(part, ir.Hosted) and not has_item(part))
+        if slot.signature and not isinstance(part, ir.Reasoning) and not lacks_item:
             self._leave_message()
             self._write_token(slot.signature, "call")
         if isinstance(part, ir.Text | ir.Refusal):
@@ -255,9 +255,9 @@ class StreamEncoder:
         elif isinstance(part, ir.ToolCall):
             slot.item = Call(self._writer, part)
             slot.live = slot.item.live
-        elif isinstance(part, ir.Hosted) and not is_result:
+        elif isinstance(part, ir.Hosted) and not lacks_item:
             slot.item = Run.open(self._writer, part, slot.index)
-            slot.live = slot.item.live if slot.item else None
+            slot.live = slot.item.live
         text = _text_of(part)
         if slot.live and text:
             slot.length += len(text)
@@ -320,11 +320,10 @@ class StreamEncoder:
                 slot.item.close(None)
             else:
                 self._runs.add(slot.item)
-        elif part.role == "result":
-            if run := self._runs.answered(part, slot.index):
-                run.close(replace(part, output="".join(slot.pieces) or part.output))
-            elif slot.signature:
-                self._write_token(slot.signature, "call")
+        elif part.role == "result" and (run := self._runs.answered(part, slot.index)):
+            run.close(replace(part, signature=slot.signature, output="".join(slot.pieces) or part.output))
+        else:
+            encode_opaque(replace(part, signature=slot.signature), self._writer.losses)
 
     def _write_whole(self, slot: _Slot, part: ir.Part) -> None:
         """Write a part that has no events of its own."""

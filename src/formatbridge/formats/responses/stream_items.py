@@ -285,11 +285,10 @@ class Run:
         self.live = Live(growing[0], self._place) if growing else None
 
     @classmethod
-    def open(cls, writer: Writer, call: ir.Hosted, index: int) -> Run | None:
-        """Open the item of a call; None where its family has none."""
+    def open(cls, writer: Writer, call: ir.Hosted, index: int) -> Run:
+        """Open the item of a call."""
         bare = replace(call, arguments="", output=None, error=None, status=None, extra=None)
-        item = encode_hosted(bare, None, writer.next_place(), writer.ids, writer.losses)
-        return None if item is None else cls(writer, call, index, item)
+        return cls(writer, call, index, encode_hosted(bare, None, writer.next_place(), writer.ids, writer.losses))
 
     def settle(self, call: ir.Hosted) -> None:
         """Close the arguments: the call is known in full."""
@@ -301,7 +300,7 @@ class Run:
 
     def close(self, result: ir.Hosted | None, status: str | None = None) -> None:
         """Close the item, with the result where that stands apart."""
-        item = encode_hosted(self.call, result, self._at, self._writer.ids, self._writer.losses) or {}
+        item = encode_hosted(self.call, result, self._at, self._writer.ids, self._writer.losses)
         item |= {"status": status} if status else {}
         word = item.get("status")
         if not status and (word == "completed" or (word == "failed" and self._kind == "mcp_call")):  # others have no event for it
