@@ -75,7 +75,7 @@ class Spelling:
     an index or a text that stands there. ``Class.field@pointer`` is a row for the node that stands there alone. ``own``:
     ``Class.pointer`` of a field in ``extra`` to what its loss means; without a row it is lossy. ``shared``: fields whose place also says
     something that stays (the key of a text, say), so that losing them changes the place. ``snake_case``: the format also takes its keys
-    in snake_case. ``keywords``: words of a schema to those that the format has for them.
+    in snake_case. ``keywords``: words of ours to others that the format has for them.
     """
 
     places: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -365,7 +365,7 @@ def resolve(body: JsonValue, pointer: str, spelling: Spelling = _PLAIN) -> tuple
             if spelling.snake_case and key not in value:
                 if key == "0":  # such a format takes one object for a list of it
                     continue
-                key = spelling.keywords.get(key) or to_snake(key)
+                key = next((word for word in (spelling.keywords.get(key, key), to_snake(key)) if word in value), key)
             value = value.get(key, _ABSENT)
         elif isinstance(value, list):
             if not key.isdecimal() and key in value:

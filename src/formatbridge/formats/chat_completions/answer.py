@@ -271,6 +271,8 @@ def _encode_media(part: ir.Media, message: JsonObject, sounds: list[ir.Media], l
     """Put an image where the message has room for it, and a sound beside the others."""
     if part.extra:
         losses.extras(part)
+    if part.cache:
+        losses.dropped(part.cache, severity="info")
     if part.kind == "image" and part.file_id is None:
         drop_id(part, losses)
         url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")

@@ -116,6 +116,7 @@ OWN: dict[str, Own] = {
     "ToolResult.functionResponse/willContinue": _OFF,
     "Hosted.executableCode/language": Own("info", neutral=("PYTHON", "python", 1)),
     "FunctionTool.parameters/nullable": Own("info"),
+    "FunctionTool.parameters/type": Own("info", kind="changed", after="object"),
     "FunctionTool.behavior": Own(neutral=("BLOCKING", "blocking", 1)),
     "FunctionTool.parameters": Own("lossy", "too_many", kind="changed"),
     "FunctionTool.response": Own("lossy", "too_many", kind="changed"),
@@ -205,7 +206,7 @@ OWN: dict[str, Own] = {
 SHARED = frozenset({"ToolResult.is_error"})
 """That a result is an error is said by the key of its text, which stays."""
 
-KEYWORDS = {"$defs": "defs", "$ref": "ref", "examples": "example"}
-"""Words of JSON Schema to those of the vendor's dialect."""
+KEYWORDS = {"$defs": "defs", "$ref": "ref", "examples": "example", "modelConfig": "modelSelectionConfig"}
+"""Words of JSON Schema to those of the vendor's dialect, and one of the wire's to that of its official SDK."""
 
 SPELLING = Spelling(places=PLACES, own=OWN, shared=SHARED, snake_case=True, keywords=KEYWORDS)

@@ -15,6 +15,7 @@ from formatbridge.losses import Ledger
 JsonObject = dict[str, Any]
 
 _FUNCTION = frozenset({"name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema"})
+_OBJECT = frozenset({"object", "null"})
 _PLAIN_FUNCTION = frozenset({"name", "description", "parameters"})
 _CHOICE = frozenset({"mode", "allowedFunctionNames"})
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
@@ -90,9 +91,12 @@ def _decode_either(raw: JsonObject, dialect: str, plain: str) -> tuple[JsonObjec
     made, is_whole = decode_schema(given)
     if not is_whole:
         leftover = joined(leftover, {dialect: given})
-    if dialect == "parameters" and isinstance(made.get("type"), list):  # arguments are an object, whatever their schema allows
+    kinds = made.get("type")
+    if dialect == "parameters" and isinstance(kinds, list) and _OBJECT.issuperset(kinds):  # arguments are an object, never null
         made["type"] = "object"
-        leftover = joined(leftover, {"parameters/nullable": True})
+        if "null" in kinds:
+            where = "nullable" if given.get("nullable") else "type"
+            leftover = joined(leftover, {f"parameters/{where}": given[where]})
     return made, leftover
 
 

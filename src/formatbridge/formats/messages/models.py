@@ -75,5 +75,9 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
         else encode_time(model, model.created, losses),
         "lifecycle": model.lifecycle or losses.added(f"{at}/lifecycle", "active"),
     }
-    optional = {"retires_at": model.retires, "max_input_tokens": model.input_limit, "max_tokens": model.output_limit}
+    retires = model.retires
+    if retires is not None and time_of(retires) is None:
+        losses.dropped(model, "retires", severity="info")
+        retires = None
+    optional = {"retires_at": retires, "max_input_tokens": model.input_limit, "max_tokens": model.output_limit}
     return made | {key: value for key, value in optional.items() if value is not None}

@@ -119,11 +119,12 @@ class OutputEncoder:
             made = carry_reasoning(part, at, self._ids, losses, self._options)
             self._items += [made] if made else []
             return
-        if isinstance(part, ir.Hosted) and not has_item(part):
-            if index not in self._used:
-                encode_opaque(part, losses)
+        if index in self._used:
             return
-        if not isinstance(part, ir.Refusal) and part.signature:
+        if isinstance(part, ir.Hosted) and not has_item(part):
+            encode_opaque(part, losses)
+            return
+        if not isinstance(part, ir.Refusal) and part.signature and has_item(part):
             self._write_token(part.signature, "call")
             at = len(self._items)
         if isinstance(part, ir.ToolCall):

@@ -192,8 +192,6 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
         made = encode_reasoning(part, len(items), ids, losses)
     elif isinstance(part, ir.Media):
         drop_token(part.signature, "responses", losses)
-        if part.cache:
-            losses.dropped(part.cache, severity="info")
         made = encode_image(part, len(items), ids, losses)
         if made:
             losses.changed(part, "", {"type": "image_generation_call"}, "weaker_carrier")

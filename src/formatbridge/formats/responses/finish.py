@@ -68,8 +68,9 @@ def decode_finish(body: JsonObject) -> ir.Finish:
     word = details.get("reason") if details else None
     extra = rest(details, _DETAILS, "incomplete_details/") if details else None
     if word:
+        told = {"status": status} if "status" in body else None
         reason = FINISH.get(word, "other")
-        return ir.Finish(reason, word, word == "steered" or word not in FINISH, extra=joined({"status": status}, extra))
+        return ir.Finish(reason, word, word == "steered" or word not in FINISH, extra=joined(told, extra))
     reason = STATUSES.get(status, "stop")
     if reason == "stop":
         reason = _reason_of_output(body["output"])

@@ -80,6 +80,8 @@ def encode_image(part: ir.Media, index: int, ids: ItemIds, losses: Ledger) -> Js
         return None
     if part.extra:
         losses.extras(part)
+    if part.cache:
+        losses.dropped(part.cache, severity="info")
     for name in ("filename", "detail"):
         if getattr(part, name) not in (None, "auto"):
             losses.dropped(part, name, severity="info")
@@ -250,9 +252,13 @@ _ENCODE_HOSTED: dict[str, Callable[[ir.Hosted, ir.Hosted | None, int, ItemIds, L
 }
 
 
-def has_item(part: ir.Hosted) -> bool:
-    """Say whether a call that the server ran has an item of its own here; its result stands in that."""
-    return part.role != "result" and part.family in _ENCODE_HOSTED
+def has_item(part: ir.Part) -> bool:
+    """Say whether a part has an item of its own here: a result of the server's stands in that of its call, other media have none."""
+    if isinstance(part, ir.Hosted):
+        return part.role != "result" and part.family in _ENCODE_HOSTED
+    if isinstance(part, ir.Media):
+        return part.kind == "image" and part.url is None and part.file_id is None
+    return not isinstance(part, ir.Opaque | ir.Refusal)
 
 
 def encode_hosted(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:

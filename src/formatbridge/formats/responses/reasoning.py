@@ -6,6 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._parts import drop_id
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, native_token
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.losses import Ledger
@@ -48,7 +49,10 @@ def carry_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger
     if part.extra:
         losses.extras(part)
     token = carry_token(part.signature, losses, options) if part.signature else None
-    return encode_item(part.text, token, index, ids, id_of(part)) if part.text or token else None
+    if part.text or token:
+        return encode_item(part.text, token, index, ids, id_of(part))
+    drop_id(part, losses)
+    return None
 
 
 def carry_token(

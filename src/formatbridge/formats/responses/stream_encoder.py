@@ -243,8 +243,7 @@ class StreamEncoder:
         self._leave_call()
         self._waiting = None if self._waiting is slot else self._waiting
         slot.is_open, part = True, slot.part
-        lacks_item = isinstance(part, ir.Opaque) or (isinstance(part, ir.Hosted) and not has_item(part))
-        if slot.signature and not isinstance(part, ir.Reasoning) and not lacks_item:
+        if slot.signature and not isinstance(part, ir.Reasoning) and has_item(part):
             self._leave_message()
             self._write_token(slot.signature, "call")
         if isinstance(part, ir.Text | ir.Refusal):
@@ -255,7 +254,7 @@ class StreamEncoder:
         elif isinstance(part, ir.ToolCall):
             slot.item = Call(self._writer, part)
             slot.live = slot.item.live
-        elif isinstance(part, ir.Hosted) and not lacks_item:
+        elif isinstance(part, ir.Hosted) and has_item(part):
             slot.item = Run.open(self._writer, part, slot.index)
             slot.live = slot.item.live
         text = _text_of(part)

@@ -170,7 +170,7 @@ class ModerationMode(Wire):
     Source: official SDK types, 2026-11.
     """
 
-    mode: str | None = None
+    mode: str
     """``score`` or ``block``."""
 
 
