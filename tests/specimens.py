@@ -31,7 +31,8 @@ DEEPEST = 8
 def specimens(root: type) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the smallest body of a type, and for each of its fields, at any depth, one with each of the things that it may hold.
 
-    Each comes with the way to what is special about it. Types do not nest in themselves.
+    Of each object there is one more, with all fields at once. Each body comes with the way to what is special about it. Types do not nest
+    in themselves.
     """
     for way, value in _each(root, "", ()):
         if isinstance(value, dict):
@@ -57,11 +58,13 @@ def _each(annotation: Any, name: str, above: tuple[type, ...]) -> Iterator[tuple
 
 
 def _each_object(member: type, above: tuple[type, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield the smallest object of a type, and one with each thing that each of its fields may hold."""
+    """Yield the smallest object of a type, one with all its fields, and one with each thing that each of them may hold."""
     smallest = _smallest_object(member, above)
     yield member.__name__, smallest
     if member in above or len(above) == DEEPEST:
         return
+    whole = {field.name: _smallest(field.annotation, field.name, (*above, member)) for field in fields(member)}
+    yield f"{member.__name__} in full", whole
     for field in fields(member):
         for way, value in _each(field.annotation, field.name, (*above, member)):
             if value != smallest.get(field.name):

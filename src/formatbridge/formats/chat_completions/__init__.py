@@ -84,7 +84,7 @@ SPELLING = Spelling(
         "Citation.end": ("url_citation/end_index",),
         "TokenLogprob.top": ("top_logprobs",),
         "Choice.logprobs": ("logprobs",),
-        "Choice.refusal_logprobs": ("logprobs",),
+        "Choice.refusal_logprobs": ("logprobs/refusal",),
         "Finish.reason": ("finish_reason",),
         "Finish.stop_sequence": ("stop_reason",),
         "Usage.input": ("prompt_tokens",),

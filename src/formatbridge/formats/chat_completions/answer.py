@@ -18,7 +18,7 @@ from formatbridge.formats.chat_completions.content import (
     note_call,
     note_order,
 )
-from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning, is_image
+from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning, is_image, is_sound
 from formatbridge.losses import Ledger
 from formatbridge.options import Options, Severity
 
@@ -273,15 +273,20 @@ def _encode_media(part: ir.Media, message: JsonObject, sounds: list[ir.Media], l
         losses.extras(part)
     if part.cache:
         losses.dropped(part.cache, severity="info")
-    if part.kind == "image" and part.file_id is None:
+    if not (is_image(part) or is_sound(part)):
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return
+    if part.filename is not None:
+        losses.dropped(part, "filename", severity="info")
+    if part.detail not in (None, "auto"):
+        losses.dropped(part, "detail", severity="info")
+    if is_image(part):
         drop_id(part, losses)
         url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
         image: JsonObject = {"type": "image_url", "image_url": {"url": url}}
         message.setdefault("images", []).append(image | encode_call_token(part.signature, losses, options))
-    elif part.kind == "audio" and part.data is not None:
-        sounds.append(part)
     else:
-        losses.dropped(part, code="unsupported_media", severity="impossible")
+        sounds.append(part)
 
 
 def _encode_sounds(sounds: list[ir.Media], at: str, answer_id: str, losses: Ledger) -> JsonObject:

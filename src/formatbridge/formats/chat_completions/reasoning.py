@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeGuard
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
@@ -160,7 +160,7 @@ def encode_reasoning(parts: list[ir.Part], losses: Ledger, options: Options) -> 
                 has_details = has_details or token is not None or part.id is not None
             else:
                 drop_id(part, losses)
-        elif isinstance(part, ir.Text | ir.Media) and part.signature and not is_image(part):
+        elif (isinstance(part, ir.Text) or is_sound(part)) and part.signature:
             token, format = _carry(part.signature, losses, options, kind="call")
             if token is not None:
                 details.append({"type": "reasoning.encrypted", "data": token, "format": format, "index": len(details)})
@@ -200,9 +200,14 @@ def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, i
     ]
 
 
-def is_image(part: ir.Part) -> bool:
+def is_image(part: ir.Part) -> TypeGuard[ir.Media]:
     """Say whether a part is one of the images of an answer, which have a place for tokens of their own."""
     return isinstance(part, ir.Media) and part.kind == "image" and part.file_id is None
+
+
+def is_sound(part: ir.Part) -> TypeGuard[ir.Media]:
+    """Say whether a part is of the sound of an answer."""
+    return isinstance(part, ir.Media) and part.kind == "audio" and part.data is not None
 
 
 def decode_outer_token(raw: JsonObject, src: str) -> tuple[ir.Signature | None, JsonObject | None]:

@@ -148,7 +148,7 @@ def encode_hosted(part: ir.Hosted, losses: Ledger) -> list[JsonObject]:
     if part.role in ("call", "both"):
         made.append(_encode_mcp_call(part, losses) if part.family == "mcp" else _encode_code_call(part))
     if part.role == "result" or (part.role == "both" and _is_told(part)):
-        made.append(_encode_mcp_result(part) if part.family == "mcp" else _encode_code_result(part))
+        made.append(_encode_mcp_result(part, losses) if part.family == "mcp" else _encode_code_result(part))
     return made
 
 
@@ -171,7 +171,9 @@ def _encode_mcp_call(part: ir.Hosted, losses: Ledger) -> JsonObject:
     }
 
 
-def _encode_mcp_result(part: ir.Hosted) -> JsonObject:
+def _encode_mcp_result(part: ir.Hosted, losses: Ledger) -> JsonObject:
+    if part.error is not None and part.output:  # there is room for one of them
+        losses.dropped(part, "output")
     text = part.error if part.error is not None else part.output
     return {
         "type": "mcp_tool_result",

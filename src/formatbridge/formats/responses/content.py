@@ -116,9 +116,9 @@ def settle(parts: list[ir.Part]) -> None:
 
 
 def as_text(token: ir.Part) -> ir.Text:
-    """Return the empty text that a waiting token belongs to where nothing takes it."""
+    """Return the empty text that a waiting token belongs to where nothing takes it; the id of its item was made for the token alone."""
     assert isinstance(token, ir.Reasoning)
-    return ir.Text(text="", signature=token.signature, id=token.id, src=token.src, extra=token.extra)
+    return ir.Text(text="", signature=token.signature, src=token.src, extra=token.extra)
 
 
 def encode_answer(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:

@@ -258,7 +258,7 @@ def has_item(part: ir.Part) -> bool:
         return part.role != "result" and part.family in _ENCODE_HOSTED
     if isinstance(part, ir.Media):
         return part.kind == "image" and part.url is None and part.file_id is None
-    return not isinstance(part, ir.Opaque | ir.Refusal)
+    return not isinstance(part, ir.Opaque | ir.Refusal | ir.ToolResult)
 
 
 def encode_hosted(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:

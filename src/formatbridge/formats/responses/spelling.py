@@ -47,7 +47,7 @@ SPELLING = Spelling(
         "ToolCall.arguments": ("arguments", "input"),
         "ToolResult.content": ("output",),
         "Text.citations": ("annotations",),
-        "Text.id": ("id", "^^id", "^id"),
+        "Text.id": ("^^id", "^id"),
         "Refusal.id": ("^^id",),
         "Citation.title": ("title", "filename"),
         "Citation.start": ("start_index", "index"),
