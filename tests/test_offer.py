@@ -155,3 +155,155 @@ def test_a_server_of_which_no_tool_may_be_used_is_hardly_a_loss(target: str, kin
 
     told = [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses]
     assert told == [("/mcp_servers/0", kind, "info", "excluded")]
+
+
+# A choice of none or of any, which is about functions only in two formats and about all tools in the others.
+
+FUNCTIONS_ONLY = ["chat_completions", "generate_content"]
+ALL_TOOLS = ["messages", "responses"]
+SERVERS_OWN = ("web_search", "googleSearch", "codeExecution", "IMAGE")
+
+
+def _choosing(source: str, choice: str, *, functions: bool = True) -> dict[str, Any]:
+    """Return a request with a function and the search, and a choice in the words of ``responses``."""
+    tools: list[dict[str, Any]]
+    if source == "generate_content":
+        config = {"functionCallingConfig": {"mode": {"none": "NONE", "required": "ANY"}[choice]}}
+        tools = [{"functionDeclarations": [{"name": "f", "description": "d"}]}] if functions else []
+        return {"contents": [{"parts": [{"text": "hi"}]}], "tools": [*tools, {"googleSearch": {}}], "toolConfig": config}
+    if source == "chat_completions":
+        given: dict[str, Any] = (
+            {"tools": [{"type": "function", "function": {"name": "f", "description": "d"}}]} if functions else {}
+        )
+        return {"model": "m", "messages": [USER], "web_search_options": {}, "tool_choice": choice} | given
+    if source == "messages":
+        function = {"name": "f", "description": "d", "input_schema": {}}
+        tools = [*([function] if functions else []), {"type": "web_search_20260318", "name": "web_search"}]
+        chosen = {"type": {"required": "any"}.get(choice, choice)}
+        return {"model": "m", "max_tokens": 9, "messages": [USER], "tools": tools, "tool_choice": chosen}
+    tools = [*([_function("f")] if functions else []), {"type": "web_search"}]
+    return {"model": "m", "input": [USER], "tool_choice": choice, "tools": tools}
+
+
+def _choose(
+    source: str, target: str, choice: str, *, functions: bool = True
+) -> tuple[dict[str, Any], list[tuple[str, str, str, str]]]:
+    made = fb.convert_request(_choosing(source, choice, functions=functions), source=source, target=target, model="m")
+    return made.body, [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses]
+
+
+def _searches(body: dict[str, Any]) -> bool:
+    return any(word in json.dumps(body) for word in SERVERS_OWN)
+
+
+def _chosen(body: dict[str, Any]) -> str | None:
+    """Return the choice in the words of ``responses``."""
+    choice = body.get("tool_choice") or body.get("toolConfig", {}).get("functionCallingConfig", {}).get("mode", "").lower() or None
+    word = choice["type"] if isinstance(choice, dict) else choice
+    return "required" if word == "any" else word
+
+
+@pytest.mark.parametrize("target", FUNCTIONS_ONLY)
+@pytest.mark.parametrize("source", ALL_TOOLS)
+def test_a_server_tool_that_may_not_be_used_is_not_offered_where_no_choice_forbids_it(source: str, target: str) -> None:
+    """A search that is forbidden must not run, and what is left out of it changes nothing."""
+    body, told = _choose(source, target, "none")
+
+    assert _names(body) == ["f"]
+    assert _chosen(body) == "none"
+    assert not _searches(body)
+    assert told == [("/tools/1", "dropped", "info", "excluded")]
+
+
+def test_a_picture_that_may_not_be_drawn_is_not_asked_for() -> None:
+    """The tool that draws is a modality of generate_content, which no choice is about."""
+    body = {"model": "m", "input": [USER], "tools": [{"type": "image_generation"}], "tool_choice": "none"}
+
+    made = fb.convert_request(body, source="responses", target="generate_content")
+
+    assert not _searches(made.body)
+    assert [(loss.path, loss.severity, loss.code) for loss in made.losses] == [("/tools/0", "info", "excluded")]
+
+
+def test_a_server_tool_that_comes_later_is_not_offered_either() -> None:
+    """It is there from the start in chat_completions."""
+    body = {"model": "m", "input": [USER, _added(_function("f"), {"type": "web_search"})], "tool_choice": "none"}
+
+    made = fb.convert_request(body, source="responses", target="chat_completions")
+
+    assert _names(made.body) == ["f"]
+    assert not _searches(made.body)
+    assert ("/input/1/tools/1", "dropped") in {(loss.path, loss.kind) for loss in made.losses}
+
+
+@pytest.mark.parametrize("target", ALL_TOOLS)
+@pytest.mark.parametrize("source", FUNCTIONS_ONLY)
+def test_the_search_stays_on_beside_functions_that_may_not_be_called(source: str, target: str) -> None:
+    """To forbid the functions there, and them alone, is not to offer them."""
+    body, told = _choose(source, target, "none")
+
+    assert _names(body) == []
+    assert _searches(body)
+    assert _chosen(body) == "auto"
+    assert [(kind, severity, code) for _, kind, severity, code in told] == [
+        ("dropped", "info", "excluded"),
+        ("changed", "info", "excluded"),
+    ]
+
+
+@pytest.mark.parametrize("target", ALL_TOOLS)
+@pytest.mark.parametrize("source", FUNCTIONS_ONLY)
+def test_to_call_nothing_says_nothing_of_the_search(source: str, target: str) -> None:
+    """There is nothing that the choice is about."""
+    body, told = _choose(source, target, "none", functions=False)
+
+    assert _searches(body)
+    assert _chosen(body) == "auto"
+    assert told == []
+
+
+@pytest.mark.parametrize("choice", ["none", "required"])
+@pytest.mark.parametrize(("source", "target"), [FUNCTIONS_ONLY, FUNCTIONS_ONLY[::-1], ALL_TOOLS, ALL_TOOLS[::-1]])
+def test_a_choice_that_means_the_same_on_both_sides_is_kept(source: str, target: str, choice: str) -> None:
+    """Two formats choose among all tools, two among functions."""
+    body, told = _choose(source, target, choice)
+
+    assert _names(body) == ["f"]
+    assert _chosen(body) == choice
+    assert _searches(body)
+    assert told == []
+
+
+@pytest.mark.parametrize("target", FUNCTIONS_ONLY)
+@pytest.mark.parametrize("source", ALL_TOOLS)
+def test_a_function_is_not_forced_where_a_search_would_do(source: str, target: str) -> None:
+    """Who must use a tool may search; where the choice is about functions only, it would have to call one."""
+    body, told = _choose(source, target, "required")
+
+    assert _chosen(body) == "auto"
+    assert [(kind, severity) for _, kind, severity, _ in told] == [("changed", "lossy")]
+
+
+@pytest.mark.parametrize("target", ALL_TOOLS)
+@pytest.mark.parametrize("source", FUNCTIONS_ONLY)
+def test_that_a_search_will_do_for_a_function_that_must_be_called_is_told(source: str, target: str) -> None:
+    """The choice is about the search as well there, as with a list of functions; of the search alone there is nothing to choose."""
+    body, told = _choose(source, target, "required")
+    alone, told_alone = _choose(source, target, "required", functions=False)
+
+    assert _chosen(body) == "required"
+    assert [(kind, severity, code) for _, kind, severity, code in told] == [("changed", "lossy", "weaker_carrier")]
+    assert _chosen(alone) == "auto"
+    assert [(severity, code) for _, _, severity, code in told_alone] == [("lossy", "without_tools")]
+
+
+@pytest.mark.parametrize("target", ALL_TOOLS)
+def test_functions_that_may_not_be_called_stay_where_nothing_else_would_be_left(target: str) -> None:
+    """No other format has the maps, and a server refuses a history of calls without tools."""
+    body = _choosing("generate_content", "none")
+    body["tools"][1] = {"googleMaps": {}}
+
+    made = fb.convert_request(body, source="generate_content", target=target, model="m")
+
+    assert _names(made.body) == ["f"]
+    assert _chosen(made.body) == "none"

@@ -6,6 +6,7 @@ What the target's choice cannot say is said by leaving tools out, with each one 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from operator import attrgetter
 
@@ -29,6 +30,10 @@ def adapt_offer(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Req
         losses.changed(choice, "mode", "auto")
         choice = replace(choice, mode="allowed" if choice.names else "auto", inner="auto")
         request = replace(request, tool_choice=choice)
+    if choice.mode == "none":
+        return _none(request, choice, rules, losses)
+    if choice.mode == "required":
+        return _required(request, choice, rules, losses)
     return _allowed(request, choice, rules, losses) if choice.mode == "allowed" and "hosted" not in rules.allows else request
 
 
@@ -72,6 +77,73 @@ def _words_of(tool: ir.Tool) -> str:
     if isinstance(bare, ir.Namespace):
         bare = replace(bare, tools=[replace(inner, src="") for inner in bare.tools])
     return json.dumps([type(tool).__name__, loads(dumps(bare))], sort_keys=True)
+
+
+def _none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
+    """Leave out the tools that a choice of none forbids, where the target's choice is about others than the source's."""
+    if not rules.governs_servers:
+        return _without(request, lambda tool: _is_server(tool) and not _is_free(tool, choice), losses)
+    if not any(_is_free(tool, choice) and _has(rules, tool) for tool in _all_of(request)):
+        return request
+    left = _without(request, lambda tool: not _is_server(tool), losses)
+    if left is not request:
+        losses.changed(choice, "mode", "auto", "excluded", severity="info")
+    return replace(left, tool_choice=replace(choice, mode="auto"))
+
+
+def _required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
+    """Weaken a choice of any tool, where the target's choice is about others than the source's.
+
+    If it is about fewer, it would force one of them. If it is about more, one of the others will do; that there are only those makes
+    it no choice at all.
+    """
+    tools = _all_of(request)
+    if not any(_has(rules, tool) and _is_free(tool, choice) == rules.governs_servers for tool in tools):
+        return request
+    has_functions = not all(map(_is_server, tools))
+    if rules.governs_servers and has_functions:
+        losses.changed(choice, "mode", "required", "weaker_carrier")
+        return request
+    if not rules.governs_servers and not has_functions:  # the choice is left out, with a note
+        return request
+    losses.changed(choice, "mode", "auto", "nearest_value" if has_functions else "without_tools")
+    return replace(request, tool_choice=replace(choice, mode="auto"))
+
+
+def _all_of(request: ir.Request) -> list[ir.Tool]:
+    return request.tools + added_tools(request)
+
+
+def _is_server(tool: ir.Tool) -> bool:
+    return isinstance(tool, ir.HostedTool | ir.McpServer)
+
+
+def _is_free(tool: ir.Tool, choice: ir.ToolChoice) -> bool:
+    """Say whether a tool is one of the server's that a choice is not about."""
+    return isinstance(tool, ir.HostedTool | ir.McpServer) and server_word(tool) in choice.free
+
+
+def _has(rules: ToolRules, tool: ir.Tool) -> bool:
+    """Say whether the target has one of the server's tools."""
+    if isinstance(tool, ir.McpServer):
+        return "mcp" in rules.servers and tool.url is not None and tool.allowed != []
+    return isinstance(tool, ir.HostedTool) and tool.family in rules.servers
+
+
+def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Ledger) -> ir.Request:
+    """Leave out tools, wherever they come from; return the same object where there are none such."""
+    if not any(map(is_out, _all_of(request))):
+        return request
+
+    def kept(tools: list[ir.Tool]) -> list[ir.Tool]:
+        for tool in filter(is_out, tools):
+            losses.dropped(tool, code="excluded", severity="info")
+        return [tool for tool in tools if not is_out(tool)]
+
+    messages = request.messages
+    if brings_tools(request):
+        messages = [replace(message, tools=kept(message.tools)) if message.tools else message for message in messages]
+    return replace(request, tools=kept(request.tools), messages=messages)
 
 
 def _allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:

@@ -24,6 +24,8 @@ class ToolRules:
     ``distinct``: no two tools may have one name; ``distinct_ids``: no two calls one id. ``server_names``: the names of the server's own
     tools, by family, where they have any. ``allows``: which choices among some tools the format has a list for: ``auto``, ``required``,
     and ``hosted`` where that list takes tools of the server's own, too. ``validates``: its choice may hold arguments to their schemas.
+    ``servers``: the families of server tools that the format has, ``mcp`` among them for remote servers. ``governs_servers``: to choose
+    none or any is about those, too; elsewhere it is about functions only.
     """
 
     name: re.Pattern[str]
@@ -36,6 +38,8 @@ class ToolRules:
     distinct_ids: bool = False
     allows: frozenset[str] = frozenset()
     validates: bool = False
+    servers: frozenset[str] = frozenset()
+    governs_servers: bool = False
     server_names: Mapping[str, str] = field(default_factory=dict)
 
 

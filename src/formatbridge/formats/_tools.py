@@ -112,11 +112,10 @@ def adapt_tools(
     return replace(request, tools=tools, messages=messages, tool_choice=choice), names.home
 
 
-def drop_choice(request: ir.Request, is_bare: bool, losses: Ledger) -> None:
+def drop_choice(request: ir.Request, losses: Ledger) -> None:
     """Note the choice of a request of whose tools none is left to choose among, which the target's server then refuses.
 
-    To choose freely, or nothing, among no tools is what happens anyway. ``is_bare``: not even tools of the server's own are left,
-    which would now be free to be used.
+    To choose freely, or nothing, among no tools is what happens anyway.
     """
     choice = request.tool_choice
     if request.settings.get("parallel_tool_calls") is False:
@@ -127,7 +126,7 @@ def drop_choice(request: ir.Request, is_bare: bool, losses: Ledger) -> None:
         losses.extras(choice)
     if choice.mode == "hosted":
         losses.dropped(choice, code="server_tool", severity="impossible")
-    elif choice.mode in ("required", "named", "allowed") or choice.names or (choice.mode == "none" and not is_bare):
+    elif choice.mode in ("required", "named", "allowed") or choice.names:
         losses.dropped(choice, code="without_tools")
 
 

@@ -45,6 +45,7 @@ TOOL_RULES = ToolRules(
     longest_call_id=40,  # of its servers; that of the vendor takes longer ones by now
     custom=True,
     allows=frozenset({"auto", "required"}),
+    servers=frozenset({"web_search"}),
 )
 
 SPELLING = Spelling(

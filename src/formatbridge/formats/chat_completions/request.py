@@ -390,7 +390,7 @@ def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> 
     """Write the tools, the choice among them, and whether calls may come together: the server takes both beside ``tools`` only."""
     body = encode_tools(tools, losses)
     if "tools" not in body:
-        drop_choice(request, not body, losses)
+        drop_choice(request, losses)
         return body
     choice = encode_tool_choice(request.tool_choice, tools, losses) if request.tool_choice else None
     if choice is not None:

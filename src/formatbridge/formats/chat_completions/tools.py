@@ -155,7 +155,8 @@ def decode_tool_choice(raw: str | JsonObject, tools: list[ir.Tool], src: str) ->
     if isinstance(raw, str):
         mode = {"any": "required"}.get(raw, raw)
         if mode in ("none", "auto", "required"):
-            return ir.ToolChoice(mode=mode, src=src)  # type: ignore[arg-type]  # one of the three words
+            free = _free_beside(tools) if mode != "auto" else []
+            return ir.ToolChoice(mode=mode, free=free, src=src)  # type: ignore[arg-type]  # one of the three words
         return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
     if raw.get("type") == "allowed_tools":
         return _decode_allowed(raw, tools, src)
@@ -164,7 +165,7 @@ def decode_tool_choice(raw: str | JsonObject, tools: list[ir.Tool], src: str) ->
 
 
 def _decode_allowed(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice:
-    """Read a set of allowed tools; nothing holds its members to a shape. The search of the web is no tool here and stays free."""
+    """Read a set of allowed tools; nothing holds its members to a shape."""
     allowed = raw["allowed_tools"]
     names, hosted, leftover = [], [], []
     for at, tool in enumerate(allowed["tools"]):
@@ -180,8 +181,12 @@ def _decode_allowed(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolC
     known = frozenset({"mode", "tools"} if allowed["mode"] in ("auto", "required") else {"tools"})
     extra = joined(rest(raw, frozenset({"type", "allowed_tools"})), rest(allowed, known, "allowed_tools/"), *leftover)
     inner: Literal["auto", "required"] = "required" if allowed["mode"] == "required" else "auto"
-    free = [server_word(tool) for tool in tools if isinstance(tool, ir.HostedTool) and tool.family == "web_search"]
-    return ir.ToolChoice(mode="allowed", names=names, hosted=hosted, free=free, inner=inner, src=src, extra=extra)
+    return ir.ToolChoice(mode="allowed", names=names, hosted=hosted, free=_free_beside(tools), inner=inner, src=src, extra=extra)
+
+
+def _free_beside(tools: list[ir.Tool]) -> list[str]:
+    """Return what no choice is about: the search of the web, which is no tool here."""
+    return [server_word(tool) for tool in tools if isinstance(tool, ir.HostedTool) and tool.family == "web_search"]
 
 
 def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | None]:

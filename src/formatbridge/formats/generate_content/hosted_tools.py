@@ -20,7 +20,9 @@ _FAMILIES: dict[str, Any] = {
 }
 """Members of a tool that other formats have too."""
 
-_MEMBERS = {"web_search": "googleSearch", "web_fetch": "urlContext", "code": "codeExecution"}
+MEMBERS = {"web_search": "googleSearch", "web_fetch": "urlContext", "code": "codeExecution"}
+"""Families that this format can be asked for, and its word for each."""
+
 _SERVER = frozenset({"name", "streamableHttpTransport"})
 _TRANSPORT = frozenset({"url", "headers"})
 
@@ -43,7 +45,7 @@ def decode_hosted(member: str, raw: Any, src: str) -> ir.HostedTool:
 
 def encode_hosted(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
     """Write one of the server's tools; None where this server has none such."""
-    member = _MEMBERS.get(tool.family)
+    member = MEMBERS.get(tool.family)
     if member is None:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None

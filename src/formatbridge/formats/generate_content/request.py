@@ -276,7 +276,7 @@ def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> 
     made = encode_tools(tools, losses)
     body: JsonObject = {"tools": made} if made else {}
     if not made or "functionDeclarations" not in made[0]:  # where all functions stand
-        drop_choice(request, not made, losses)
+        drop_choice(request, losses)
     elif choice and (calling := encode_tool_choice(choice, losses)):
         body["toolConfig"] = {"functionCallingConfig": calling}
     return body

@@ -126,7 +126,7 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
     """Read ``functionCallingConfig``, which is about functions only; an unknown mode counts as AUTO."""
     word, names = word_of(raw.get("mode"), _MODES) or "MODE_UNSPECIFIED", raw.get("allowedFunctionNames") or []
     extra = rest(raw, _CHOICE)
-    free = [server_word(tool) for tool in tools if isinstance(tool, ir.HostedTool | ir.McpServer)] if names else []
+    free = [server_word(tool) for tool in tools if isinstance(tool, ir.HostedTool | ir.McpServer)]
     if word == "ANY" and names:
         if len(names) == 1:
             return ir.ToolChoice(mode="named", names=names, src=src, extra=extra)
@@ -139,9 +139,9 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
     elif word == "MODE_UNSPECIFIED" and not names and not extra:
         return None
     extra = joined(extra, unread or None)
-    if word == "ANY":
-        return ir.ToolChoice(mode="required", src=src, extra=extra)
-    return ir.ToolChoice(mode="none" if word == "NONE" else "auto", src=src, extra=extra)
+    if word in ("ANY", "NONE"):
+        return ir.ToolChoice(mode="required" if word == "ANY" else "none", free=free, src=src, extra=extra)
+    return ir.ToolChoice(mode="auto", src=src, extra=extra)
 
 
 def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | None:

@@ -34,7 +34,16 @@ END_OF_STREAM = b""
 """What stands behind the last event."""
 NAMES_EVENTS = True
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
-TOOL_RULES = ToolRules(name=_WORD, longest_name=128, call_id=_WORD, distinct=True, distinct_ids=True, server_names=SERVER_NAMES)
+TOOL_RULES = ToolRules(
+    name=_WORD,
+    longest_name=128,
+    call_id=_WORD,
+    distinct=True,
+    distinct_ids=True,
+    servers=frozenset({*SERVER_NAMES, "mcp"}),
+    governs_servers=True,
+    server_names=SERVER_NAMES,
+)
 
 SPELLING = Spelling(
     places={

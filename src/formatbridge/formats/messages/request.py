@@ -189,7 +189,7 @@ def _encode_tools(request: ir.Request, turns: list[JsonObject], losses: Ledger) 
     if brings_tools(request):
         written = written + tools_in(turns)
     if not written:
-        drop_choice(request, True, losses)
+        drop_choice(request, losses)
         return body
     choice = _encode_choice(request, written, losses)
     return body | {"tool_choice": choice} if choice else body

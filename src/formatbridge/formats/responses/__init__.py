@@ -15,6 +15,7 @@ from formatbridge.formats._foreign import as_it_is as settle_history
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.responses.errors import decode_error, encode_error
 from formatbridge.formats.responses.finish import FINISH, unfinished
+from formatbridge.formats.responses.hosted_tools import HOSTED
 from formatbridge.formats.responses.models import decode_models, encode_models
 from formatbridge.formats.responses.request import decode_request, encode_request
 from formatbridge.formats.responses.response import decode_response, encode_response, failure_of
@@ -42,6 +43,8 @@ TOOL_RULES = ToolRules(
     custom=True,
     namespaces=True,
     allows=frozenset({"auto", "required", "hosted"}),
+    servers=frozenset({*HOSTED, "mcp"}),
+    governs_servers=True,
 )
 
 

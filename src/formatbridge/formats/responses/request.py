@@ -94,7 +94,7 @@ def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) 
     """Write the tools, the choice among them, and whether calls may come together: the server takes both beside tools only."""
     body = encode_tools(request.tools, losses)
     if "tools" not in body and not any(item.get("type") == "additional_tools" for item in items):
-        drop_choice(request, True, losses)
+        drop_choice(request, losses)
         return body
     choice = encode_tool_choice(request.tool_choice, request.tools, losses) if request.tool_choice else None
     if choice is not None:
