@@ -197,7 +197,7 @@ def _encode_talk(talk: Talk) -> JsonObject:
 
 
 def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:
-    """Write the conversation; a system prompt of one plain text goes to ``instructions``."""
+    """Write the conversation; a system prompt of one plain text goes to ``instructions``, unless there is nothing else to answer."""
     messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
     if messages and _is_plain_system(messages[0]) and leading_instructions(messages) == 1:
         if messages[0].extra:
@@ -216,6 +216,8 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
         encode_message(message, items, ids, losses)
     if request.format == "messages":
         note_prefill(request, losses)
+    if not items and body.get("instructions"):
+        items.append({"type": "message", "role": "system", "content": body.pop("instructions")})
     if not items:
         note_no_turns(request, losses)
     body["input"] = items
