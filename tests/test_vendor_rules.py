@@ -215,6 +215,21 @@ def test_a_type_that_is_told_goes_before_the_ending(mime: str, kind: str | None)
 
 # Thinking within a budget.
 
+
+@pytest.mark.parametrize("default", [76, 500, 4096])
+@pytest.mark.parametrize("budget", [1, 600, 1024, 2000])
+def test_a_made_up_limit_leaves_its_default_for_the_answer(budget: int, default: int) -> None:
+    """A budget is raised to what the server demands, which would leave little for the answer, or no room for thinking at all."""
+    config = {"generationConfig": {"thinkingConfig": {"thinkingBudget": budget}}}
+    body = {"contents": [{"parts": [{"text": "x"}]}], **config}
+    options = fb.Options(default_max_tokens=default)
+
+    made = fb.convert_request(body, source="generate_content", target="messages", model="m", options=options).body
+
+    assert made["thinking"] == {"type": "enabled", "budget_tokens": max(1024, budget)}
+    assert made["max_tokens"] == made["thinking"]["budget_tokens"] + default
+
+
 LOOP: list[dict[str, Any]] = [
     {"role": "user", "parts": [{"text": "x"}]},
     {"role": "model", "parts": [{"functionCall": {"id": "a", "name": "f", "args": {}}}]},

@@ -165,6 +165,11 @@ def encode_reasoning_config(
     return thinking, effort
 
 
+def tokens_of(budget: int | None) -> int:
+    """Return what a budget takes of an answer as it is written where nothing limits that: no less than the server demands."""
+    return max(_LEAST_BUDGET, budget) if budget else 0
+
+
 def encode_word_of_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str | None:
     """Write an effort; below the lowest word stands the lowest, and some server's own word is lost."""
     effort = node.effort

@@ -16,7 +16,7 @@ from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
 from formatbridge.formats.messages.parts import WORDS, decode_content, encode_part
-from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, tokens_of
 from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.formats.messages.settings import (
     SETTINGS,
@@ -102,7 +102,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     budget = reasoning.budget if reasoning and not barred else None
     if budget is not None and lacks_thinking(conversation["messages"]):
         barred, budget = True, None
-    limit = encode_limit(request, budget or 0, losses, options)
+    limit = encode_limit(request, tokens_of(budget), losses, options)
     body: JsonObject = {"model": model, "max_tokens": limit, **conversation}
     if tools:
         body |= tools
