@@ -76,19 +76,18 @@ def test_what_stays_of_a_choice_is_not_told_as_gone(target: str) -> None:
 # A choice among what was written.
 
 SEARCH = {"type": "web_search_preview"}
+DRAW = {"type": "image_generation"}
 
 
 @pytest.mark.parametrize(
     ("tools", "added", "choice", "loss"),
     [
-        ([_function("f")], [SEARCH], SEARCH, ("impossible", "server_tool")),
         ([_function("f")], [], SEARCH, ("impossible", "server_tool")),
-        ([], [SEARCH], {"type": "allowed_tools", "mode": "required", "tools": [SEARCH]}, ("lossy", "without_tools")),
+        ([], [DRAW], {"type": "allowed_tools", "mode": "required", "tools": [DRAW]}, ("lossy", "without_tools")),
         ([_function("web_search")], [], SEARCH, ("impossible", "server_tool")),
         ([_function("f")], [], {"type": "function", "name": "g"}, ("lossy", "without_tools")),
     ],
     ids=[
-        "of the server's, in a turn",
         "of the server's, nowhere",
         "among those of a turn",
         "like a function's name",
@@ -108,13 +107,30 @@ def test_a_tool_that_was_not_written_is_not_forced(
     assert told["/tool_choice"] == loss
 
 
-def test_a_tool_that_a_turn_brings_may_be_forced() -> None:
+@pytest.mark.parametrize(
+    ("tool", "choice", "name"),
+    [(_function("f"), {"type": "function", "name": "f"}, "f"), ({"type": "web_search"}, SEARCH, "web_search")],
+    ids=["a function", "the search"],
+)
+def test_a_tool_that_a_turn_brings_may_be_forced(tool: dict[str, Any], choice: dict[str, Any], name: str) -> None:
     """It counts from there on."""
-    body = {"model": "m", "input": [USER, _added(_function("f"))], "tool_choice": {"type": "function", "name": "f"}}
+    body = {"model": "m", "input": [USER, _added(tool)], "tool_choice": choice}
 
     made = fb.convert_request(body, source="responses", target="messages")
 
-    assert made.body["tool_choice"] == {"type": "tool", "name": "f"}
+    assert made.body["tool_choice"] == {"type": "tool", "name": name}
+    assert not made.losses
+
+
+def test_a_server_tool_that_is_there_already_does_not_come_again() -> None:
+    """A server refuses two tools of one name, wherever they are defined."""
+    small = {"type": "web_search", "search_context_size": "low"}
+    body = {"model": "m", "input": [USER, _added(small)], "tools": [{"type": "web_search"}]}
+
+    made = fb.convert_request(body, source="responses", target="messages")
+
+    assert json.dumps(made.body).count("web_search_20260318") == 1
+    assert [(loss.path, loss.code) for loss in made.losses] == [("/input/1/tools/0", "too_many")]
 
 
 def _allowing(*tools: dict[str, Any], mode: str = "required") -> dict[str, Any]:

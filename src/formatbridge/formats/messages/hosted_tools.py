@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge._pointers import escape
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.messages.parts import decode_cache, encode_cache
-from formatbridge.losses import Ledger
+from formatbridge.losses import Ledger, resolve
 
 JsonObject = dict[str, Any]
 _Family = Literal["web_search", "web_fetch", "code", "image_generation", "tool_search", "other"]
@@ -103,29 +103,30 @@ def hosted_name(kind: str) -> str | None:
 # Remote tool servers: an entry in ``mcp_servers`` and a toolset among the tools.
 
 
-def decode_mcp_servers(body: JsonObject, tools: list[ir.Tool]) -> tuple[list[ir.Tool], JsonObject | None]:
-    """Join servers with their toolsets, which stand among the tools; the second value is what is left of both."""
-    entries = body.get("mcp_servers") or []
+def decode_mcp_servers(body: JsonObject, request: ir.Request) -> JsonObject | None:
+    """Join servers with their toolsets, which stand among the tools of the request and of its turns; return what is left of both."""
     left: JsonObject = {}
     known: dict[str, tuple[int, JsonObject]] = {}
-    for index, raw in enumerate(entries):
+    for index, raw in enumerate(body["mcp_servers"]):
         if raw.get("type") == "url" and raw["name"] not in known:
             known[raw["name"]] = (index, raw)
         else:
             left[f"mcp_servers/{index}"] = raw
-    made: list[ir.Tool] = []
-    for index, (tool, raw) in enumerate(zip(tools, body.get("tools") or (), strict=True)):
-        found = known.pop(raw["mcp_server_name"], None) if raw.get("type") == "mcp_toolset" else None
-        if found is None:
-            made.append(tool)
-        else:
-            made.append(_decode_mcp_server(found[1], found[0], raw, index, left))
-    made += [_decode_mcp_server(raw, index, {}, None, left) for index, raw in known.values()]
-    return made, left or None
+
+    def joined_up(tool: ir.Tool) -> ir.Tool:
+        toolset = resolve(body, tool.src)[1] if isinstance(tool, ir.HostedTool) and tool.kind == "mcp_toolset" else {}
+        found = known.pop(toolset.get("mcp_server_name", ""), None)
+        return tool if found is None else _decode_mcp_server(found[1], found[0], toolset, tool.src, left)
+
+    request.tools = list(map(joined_up, request.tools))
+    for message in request.messages:
+        if message.tools:
+            message.tools = list(map(joined_up, message.tools))
+    request.tools += [_decode_mcp_server(raw, index, {}, "", left) for index, raw in known.values()]
+    return left or None
 
 
-def _decode_mcp_server(raw: JsonObject, index: int, toolset: JsonObject, place: int | None, left: JsonObject) -> ir.McpServer:
-    src, aside = f"/mcp_servers/{index}", "" if place is None else f"/tools/{place}"
+def _decode_mcp_server(raw: JsonObject, index: int, toolset: JsonObject, aside: str, left: JsonObject) -> ir.McpServer:
     older = raw.get("tool_configuration") or {}
     is_off = older.get("enabled") is False
     defaults, configs = toolset.get("default_config") or {}, toolset.get("configs") or {}
@@ -141,7 +142,7 @@ def _decode_mcp_server(raw: JsonObject, index: int, toolset: JsonObject, place: 
         allowed=allowed,
         defer_loading=defaults.get("defer_loading"),
         cache=decode_cache(toolset, aside),
-        src=src,
+        src=f"/mcp_servers/{index}",
         aside=aside,
         extra=joined(
             rest(raw, _SERVER), rest(older, {"enabled"} if is_off else {"enabled", "allowed_tools"}, "tool_configuration/")

@@ -14,7 +14,7 @@ from formatbridge.formats._settings import decode_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
-from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
+from formatbridge.formats.messages.hosted_tools import SERVER_NAMES, decode_mcp_servers
 from formatbridge.formats.messages.parts import WORDS, decode_content, encode_part
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, tokens_of
 from formatbridge.formats.messages.schema import encode_schema
@@ -77,7 +77,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     if tools:
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(tools)]
     if body.get("mcp_servers"):
-        request.tools, unpaired = decode_mcp_servers(body, request.tools)
+        unpaired = decode_mcp_servers(body, request)
     unread_settings = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     if choice:
         request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
@@ -97,7 +97,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     conversation = _encode_talk(talk, losses) if talk else _encode_conversation(request, losses, options)
     settings, reasoning = request.settings, request.reasoning
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
-    tools = _encode_tools(request, conversation["messages"], losses) if has_tools else None
+    tools = _encode_tools(request, conversation, losses) if has_tools else None
     barred = tools is not None and tools.get("tool_choice", {}).get("type") in ("any", "tool")
     budget = reasoning.budget if reasoning and not barred else None
     if budget is not None and lacks_thinking(conversation["messages"]):
@@ -160,13 +160,19 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     messages = _with_few_marks(request, losses)
     leading = leading_instructions(messages)
     system = _encode_leading(messages[:leading], losses) if leading else []
-    turns = TurnEncoder(losses, options.mid_system == "native")
+    turns = TurnEncoder(losses, options.mid_system == "native", _server_families(request) if brings_tools(request) else set())
     made = turns.encode(messages[leading:] if leading else messages)
     if turns.hoisted:
         system = [*as_blocks(system), *turns.hoisted]
     if not made:
         note_no_turns(request, losses)
-    return {"system": collapse(system), "messages": made} if system else {"messages": made}
+    conversation: JsonObject = {"system": collapse(system), "messages": made} if system else {"messages": made}
+    return conversation | {"mcp_servers": turns.servers} if turns.servers else conversation
+
+
+def _server_families(request: ir.Request) -> set[str]:
+    """Return the families of the server tools that are there from the start."""
+    return {tool.family for tool in request.tools if isinstance(tool, ir.HostedTool) and tool.family in SERVER_NAMES}
 
 
 def _encode_leading(messages: list[ir.Message], losses: Ledger) -> str | list[JsonObject]:
@@ -182,12 +188,14 @@ def _encode_leading(messages: list[ir.Message], losses: Ledger) -> str | list[Js
     return blocks
 
 
-def _encode_tools(request: ir.Request, turns: list[JsonObject], losses: Ledger) -> JsonObject:
+def _encode_tools(request: ir.Request, conversation: JsonObject, losses: Ledger) -> JsonObject:
     """Write the tools and the choice among them, which the server takes beside tools only; those that turns bring count."""
     body = encode_tools(request.tools, losses)
     written: list[JsonObject] = body.get("tools", [])
     if brings_tools(request):
-        written = written + tools_in(turns)
+        written = written + tools_in(conversation["messages"])
+    if "mcp_servers" in body:
+        body["mcp_servers"] += conversation.get("mcp_servers", [])
     if not written:
         drop_choice(request, losses)
         return body

@@ -48,26 +48,39 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     servers: list[JsonObject] = []
     families: set[str] = set()
     for tool in tools:
-        match tool:
-            case ir.FunctionTool():
-                made.append(encode_function(tool, f"/tools/{len(made)}", has_code, losses))
-            case ir.HostedTool() if tool.family in families:
-                losses.dropped(tool, code="too_many")
-            case ir.HostedTool():
-                hosted = encode_hosted_tool(tool, losses)
-                if hosted:
-                    families.add(tool.family)
-                    made.append(hosted)
-            case ir.McpServer():
-                pair = encode_mcp_server(tool, losses)
-                if pair:
-                    servers.append(pair[0])
-                    made.append(pair[1])
-            case ir.CustomTool() | ir.Namespace():
-                losses.dropped(tool, severity="impossible")
-            case _:
-                assert_never(tool)
+        definition = encode_tool(tool, f"/tools/{len(made)}", has_code, families, servers, losses)
+        if definition is not None:
+            made.append(definition)
     return ({"mcp_servers": servers} if servers else {}) | ({"tools": made} if made else {})
+
+
+def encode_tool(
+    tool: ir.Tool, at: str, has_code: bool, families: set[str], servers: list[JsonObject], losses: Ledger
+) -> JsonObject | None:
+    """Write the definition of a tool, at a pointer in the target; None where the target has none like it, or has it already.
+
+    ``has_code``: there is a server tool whose code may call it. ``families`` and ``servers`` take the families of server tools and the
+    remote servers that are there.
+    """
+    match tool:
+        case ir.FunctionTool():
+            return encode_function(tool, at, has_code, losses)
+        case ir.HostedTool() if tool.family in families:
+            losses.dropped(tool, code="too_many")
+            return None
+        case ir.HostedTool():
+            hosted = encode_hosted_tool(tool, losses)
+            families.update([tool.family] if hosted else ())
+            return hosted
+        case ir.McpServer():
+            pair = encode_mcp_server(tool, losses)
+            servers += pair[:1] if pair else ()
+            return pair[1] if pair else None
+        case ir.CustomTool() | ir.Namespace():
+            losses.dropped(tool, severity="impossible")
+            return None
+        case _:
+            assert_never(tool)
 
 
 def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledger) -> JsonObject:

@@ -20,7 +20,7 @@ from formatbridge.formats.messages.content import (
 )
 from formatbridge.formats.messages.parts import encode_part, encode_text
 from formatbridge.formats.messages.reasoning import encode_word_of_effort
-from formatbridge.formats.messages.tools import encode_function
+from formatbridge.formats.messages.tools import encode_tool
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -39,13 +39,21 @@ class _Instruction:
 
 
 class TurnEncoder:
-    """Puts turns into the order that the server demands. ``hoisted``: instructions that found no place among them."""
+    """Puts turns into the order that the server demands. ``families``: the server tools that are there from the start.
 
-    __slots__ = ("_answer", "_calls", "_made_ids", "_objects", "_results", "_waiting", "hoisted", "is_native", "losses", "turns")
+    ``hoisted``: instructions that found no place among them. ``servers``: the remote servers whose tools turns bring.
+    """
 
-    def __init__(self, losses: Ledger, is_native: bool) -> None:
+    __slots__ = (
+        "_answer", "_calls", "_families", "_made_ids", "_objects", "_results", "_waiting", "hoisted", "is_native", "losses", "servers",
+        "turns",
+    )  # fmt: skip
+
+    def __init__(self, losses: Ledger, is_native: bool, families: set[str]) -> None:
         self.losses = losses
         self.is_native = is_native
+        self.servers: list[JsonObject] = []
+        self._families = families
         self.turns: list[JsonObject] = []
         self.hoisted: list[JsonObject] = []
         self._results: list[int] = []
@@ -197,12 +205,10 @@ class TurnEncoder:
     def _add_tools(self, tools: list[ir.Tool], blocks: list[JsonObject], before: int) -> None:
         """Add tools to the blocks of an instruction, ``before`` which so many others stand in its turn."""
         for tool in tools:
-            if isinstance(tool, ir.FunctionTool):
-                at = f"/messages/{len(self.turns)}/content/{before + len(blocks)}/tool/definition"
-                definition = encode_function(tool, at, False, self.losses)
+            at = f"/messages/{len(self.turns)}/content/{before + len(blocks)}/tool/definition"
+            definition = encode_tool(tool, at, False, self._families, self.servers, self.losses)
+            if definition is not None:
                 blocks.append({"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition}})
-            else:
-                self.losses.dropped(tool, code="server_tool", severity="impossible")
 
     def _place_waiting(self) -> None:
         """Write the waiting instructions as one turn, if the last turn is the user's; else they wait for the next place."""
