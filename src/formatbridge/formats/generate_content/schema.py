@@ -22,6 +22,7 @@ _COUNTS = frozenset({"maxItems", "maxLength", "maxProperties", "minItems", "minL
 _LIMITS = frozenset({"minimum", "maximum"})
 _ONE = frozenset({"items", "additionalProperties", "not"})
 _MANY = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_REFERENCES = ("ref", "$ref")
 _NAMED = {"properties": "properties", "defs": "$defs", "$defs": "$defs"}
 
 _Pending = list[tuple[Any, JsonObject]]
@@ -111,7 +112,7 @@ def _decode_example(value: Any, raw: JsonObject, made: JsonObject) -> None:
 
 def _decode_nullable(value: Any, raw: JsonObject, made: JsonObject) -> None:
     """Keep what ``_allow_null`` cannot say: null is allowed anyway where nothing is demanded."""
-    if value and not raw.keys() & {"type", "anyOf", "enum"}:
+    if value and not raw.keys() & {"type", "anyOf", "enum", *_REFERENCES}:
         made["nullable"] = value
 
 
@@ -126,6 +127,11 @@ _KEYWORDS: dict[str, Callable[[Any, JsonObject, JsonObject], None]] = {
 
 
 def _allow_null(made: JsonObject) -> None:
+    """Allow null wherever something is demanded; what a reference demands is one of two variants then."""
+    if "$ref" in made and "anyOf" not in made:
+        made["anyOf"] = [{"$ref": made.pop("$ref")}]
+    elif "$ref" in made and "allOf" not in made:  # both are demanded
+        made["allOf"] = [{"anyOf": [{"$ref": made.pop("$ref")}, {"type": "null"}]}]
     kind = made.get("type")
     if isinstance(kind, str) and kind != "null":
         made["type"] = [kind, "null"]

@@ -88,15 +88,16 @@ def _decode_either(raw: JsonObject, dialect: str, plain: str) -> tuple[JsonObjec
     leftover = {plain: schema} if schema is not None else None
     if given is None:
         return None, leftover
-    made, is_whole = decode_schema(given)
+    is_nullable = dialect == "parameters" and given.get("nullable") is True  # arguments are an object, whatever their schema allows
+    made, is_whole = decode_schema({key: value for key, value in given.items() if key != "nullable"} if is_nullable else given)
     if not is_whole:
         leftover = joined(leftover, {dialect: given})
     kinds = made.get("type")
-    if dialect == "parameters" and isinstance(kinds, list) and _OBJECT.issuperset(kinds):  # arguments are an object, never null
+    if dialect == "parameters" and isinstance(kinds, list) and _OBJECT.issuperset(kinds):
         made["type"] = "object"
-        if "null" in kinds:
-            where = "nullable" if given.get("nullable") else "type"
-            leftover = joined(leftover, {f"parameters/{where}": given[where]})
+        leftover = joined(leftover, {"parameters/type": given["type"]} if "null" in kinds else None)
+    if is_nullable:
+        leftover = joined(leftover, {"parameters/nullable": True})
     return made, leftover
 
 
