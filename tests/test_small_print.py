@@ -301,3 +301,26 @@ def test_samples_without_their_type_are_a_loss_that_matters(mime: str, severity:
     made = fb.convert_response(body, source="generate_content", target="chat_completions")
 
     assert [loss.severity for loss in made.losses if loss.path.endswith("/mimeType")] == [severity]
+
+
+# A speed and a tier.
+
+
+@pytest.mark.parametrize(
+    ("target", "key", "word", "lost"),
+    [
+        ("chat_completions", "service_tier", "fast", "/service_tier"),
+        ("responses", "service_tier", "fast", "/service_tier"),
+        ("generate_content", "serviceTier", "standard", "/speed"),
+    ],
+)
+def test_a_speed_and_a_tier_are_two_things(target: str, key: str, word: str, lost: str) -> None:
+    """Whoever has one word for both keeps the speed; whoever has no speed keeps the tier."""
+    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
+    asked = body | {"speed": "fast", "service_tier": "standard_only"}
+
+    made = fb.convert_request(asked, source="messages", target=target)
+
+    assert made.body[key] == word
+    assert (lost, "dropped", "lossy") in [(loss.path, loss.kind, loss.severity) for loss in made.losses]
+    assert {loss.path for loss in made.losses} <= {"/speed", lost}

@@ -19,6 +19,7 @@ LOST: Mapping[str, Own] = {
     "parallel_tool_calls": Own(neutral=(True,)),
     "modalities": Own("impossible", neutral=(["text"],)),
     "tier": Own(neutral=("auto",)),
+    "tier_beside": Own(neutral=("auto",)),
     "user": Own("info"),
     "safety_identifier": Own("info"),
     "metadata": Own("info"),

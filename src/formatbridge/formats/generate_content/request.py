@@ -83,7 +83,7 @@ _CONFIG = SETTINGS.canonical.keys() | {
     "responseMimeType", "responseSchema", "responseJsonSchema", "responseFormat", "responseModalities", "speechConfig", "imageConfig",
     "thinkingConfig",
 }  # fmt: skip
-_DONE = frozenset({"stop", "max_tokens", "modalities", "metadata", "tier", "prompt_cache_options"})
+_DONE = frozenset({"stop", "max_tokens", "modalities", "metadata", "tier", "tier_beside", "prompt_cache_options"})
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
@@ -335,11 +335,13 @@ def _encode_settings(request: ir.Request, losses: Ledger) -> JsonObject:
 
 
 def _encode_tier(request: ir.Request, losses: Ledger) -> JsonObject:
-    tier = request.settings.get("tier")
-    if tier is None:
-        return {}
-    word = TIERS.wire.get(tier)
-    if word is None:
-        drop_setting(request, "tier", tier, losses)
-        return {}
-    return {"serviceTier": word}
+    """Write the tier; where it is a speed that nobody has here, the one beside that."""
+    made: JsonObject = {}
+    settings = request.settings
+    for name, tier in (("tier", settings.get("tier")), ("tier_beside", settings.get("tier_beside"))):
+        word = TIERS.wire.get(tier) if tier is not None and not made else None
+        if word is not None:
+            made["serviceTier"] = word
+        elif tier is not None:
+            drop_setting(request, name, tier, losses)
+    return made

@@ -49,6 +49,7 @@ SPELLING = Spelling(
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
         "Request.tier": ("speed", "service_tier"),
+        "Request.tier_beside": ("service_tier",),
         "Request.user": ("metadata/user_id",),
         "Request.parallel_tool_calls": ("tool_choice/disable_parallel_tool_use",),
         "Request.compact_at": ("context_management",),
@@ -116,7 +117,6 @@ SPELLING = Spelling(
         "Request.inference_geo": Own(),
         "Request.output_config/effort": Own(),
         "Request.output_config/task_budget": Own(),
-        "Request.service_tier": Own(neutral=("auto",)),
         "Request.speed": Own(neutral=("standard",)),
         "Request.thinking/block_binding": Own(),
         "Request.thread": Own("impossible", "not_portable"),

@@ -59,7 +59,7 @@ def _decode_tier(body: JsonObject, settings: JsonObject, left: JsonObject) -> No
     if speed == "fast":
         settings["tier"] = "fast"
         if tier is not None:
-            left["service_tier"] = tier
+            settings["tier_beside"] = TIERS.canonical.get(tier, tier)
         return
     if speed is not None:
         left["speed"] = speed
