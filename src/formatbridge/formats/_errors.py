@@ -124,6 +124,12 @@ def kept_status(error: ir.Error, usual: int) -> int:
     return given if says == error.kind or (says is None and given // 100 == usual // 100) else usual
 
 
+def note_type(error: ir.Error, word: str, losses: Ledger) -> None:
+    """Note that ``word`` stands for the type of an error, unless that says no more than the error's kind, which the target has."""
+    if error.type not in (None, "", word) and BY_WORD.get(error.type) != error.kind and WORDINGS[error.kind].type != error.type:
+        losses.changed(error, "type", word, "diagnostic", severity="info")
+
+
 def decode_error_object(body: JsonObject, *, status: int | None) -> ir.Error:
     """Read the error body that chat_completions and responses share, and what relays and other servers send in its place."""
     detail = body.get("error")
@@ -156,13 +162,10 @@ def encode_error_object(error: ir.Error, losses: Ledger) -> tuple[int, JsonObjec
     if error.retry_after is not None:
         losses.dropped(error, "retry_after", "diagnostic", severity="info")
     wording = WORDINGS[error.kind]
+    word = (error.type if keep else None) or wording.type
+    note_type(error, word, losses)
     code: object = error.code if keep else wording.code
     if not keep and error.code is not None:
         losses.dropped(error, "code", "diagnostic", severity="info")
-    detail = {
-        "message": error.message,
-        "type": (error.type if keep else None) or wording.type,
-        "param": error.param,
-        "code": code,
-    }
+    detail = {"message": error.message, "type": word, "param": error.param, "code": code}
     return kept_status(error, wording.status), {"error": detail}

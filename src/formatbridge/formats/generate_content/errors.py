@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._errors import BY_WORD, classify, decode_error_object, kept_status
+from formatbridge.formats._errors import BY_WORD, classify, decode_error_object, kept_status, note_type
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.losses import Ledger
@@ -77,6 +77,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     if error.extra:
         losses.extras(error)
     status, word = STATUSES[error.kind]
+    note_type(error, word, losses)
     if error.code not in (None, ""):
         losses.changed(error, "code", word, "diagnostic", severity="info")
     for name in ("param", "request_id"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._errors import classify, kept_status, plain_message
+from formatbridge.formats._errors import classify, kept_status, note_type, plain_message
 from formatbridge.formats._extra import joined, rest
 from formatbridge.losses import Ledger
 
@@ -81,8 +81,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     status, word = ERRORS[error.kind]
     if error.extra:
         losses.extras(error)
-    if error.type is not None and error.type != word:
-        losses.changed(error, "type", word, "diagnostic", severity="info")
+    note_type(error, word, losses)
     if error.code not in (None, "", word):
         losses.changed(error, "code", word, "diagnostic", severity="info")
     if error.param not in (None, ""):

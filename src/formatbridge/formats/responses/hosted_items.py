@@ -34,6 +34,8 @@ _CODE = frozenset({"type", "id", "code", "outputs", "status"})
 _LOGS = frozenset({"type", "logs"})
 _MCP = frozenset({"type", "id", "arguments", "name", "server_label", "output", "error", "status"})
 _ERROR = frozenset({"type", "content"})
+_FAILED_TOOL = "mcp_tool_execution_error"
+"""The type of an error that a remote tool told itself, as every format tells one."""
 _WORDS = frozenset({"type", "text"})
 _SEARCH = frozenset({"type", "id", "action", "status"})
 
@@ -166,7 +168,8 @@ def _error_text(error: str | JsonObject) -> tuple[str, JsonObject | None]:
     """Put the error of a remote tool in words: its message, its text, or the whole of it; and return what the words do not say."""
     if isinstance(error, str):
         return error, None
-    content, unread = error.get("content"), rest(error, _ERROR, "error/")
+    word, content = error.get("type"), error.get("content")
+    unread = joined(rest(error, _ERROR, "error/"), {"error/type": word} if word not in (None, _FAILED_TOOL) else None)
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and isinstance(content[0].get("text"), str):
         return content[0]["text"], joined(unread, rest(content[0], _WORDS, "error/content/0/"))
     if isinstance(content, str):
@@ -178,7 +181,7 @@ def _encode_mcp(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Item
     del losses  # nothing is added or lost
     end = result or call
     error = end.error
-    failure = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": error}]} if error is not None else None
+    failure = {"type": _FAILED_TOOL, "content": [{"type": "text", "text": error}]} if error is not None else None
     return {
         "type": "mcp_call",
         "id": call.id or ids.make("mcp", index),

@@ -143,6 +143,7 @@ SPELLING = Spelling(
         "Media.status": _STATUS,
         "Media.svg_usage": _COUNTED,
         "Hosted.status": Own("info", "diagnostic"),
+        "Hosted.error/type": Own("info", "diagnostic"),
         "Hosted.container_id": Own("info", "foreign_id"),
         "Citation.container_id": Own("info", "foreign_id"),
         # Tools.

@@ -1,0 +1,61 @@
+"""Errors across formats: what their words become, what the report says of them, and which status they get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+OPENAI = ["chat_completions", "responses"]
+FORMATS = [*OPENAI, "messages", "generate_content"]
+CROSSINGS = [(source, target) for source in FORMATS for target in FORMATS if source != target]
+
+
+def error_of(format: str, word: str) -> dict[str, Any]:
+    detail = {"type": word, "message": "no"}
+    return {"type": "error", "error": detail} if format == "messages" else {"error": {**detail, "param": None, "code": None}}
+
+
+@pytest.mark.parametrize("word", ["new_api_error", "upstream_error", "content_policy_violation", "<nil>"])
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_a_word_for_an_error_that_the_target_has_no_room_for_is_reported(source: str, target: str, word: str) -> None:
+    """Relays have words of their own there, and they are what an operator looks for."""
+    made = fb.convert_error(error_of(source, word), source=source, target=target, status=400)
+
+    told = [(loss.path, loss.severity, loss.before) for loss in made.losses]
+    assert told == ([] if word in made.json().decode() else [("/error/type", "info", word)])
+
+
+@pytest.mark.parametrize(
+    ("source", "word", "status"),
+    [
+        ("messages", "overloaded_error", 529),
+        ("messages", "billing_error", 402),
+        ("messages", "request_too_large", 413),
+        ("chat_completions", "insufficient_quota", 402),
+        ("chat_completions", "invalid_request_error", 404),
+        ("responses", "server_error", 500),
+        ("responses", "server_error", 503),
+    ],
+)
+@pytest.mark.parametrize("target", FORMATS)
+def test_a_word_that_says_no_more_than_the_class_of_the_error_is_no_loss(source: str, word: str, status: int, target: str) -> None:
+    """The target has its own word and status for the class."""
+    assert fb.convert_error(error_of(source, word), source=source, target=target, status=status).losses == ()
+
+
+def failed_call(word: str) -> dict[str, Any]:
+    error = {"type": word, "content": [{"type": "text", "text": "no such row"}]}
+    item = {"type": "mcp_call", "id": "mcp_1", "server_label": "s", "name": "n", "arguments": "{}", "error": error}
+    rest = {"status": "completed", "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    return {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [item], **rest}
+
+
+@pytest.mark.parametrize(("word", "is_told"), [("mcp_tool_execution_error", False), ("mcp_quota_error", True)])
+def test_a_new_kind_of_failure_of_a_remote_tool_is_reported(word: str, is_told: bool) -> None:
+    """The other format knows one kind: the tool says that it failed."""
+    made = fb.convert_response(failed_call(word), source="responses", target="messages")
+
+    assert ("/output/0/error/type" in {loss.path for loss in made.losses}) is is_told
