@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import httpx
 import pytest
 
 import formatbridge as fb
@@ -59,3 +61,46 @@ def test_a_new_kind_of_failure_of_a_remote_tool_is_reported(word: str, is_told: 
     made = fb.convert_response(failed_call(word), source="responses", target="messages")
 
     assert ("/output/0/error/type" in {loss.path for loss in made.losses}) is is_told
+
+
+UNKNOWN_SHAPES = [
+    {"code": 1001, "msg": "quota used up"},
+    {"errors": [{"message": "a"}]},
+    {"reason": "no"},
+    {"error": {"msg": "x"}},
+    {"error": {"message": "", "type": "t", "code": "c", "param": "p"}},
+]
+
+
+@pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_an_error_that_keeps_its_words_where_nobody_looks_is_its_own_message(
+    source: str, target: str, body: dict[str, Any]
+) -> None:
+    """Gateways in front of a relay have shapes of their own. What is in the message as text is not lost."""
+    made = fb.convert_error(body, source=source, target=target, status=403)
+
+    assert json.loads(made.body["error"]["message"]) == body
+    assert (made.status, made.losses) == (403, ())
+    made.parse()
+
+
+@pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_error_of_an_unknown_shape_stays_as_it_came_in_its_own_format(format: str, body: dict[str, Any]) -> None:
+    """Whoever asked in that format may know the shape."""
+    assert fb.convert_error(body, source=format, target=format, status=403).body == body
+
+
+@pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
+def test_the_client_and_the_converter_read_one_message(body: dict[str, Any]) -> None:
+    """An error has the same words, raised or converted."""
+    made = fb.convert_error(body, source="messages", target="chat_completions", status=403)
+    answer = httpx.MockTransport(lambda _: httpx.Response(403, json=body))
+    with (
+        fb.Client("http://relay", "key", retry=0, http_client=httpx.Client(transport=answer)) as client,
+        pytest.raises(fb.APIStatusError) as caught,
+    ):
+        client.chat_completions(model="m", messages=[])
+
+    assert made.body["error"]["message"] in str(caught.value)

@@ -139,7 +139,7 @@ def tells_error(body: Any, source: ir.Format) -> bool:
 
 
 def check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
-    """Validate an error body. One of no known shape is put in words, as few as will do, and the second value is false."""
+    """Validate an error body. One that breaks every known shape is put in words, as few as will do, and the second value is false."""
     told = _in_words(raw, "error", "message", "detail")
     detail = raw.get("error")
     inner = {**raw, "error": _in_words(detail, "message")} if isinstance(detail, dict) else raw

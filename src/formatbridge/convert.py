@@ -21,7 +21,7 @@ from formatbridge.formats._protocol import Context, Format, Home, JsonObject, Ki
 from formatbridge.formats._talk import talk_of
 from formatbridge.formats._tools import adapt_tools
 from formatbridge.given import a, checked_model, checked_status, checked_stream
-from formatbridge.losses import Addition, Ledger, Loss
+from formatbridge.losses import Addition, Ledger, Loss, nowhere
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
 
 
@@ -302,7 +302,10 @@ def convert_error(
     if is_crossing or status < 400:
         error = near.decode_error(checked, status=status if status >= 400 else None)
         error.src = at or ""
-        made_status, written = far.encode_error(error, losses if is_crossing else Ledger(raw, near.SPELLING))
+        told = losses if is_crossing else nowhere()
+        if at is not None and not error.message:  # then the whole body is the message, in which nothing is lost
+            error.message, told = _codec.dumps(raw).decode(), nowhere()
+        made_status, written = far.encode_error(error, told)
         made = written if is_crossing else raw
     refuse_losses(losses, options)
     return ConvertedError(made, losses, near.NAME, far.NAME, made_status)
