@@ -104,3 +104,23 @@ def test_the_client_and_the_converter_read_one_message(body: dict[str, Any]) -> 
         client.chat_completions(model="m", messages=[])
 
     assert made.body["error"]["message"] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "word", "status"),
+    [
+        ("messages", "api_error", 424),
+        ("messages", "overloaded_error", 425),
+        ("messages", "timeout_error", 418),
+        ("chat_completions", "server_error", 451),
+        ("responses", "server_error", 405),
+    ],
+)
+@pytest.mark.parametrize("target", FORMATS)
+def test_a_fault_of_the_caller_by_its_status_stays_one_whatever_its_word(source: str, word: str, status: int, target: str) -> None:
+    """SDKs send a call again for a 500, and for none of these."""
+    made = fb.convert_error(error_of(source, word), source=source, target=target, status=status)
+
+    assert made.status == status
+    if target == "generate_content":
+        assert made.body["error"]["status"] == "INVALID_ARGUMENT"

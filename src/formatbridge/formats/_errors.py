@@ -81,7 +81,9 @@ def classify(status: int | None, *, code: object = None, word: object = None) ->
     if status is not None and 500 <= status < 600:
         return "server"
     found = BY_WORD.get(word) if isinstance(word, str) else None
-    return found or ("invalid_request" if status is not None and 400 <= status < 500 else "server")
+    if status is not None and 400 <= status < 500 and (found is None or WORDINGS[found].status >= 500):
+        return "invalid_request"
+    return found or "server"
 
 
 def plain_message(body: JsonObject) -> tuple[str, str]:
