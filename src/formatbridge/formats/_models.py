@@ -18,7 +18,7 @@ _EPOCH = datetime(1970, 1, 1)  # without a zone, whose sum and text take two thi
 
 def decode_data_list(body: JsonObject, format: ir.Format) -> ir.ModelList:
     """Read ``{"object": "list", "data": [...]}``."""
-    models = [_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"])]
+    models = [_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"] or ())]
     return ir.ModelList(format=format, models=models, extra=rest(body, frozenset({"object", "data"})))
 
 

@@ -21,7 +21,7 @@ def decode_models(body: JsonObject) -> ir.ModelList:
     """Read a page of models."""
     return ir.ModelList(
         format="messages",
-        models=[_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"])],
+        models=[_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"] or ())],
         more=body.get("has_more"),
         first_id=body.get("first_id"),
         last_id=body.get("last_id"),

@@ -33,4 +33,5 @@ class ModelList(Wire):
 
     object: str | None = None
     """Known: list. Some servers leave it out."""
-    data: list[Model]
+    data: list[Model] | None
+    """Null: an empty list, as relays write it."""

@@ -131,7 +131,8 @@ class ModelList(Wire):
 
     model_config = AT_ONCE
 
-    data: list[Model]
+    data: list[Model] | None
+    """Null: an empty list, as relays write it."""
     first_id: str | None = None
     has_more: bool | None = None
     last_id: str | None = None
