@@ -532,6 +532,8 @@ def test_an_answer_that_failed_is_an_error_of_the_sdk() -> None:
     [
         ({"success": False, "message": "get user group failed"}, "get user group failed"),
         ({"models": 5}, "is no list of models"),
+        ({"foo": 1}, "is no list of models"),
+        ({"message": "maintenance"}, "maintenance"),
     ],
 )
 def test_a_list_of_models_that_is_none_is_an_error(body: dict[str, Any], told: str) -> None:

@@ -15,7 +15,7 @@ from formatbridge.bridge import Exchange
 from formatbridge.convert import Converted, ConvertedError
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body
-from formatbridge.losses import Addition, Loss
+from formatbridge.losses import Addition, Loss, to_snake
 from formatbridge.relay import faults
 from formatbridge.relay.betas import with_betas
 from formatbridge.relay.profile import RelayProfile, origin_of
@@ -29,6 +29,10 @@ KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key", "authorization")
 BLANK = b"\xef\xbb\xbf \t\r\n"
 MOST_BLANK = 64 * 1024
 """What may stand before a body, comments of a stream aside, and how much of it is read to see what comes."""
+_OF_A_LIST = frozenset(
+    spelled for key in ("models", "tunedModels", "publisherModels", "nextPageToken") for spelled in (key, to_snake(key))
+)
+"""Keys of a page of models in generate_content, which takes them in either spelling."""
 NONE_PASSED: Mapping[str, str] = MappingProxyType({})
 
 
@@ -289,33 +293,43 @@ def refuse_failed(head: Head, native: JsonObject, call: Call, names: tuple[str, 
         raise faults.told_error(failure, head.status, head.headers, id=id, mask=call.mask, now=head.came)
 
 
-def no_answer(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:
-    """Return the error for an object that is no answer: what it says, where it is an error in words alone."""
+def no_answer(
+    error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...], wanted: str = "answer"
+) -> APIError:
+    """Return the error for an object that is not what was ``wanted``: what it says, where it is an error in words alone."""
     id = faults.request_id(head.headers, names)
     body = _codec.dumps(native)
     if is_error_body(native):
         return faults.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
-    return faults.unexpected(f"is no answer: {error}", status=head.status, body=body[: faults.KEPT], id=id, mask=call.mask)
+    return faults.unexpected(f"is no {wanted}: {error}", status=head.status, body=body[: faults.KEPT], id=id, mask=call.mask)
 
 
 def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> ir.ModelList:
     """Read a page of the list of models, in whatever format it came."""
     from formatbridge.bodies import check
 
-    found = list_format(native, call)
     try:
+        found = list_format(native, call)
         return formats.load(found).decode_models(check(native, found, "models"))
     except InvalidPayloadError as error:
         raise no_models(error, head, native, call, names) from None
 
 
 def list_format(native: JsonObject, call: Call) -> ir.Format:
-    """Return the format of a list of models: relays have two, and some serve one at the other's path."""
-    return "chat_completions" if "data" in native and call.via == "generate_content" else call.via
+    """Return the format of a list of models: relays have two, and some serve one at the other's path.
+
+    In one format each field may be left out, and an empty list with them all. An object with other fields alone is no list, then: raises
+    ``InvalidPayloadError``.
+    """
+    if call.via != "generate_content":
+        return call.via
+    if "data" in native:
+        return "chat_completions"
+    if native and not native.keys() & _OF_A_LIST:
+        raise InvalidPayloadError(call.via, "models", [("/models", "is missing, expected an array")])
+    return call.via
 
 
 def no_models(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:
     """Return the error for a list of models that is none."""
-    id = faults.request_id(head.headers, names)
-    kept = _codec.dumps(native)[: faults.KEPT]
-    return faults.unexpected(f"is no list of models: {error}", status=head.status, body=kept, id=id, mask=call.mask)
+    return no_answer(error, head, native, call, names, "list of models")
