@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import pickle
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -173,3 +175,18 @@ def test_a_key_of_the_environment_that_is_none_is_in_no_traceback(
     monkeypatch.setenv("FORMATBRIDGE_API_KEY", KEY + "\u201d")
 
     assert KEY not in _shown(lambda: make("https://relay.test"))
+
+
+def test_an_async_callable_for_the_key_is_refused_without_a_warning() -> None:
+    """Nobody waits for what it returns; Python would say so in lines of this library."""
+
+    async def key() -> str:
+        return "sk-never"
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with fb.Client("https://relay.test", key, retry=0) as client, pytest.raises(fb.ConfigurationError, match="coroutine"):  # type: ignore[arg-type]  # that is the point
+            client.send({"model": "m", "messages": []}, "chat_completions")
+        gc.collect()
+
+    assert not warned

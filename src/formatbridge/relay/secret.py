@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, cast
 
@@ -67,6 +67,8 @@ def checked_key(key: object) -> Secret | None:
     What is raised leaves a frame behind that no longer holds the key.
     """
     given = key.reveal() if isinstance(key, Secret) else key
+    if isinstance(given, Coroutine):  # of an async callable: nobody waits for it
+        given.close()
     bare = given.strip(" \t\r\n") if isinstance(given, str) else None
     problem = _key_problem(given, bare)
     is_spaced = bare != given
