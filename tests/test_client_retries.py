@@ -226,6 +226,19 @@ def test_a_hook_that_raises_for_a_status_that_nobody_read_leaves_the_status(libr
 
     assert type(error) is fb.OverloadedError
     assert error.status == 529
+    assert str(error) == "529: the body could not be read: a hook of the HTTP client closed the answer before it was read"
+
+
+@libraries
+def test_what_a_hook_read_before_it_raises_for_the_status_is_told(library: ModuleType) -> None:
+    """The way to keep the relay's words."""
+    serve = _streamed(library, 529, b'{"error": {"message": "slow down"}}')
+
+    def hook(response: Any) -> None:
+        response.read()
+        response.raise_for_status()
+
+    assert str(_hooked(library, serve, hook, is_async=False)) == "529: slow down"
 
 
 @libraries

@@ -48,6 +48,8 @@ def _broken(error: Exception, module: Any, phase: Phase, step: Send | Read) -> A
     elif is_unreadable:
         phase = "body"
     text = "the request breaks the protocol" if is_ours else f"{type(error).__name__}: {error}"[:500]
+    if isinstance(error, module.StreamClosed):  # by the library, when a hook raises; a line closes nothing that it reads
+        text = "a hook of the HTTP client closed the answer before it was read"
     if isinstance(step, Send):
         url = urlsplit(step.call.url)
         text = f"{url.scheme}://{url.netloc} cannot be called: {text}"

@@ -151,14 +151,22 @@ def request_id(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None
 
 
 def status_error(
-    status: int, body: bytes, headers: Mapping[str, str], *, id: str | None, mask: Mask, now: float, most: int = KEPT
+    status: int,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    id: str | None,
+    mask: Mask,
+    now: float,
+    most: int = KEPT,
+    unread: str = "",
 ) -> APIStatusError:
     """Turn an answer that is an error into the exception that it deserves; below 400 that is ``UnexpectedResponseError``.
 
-    ``most``: bytes of the body to keep.
+    ``most``: bytes of the body to keep. ``unread``: why nothing came of it, where that is known.
     """
     body = mask.body(body)
-    fault = read_fault(body)
+    fault = Fault(f"the body could not be read: {unread}") if unread else read_fault(body)
     kind = classify(status if status >= 400 else None, code=fault.code, word=fault.type)
     wait = retry_after(headers, now)
     id = id or fault.request_id

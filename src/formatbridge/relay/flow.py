@@ -101,7 +101,7 @@ def _send(call: Call, rules: Rules, patience: Patience) -> Flow[Head]:
 def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[APIStatusError]:
     """Read the error that the status announces, as far as it is kept; one that breaks off is still an error with a status."""
     limit = max(rules.limits.max_error_body, faults.MOST_READ) if rules.limits.max_error_body else 0
-    held = bytearray()
+    held, unread = bytearray(), ""
     try:
         opener = Opener(head.headers.get("content-encoding", ""), rules.limits.max_response_bytes)
         while len(held) < limit:
@@ -110,11 +110,15 @@ def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[A
                 break
             held += opener.feed(chunk)
             patience.check()
-    except (APIConnectionError, BodyTooLargeError):
+    except APIConnectionError as broken:
+        unread = str(broken) if not held else ""
+    except BodyTooLargeError:
         pass
     id = faults.request_id(head.headers, rules.request_id_headers)
     kept = rules.limits.max_error_body
-    error = faults.status_error(head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=head.came, most=kept)
+    error = faults.status_error(
+        head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=head.came, most=kept, unread=unread
+    )
     if head.status == 404 and "/v1/v1" in call.url:
         tell_more(error, "; the URL has /v1 twice, expected a base_url without it")
     return error
