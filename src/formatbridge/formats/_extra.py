@@ -23,6 +23,11 @@ def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> Jso
     } or None
 
 
+def says_something(raw: JsonObject) -> bool:
+    """Say whether an object has any member but null, empty ones and zeros: some servers send objects that they have not filled in."""
+    return any(raw.values())
+
+
 def joined(*extras: JsonObject | None) -> JsonObject | None:
     """Put the leftovers of a node's own objects together."""
     if not any(extras):

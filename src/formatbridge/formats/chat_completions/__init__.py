@@ -115,6 +115,7 @@ SPELLING = Spelling(
     },
     own={
         "CacheMark.mode": Own("info", neutral=("explicit",)),
+        "Media.expires_at": Own(code="unknown_field", neutral=(0,)),
         "Message.annotations": Own("info"),
         "Message.audio": Own("impossible", "foreign_id"),
         "Message.name": Own("info"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._ids import made_call_id
 from formatbridge.formats._media import Sound, is_samples, write_data_url
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
@@ -47,7 +47,7 @@ def decode_message(
     uncited = _decode_annotations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
     parts += decode_images(raw.get("images"), src, before.get("images", 0))
     audio = raw.get("audio")
-    if audio:
+    if audio and says_something(audio):
         parts.append(_decode_audio(audio, f"{src}/audio"))
     return parts, joined(rest(raw, _KNOWN), leftover, uncited)
 
@@ -249,7 +249,7 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Media:
         kind="audio",
         data=raw.get("data"),
         transcript=raw.get("transcript"),
-        id=raw.get("id"),
+        id=raw.get("id") or None,
         src=src,
         extra=rest(raw, _AUDIO),
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._media import read_data_url
 from formatbridge.formats._parts import drop_id, is_plain, note_empty
 from formatbridge.formats._signatures import drop_token, is_at_home, native_token
@@ -34,6 +34,7 @@ MESSAGE = frozenset({
 })  # fmt: skip
 _IMAGE = frozenset({"type", "image_url", "index", "extra_content"})
 _HISTORY = MESSAGE | {"images"}
+_SILENT = _HISTORY | {"audio"}
 _PLAIN = frozenset({"role", "content", "tool_calls"})
 _FUNCTION = frozenset({"name", "arguments"})
 _CALL = frozenset({"id", "type", "function", "custom", "extra_content", "index"})
@@ -45,7 +46,7 @@ def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.
     if role == "assistant":
         parts, leftover = decode_answer(raw, src)
         parts += decode_images(raw.get("images"), src)
-        extra = rest(raw, _HISTORY)
+        extra = rest(raw, _HISTORY if says_something(raw.get("audio") or {}) else _SILENT)
         return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
     if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # a text and whose answer it is
         result = ir.ToolResult(raw["tool_call_id"], [ir.Text(content, f"{src}/content")], src)
@@ -129,10 +130,10 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tu
     if given:
         parts += [decode_call(call, f"{src}/tool_calls/{index}", answer_id) for index, call in enumerate(given)]
     legacy = None if is_plain else raw.get("function_call")
-    if legacy and not legacy.get("name"):  # some servers send an empty one to say that there is none
-        leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
-    elif legacy:
+    if legacy and legacy.get("name"):
         parts.append(_decode_legacy_call(legacy, f"{src}/function_call", f"{_call_stem(src, answer_id)}_0"))
+    elif legacy and says_something(legacy):
+        leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
     if not parts and content == "":
         parts = [ir.Text(text="", src=f"{src}/content")]
     return parts, leftover

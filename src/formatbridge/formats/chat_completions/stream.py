@@ -11,7 +11,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._errors import is_bare_error
-from formatbridge.formats._extra import Pieces, joined, rest
+from formatbridge.formats._extra import Pieces, joined, rest, says_something
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.chat_completions.answer import decode_message
@@ -187,7 +187,7 @@ class StreamDecoder:
             choice.grow("refusal", refusal, delta["refusal"], made)
         for position, call in enumerate(delta.get("tool_calls") or ()):
             self._feed_call(choice, call, position, made)
-        if any((delta.get("function_call") or {}).values()):  # some servers send an empty one to say that there is none
+        if says_something(delta.get("function_call") or {}):
             self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, made)
         if delta.keys() & {"annotations", "audio", "images"}:
             feed_rest(choice, delta, made)

@@ -7,7 +7,7 @@ from typing import Any
 
 from formatbridge.formats._arguments import read_object
 from formatbridge.formats._choices import told_apart
-from formatbridge.formats._extra import Pieces
+from formatbridge.formats._extra import Pieces, says_something
 
 JsonObject = dict[str, Any]
 
@@ -93,7 +93,8 @@ class _Choice:
         if key == "audio" and isinstance(value, dict):
             return self._sound(value)
         known = self._message.get(key)
-        is_new = known is None or (known == value and (key == "role" or not value))  # what says something twice is two pieces
+        is_same = known == value and (key == "role" or not value or (isinstance(value, dict) and not says_something(value)))
+        is_new = known is None or is_same  # what says something twice is two pieces
         is_new = is_new and key not in self._pieces
         self._message[key] = value
         return is_new and (key != "function_call" or value.get("name") is not None)

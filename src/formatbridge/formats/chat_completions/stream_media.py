@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats.chat_completions.answer import decode_message
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.ir import events
@@ -26,14 +26,14 @@ def feed_rest(choice: Choice, delta: JsonObject, made: list[events.Event]) -> No
     for part in parts[1:]:
         choice.add(part, made)
     choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in given.items()}
-    if delta.get("audio"):
+    if says_something(delta.get("audio") or {}):
         _feed_audio(choice, delta["audio"], f"{src}/audio", made)
 
 
 def _feed_audio(choice: Choice, raw: JsonObject, src: str, made: list[events.Event]) -> None:
     """Add to the sound, of which a message has one: whatever comes between its pieces, it goes on."""
     sound = choice.sound
-    given = raw.get("id")
+    given = raw.get("id") or None
     known = choice.kinds[sound] if sound is not None else None
     is_named_late = isinstance(known, ir.Media) and given is not None and given != known.id
     choice.extra = joined(choice.extra, rest(raw, _AUDIO - {"id"} if is_named_late else _AUDIO, "message/audio/"))
