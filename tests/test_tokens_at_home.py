@@ -57,6 +57,42 @@ def test_the_token_of_a_call_returns_to_the_wire_that_told_it(caller: str, strea
     assert "foreign_signature" not in {loss.code for loss in (*there.losses, *elsewhere.losses)}
 
 
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("caller", ["messages", "responses"])
+def test_the_token_beside_a_message_returns_to_where_it_stood(caller: str, streams: bool) -> None:
+    """A compatible server of that vendor has no other place for the token of a text."""
+    answer = _answer(content="Hi", extra_content=CALL["extra_content"])
+    kept = fb.convert_response(answer, source="chat_completions", target=caller).body
+    if streams:
+        stream = b"".join(fb.replay_response(answer, source="chat_completions"))
+        kept = fb.collect_stream(fb.convert_stream([stream], source="chat_completions", target=caller), source=caller).body
+
+    asked = _next(caller, kept)
+    there = fb.convert_request(asked, source=caller, target="chat_completions")
+    elsewhere = fb.convert_request(asked, source=caller, target="generate_content")
+
+    assert there.body["messages"][1] == {"role": "assistant", "content": "Hi", "extra_content": CALL["extra_content"]}
+    assert elsewhere.body["contents"][1]["parts"][-1]["thoughtSignature"] == TOKEN
+    assert "foreign_signature" not in {loss.code for loss in (*there.losses, *elsewhere.losses)}
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+def test_the_token_beside_a_message_without_text_is_of_its_call(streams: bool) -> None:
+    """Its vendor refuses a call in the history that has none."""
+    call = {key: value for key, value in CALL.items() if key != "extra_content"}
+    answer = _answer(tool_calls=[call], extra_content=CALL["extra_content"])
+    body = fb.convert_response(answer, source="chat_completions", target="generate_content").body
+    if streams:
+        stream = b"".join(fb.replay_response(answer, source="chat_completions"))
+        made = fb.convert_stream([stream], source="chat_completions", target="generate_content")
+        body = fb.collect_stream(made, source="generate_content").body
+
+    (part,) = body["candidates"][0]["content"]["parts"]
+
+    assert part["functionCall"]["name"] == "f"
+    assert part["thoughtSignature"] == TOKEN
+
+
 @pytest.mark.parametrize("caller", ["responses", "generate_content"])
 def test_a_sealed_thought_returns_to_the_wire_that_told_it(caller: str) -> None:
     """Whoever serves several vendors behind one wire names them in the details of reasoning."""

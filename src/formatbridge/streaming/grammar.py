@@ -81,6 +81,7 @@ CHAT_COMPLETIONS: Final = Grammar(
                             "tool_calls",
                             "images",
                             "audio",
+                            "extra_content",
                             "logprobs",
                         ),
                     ),

@@ -11,6 +11,7 @@ from formatbridge.formats._ids import made_call_id
 from formatbridge.formats._media import Sound, is_samples, write_data_url
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
 from formatbridge.formats.chat_completions.content import (
+    BESIDE,
     MESSAGE,
     decode_answer,
     decode_images,
@@ -24,7 +25,7 @@ from formatbridge.options import Options, Severity
 
 JsonObject = dict[str, Any]
 
-_KNOWN = MESSAGE | {"annotations", "audio", "images"}
+_KNOWN = MESSAGE | BESIDE | {"annotations", "audio", "images"}
 _HISTORY = frozenset(MESSAGE)
 _AUDIO = frozenset({"id", "data", "transcript"})
 NONE_BEFORE: Mapping[str, int] = {}

@@ -19,11 +19,14 @@ from formatbridge.formats._signatures import drop_token, is_at_home, native_toke
 from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.reasoning import (
     REASONING,
+    decode_message_token,
     decode_outer_token,
     decode_reasoning,
     encode_history,
     encode_outer_token,
+    goes_beside,
     is_image,
+    split_token,
 )
 from formatbridge.losses import ITSELF, Ledger
 
@@ -33,7 +36,9 @@ MESSAGE = frozenset({
     "role", "content", "refusal", "tool_calls", "tool_call_id", "function_call", "reasoning_content", "reasoning", "reasoning_details",
 })  # fmt: skip
 _IMAGE = frozenset({"type", "image_url", "index", "extra_content"})
-_HISTORY = MESSAGE | {"images"}
+BESIDE = frozenset({"extra_content", "thought_signature"})
+"""The names under which a token stands beside a message."""
+_HISTORY = MESSAGE | BESIDE | {"images"}
 _SILENT = _HISTORY | {"audio"}
 _PLAIN = frozenset({"role", "content", "tool_calls"})
 _FUNCTION = frozenset({"name", "arguments"})
@@ -136,6 +141,8 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tu
         leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
     if not parts and content == "":
         parts = [ir.Text(text="", src=f"{src}/content")]
+    if not (is_plain or BESIDE.isdisjoint(raw)):
+        leftover = joined(leftover, decode_message_token(raw, parts, src))
     return parts, leftover
 
 
@@ -156,17 +163,18 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> J
             visible.append(part)
     if len(parts) > 1:
         note_order(parts, losses, carry=False)
+    visible, thoughts, beside = split_token(visible, thoughts, losses)
     message: JsonObject = {"role": "assistant", "content": _encode_visible(visible, losses) if visible else ""}
-    reasoning = encode_history(thoughts, losses) if thoughts else None
-    if reasoning:
-        message |= reasoning
+    if thoughts:
+        message |= encode_history(thoughts, losses)
+    message |= beside
     if calls:
         message["tool_calls"] = calls
-    if message["content"] == "" and visible and not (calls or reasoning):
-        return message if any(isinstance(part, ir.Text) for part in visible) else None
     if message["content"] == "" and calls:
         message["content"] = None
-    return message if calls or reasoning or message["content"] else None
+    if len(message) > 2 or message["content"] or any(isinstance(part, ir.Text) for part in visible):
+        return message
+    return None
 
 
 def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
@@ -194,7 +202,7 @@ def _note_thought(part: ir.Reasoning, losses: Ledger, carry: bool) -> None:
     """Note that a thought, or a token that stands for one, comes before what it followed."""
     if part.text:
         losses.changed(part, "text", part.text, "position_lost")
-    elif part.signature and (carry or is_at_home(part.signature, "chat_completions")):
+    elif part.signature and not goes_beside(part) and (carry or is_at_home(part.signature, "chat_completions")):
         losses.changed(part, "", None, "position_lost")
 
 

@@ -148,7 +148,10 @@ def encode_reasoning(parts: list[ir.Part], losses: Ledger, options: Options) -> 
     texts: list[str] = []
     details: list[JsonObject] = []
     has_details = False
+    beside = next((part for part in parts if isinstance(part, ir.Text) and goes_beside(part)), None)
     for part in parts:
+        if part is beside:
+            continue
         if isinstance(part, ir.Reasoning):
             if part.extra:
                 losses.extras(part)
@@ -166,7 +169,8 @@ def encode_reasoning(parts: list[ir.Part], losses: Ledger, options: Options) -> 
                 details.append({"type": "reasoning.encrypted", "data": token, "format": format, "index": len(details)})
                 has_details = True
     body: JsonObject = {"reasoning_content": "\n\n".join(texts)} if texts else {}
-    return body | ({"reasoning_details": details} if has_details else {})
+    outer = encode_call_token(beside.signature, losses, options) if beside else {}
+    return body | ({"reasoning_details": details} if has_details else {}) | outer
 
 
 def _carry(
@@ -221,6 +225,58 @@ def decode_outer_token(raw: JsonObject, src: str) -> tuple[ir.Signature | None, 
         rest(google, frozenset({"thought_signature"}), "extra_content/google/"),
     )
     return (decode_token(token, "generate_content", "thought", place, None, "chat_completions") if token else None), extra
+
+
+def decode_message_token(raw: JsonObject, parts: list[ir.Part], src: str) -> JsonObject | None:
+    """Give the token beside a message to its text, else to the first call without one, else to an empty text; return what else is there.
+
+    Recorded servers say it once more without its vendor, and call an answer that has one thought.
+    """
+    signature, extra = decode_outer_token(raw, src)
+    again = raw.get("thought_signature")
+    if again is not None and (signature is None or again != outer_token(raw)):
+        extra = joined(extra, {"thought_signature": again})
+    if signature is None:
+        return extra
+    calls = [part for part in parts if isinstance(part, ir.ToolCall)]
+    holders: list[ir.Text | ir.ToolCall] = [*(part for part in reversed(parts) if isinstance(part, ir.Text)), *calls]
+    holder = next((part for part in holders if part.signature is None), None)
+    if holder is not None:
+        holder.signature = signature
+    else:
+        parts.insert(parts.index(calls[0]) if calls else len(parts), ir.Text("", signature.src, signature=signature))
+    return extra
+
+
+def outer_token(raw: JsonObject) -> str | None:
+    """Return the token that stands under its vendor's name, as it stands there."""
+    token: str | None = ((raw.get("extra_content") or {}).get("google") or {}).get("thought_signature")
+    return token
+
+
+def goes_beside(part: ir.Part) -> bool:
+    """Say whether a text, or what stands for one, has a token that was found beside a message of this format."""
+    if not isinstance(part, ir.Text | ir.Reasoning) or part.signature is None:
+        return False
+    token = part.signature
+    stands_alone = isinstance(part, ir.Text) or (token.kind == "call" and not part.text)
+    return stands_alone and token.home == "generate_content" and token.found == "chat_completions"
+
+
+def split_token(
+    visible: list[ir.Part], thoughts: list[ir.Reasoning], losses: Ledger
+) -> tuple[list[ir.Part], list[ir.Reasoning], JsonObject]:
+    """Write the token that goes beside a turn in a request; return what the turn shows and thinks, with tokens that find no room there."""
+    found = [part for part in (*visible, *thoughts) if goes_beside(part)]
+    if not found:
+        return visible, thoughts, {}
+    first, *others = found
+    if isinstance(first, ir.Reasoning):
+        drop_id(first, losses)
+    kept = [part for part in thoughts if part is not first]
+    kept += [ir.Reasoning("", part.src, part.signature) for part in others if isinstance(part, ir.Text)]
+    shown = [part for part in visible if not (isinstance(part, ir.Text) and part.text == "" and goes_beside(part))]
+    return shown, kept, encode_outer_token(first.signature.token)  # type: ignore[union-attr]  # ``goes_beside`` says so
 
 
 def encode_outer_token(token: str) -> JsonObject:

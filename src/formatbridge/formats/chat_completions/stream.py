@@ -15,14 +15,14 @@ from formatbridge.formats._extra import Pieces, joined, rest, says_something
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.chat_completions.answer import decode_message
-from formatbridge.formats.chat_completions.content import call_stem
+from formatbridge.formats.chat_completions.content import BESIDE, call_stem
 from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_part
 from formatbridge.formats.chat_completions.reasoning import decode_outer_token, decode_reasoning, index_of
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error, told_failure
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
-from formatbridge.formats.chat_completions.stream_media import feed_rest
+from formatbridge.formats.chat_completions.stream_media import beside_token, feed_rest, feed_token
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
@@ -164,7 +164,8 @@ class StreamDecoder:
         if raw.get("logprobs"):
             self._feed_logprobs(choice, raw["logprobs"], made)
         if not (_CHOICE.issuperset(raw) and _DELTA.issuperset(delta)):
-            choice.unknown.take(joined(rest(delta, _DELTA, "message/"), rest(raw, _CHOICE | {place})))
+            unread = None if BESIDE.isdisjoint(delta) else beside_token(delta)
+            choice.unknown.take(joined(rest(delta, _DELTA | BESIDE, "message/"), unread, rest(raw, _CHOICE | {place})))
             self._more += [choice.unknown] if choice.unknown.latest else []
         if raw.get("stop_reason") is not None:
             choice.stop = raw["stop_reason"]
@@ -178,6 +179,8 @@ class StreamDecoder:
             if content:
                 self._feed_content(choice, content, made)
             return
+        if "extra_content" in delta:
+            feed_token(choice, delta, made)
         if delta.keys() & {"reasoning_content", "reasoning", "reasoning_details"}:
             self._feed_thoughts(choice, delta, made)
         if content:
@@ -348,6 +351,8 @@ class StreamDecoder:
             for slot in list(calls.waiting):
                 self._open_call(choice, calls, slot, made)
             made += [events.PartEnd(choice.index, number, extra=calls.unread.get(slot)) for slot, number in calls.open.items()]
+        if choice.beside is not None:
+            choice.add(ir.Text("", choice.beside.src, signature=choice.beside), made)
         if choice.sound is not None:
             made.append(events.PartEnd(choice.index, choice.sound))
 

@@ -21,8 +21,8 @@ class Choice:
 
     ``kinds``: the parts, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many log probabilities
     came, by their kind; ``finish`` and ``stop``: why it ended, and the text or token that ended it; ``notes``: citations that wait for a
-    text; ``sound``: the number of the sound, to which more may come until the very end; ``more``: fields that came when their part had
-    begun; ``unknown``: those that nobody knows.
+    text; ``token``: the latest that came beside the message, ``beside``: one that waits for its part; ``sound``: the number of the sound,
+    to which more may come until the very end; ``more``: fields that came when their part had begun; ``unknown``: those that nobody knows.
     """
 
     index: int
@@ -36,6 +36,8 @@ class Choice:
     tokens: dict[str, int] = field(default_factory=dict)
     notes: list[ir.Citation] | None = None
     sound: int | None = None
+    token: str | None = None
+    beside: ir.Signature | None = None
     extra: JsonObject | None = None
     more: JsonObject | None = None
     unknown: Pieces = field(default_factory=Pieces)
@@ -74,12 +76,20 @@ class Choice:
     def start(self, part: ir.Part, made: list[events.Event]) -> int:
         """Begin a part and return its number; citations that waited for a text hang on the first."""
         number, self.parts = self.parts, self.parts + 1
+        if self.beside is not None:
+            self._sign(part)
         self.kinds.append(part)
         made.append(events.PartStart(self.index, number, part))
         if self.notes and isinstance(part, ir.Text):
             made += [events.PartMeta(self.index, number, citation=citation) for citation in self.notes]
             self.notes = None
         return number
+
+    def _sign(self, part: ir.Part) -> None:
+        """Give the token that waits to the first text, or to a call before any."""
+        is_first = isinstance(part, ir.Text | ir.ToolCall) and not any(isinstance(known, ir.Text) for known in self.kinds)
+        if is_first and part.signature is None:  # type: ignore[union-attr]  # the test before it says so
+            part.signature, self.beside = self.beside, None  # type: ignore[union-attr]
 
     def add(self, part: ir.Part, made: list[events.Event]) -> None:
         """Take a part that comes in one piece."""

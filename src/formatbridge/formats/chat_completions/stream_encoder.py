@@ -35,7 +35,7 @@ class _Choice:
     """What a choice needs to know until it ends.
 
     ``media``: the pieces of data and of transcript of each open medium; ``thoughts``: the text of each open thought; ``untold``: one that
-    no detail has told; ``details``, ``images``: how many were told.
+    no detail has told; ``details``, ``images``: how many were told; ``is_signed``: a token stands beside the message.
     """
 
     def __init__(self) -> None:
@@ -53,6 +53,7 @@ class _Choice:
         self.images = 0
         self.sound: Sound | None = None
         self.has_refusal = False
+        self.is_signed = False
 
 
 class StreamEncoder:
@@ -260,13 +261,16 @@ class StreamEncoder:
 
     def _whole(self, choice: _Choice, index: int, part: ir.Part) -> bytes:
         """Write a part that comes in one piece, as the whole answer would; of sounds it has room for one."""
+        if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # there is room for one token beside the message
+            part = replace(part, signature=replace(part.signature, found=None))
         message = encode_message([part], "", str(self._head.get("id")), nowhere(), self._options)
         details = message.pop("reasoning_details", None)
         made = self._tell_details(choice, index, details) if details else b""
         for number, image in enumerate(message.get("images", ()), choice.images):
             image["index"] = number  # the official client takes no second list without one
             choice.images += 1
-        for key in ("content", "images"):
+        choice.is_signed = choice.is_signed or "extra_content" in message
+        for key in ("content", "images", "extra_content"):
             if message.get(key):
                 made += self._chunk(index, {key: message[key]})
         if "audio" in message and isinstance(part, ir.Media):

@@ -1,4 +1,4 @@
-"""What deltas bring rarely: citations and images, which come whole, and sound, which comes in pieces beside everything else."""
+"""What deltas bring rarely: citations, images and tokens, which come whole, and sound, which comes in pieces beside everything else."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats.chat_completions.answer import decode_message
+from formatbridge.formats.chat_completions.reasoning import decode_message_token, decode_outer_token
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.ir import events
 
@@ -28,6 +29,24 @@ def feed_rest(choice: Choice, delta: JsonObject, made: list[events.Event]) -> No
     choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in given.items()}
     if says_something(delta.get("audio") or {}):
         _feed_audio(choice, delta["audio"], f"{src}/audio", made)
+
+
+def feed_token(choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
+    """Take the token beside a delta, which may be told again; it waits for a text or a call, and for the end behind a text."""
+    src = f"/choices/{choice.index}/message"
+    signature, _ = decode_outer_token(delta, src)
+    if signature is None or signature.token == choice.token:
+        return
+    choice.token = signature.token
+    if choice.beside is not None:
+        choice.add(ir.Text("", signature.src, signature=choice.beside), made)
+    choice.beside = signature
+
+
+def beside_token(delta: JsonObject) -> JsonObject | None:
+    """Return what a delta says where a token stands, or in its name, and is none."""
+    unread = decode_message_token(delta, [], "")
+    return unread and {f"message/{name}": value for name, value in unread.items()}
 
 
 def _feed_audio(choice: Choice, raw: JsonObject, src: str, made: list[events.Event]) -> None:
