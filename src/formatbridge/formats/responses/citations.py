@@ -53,7 +53,7 @@ def _encode_annotation(citation: ir.Citation, start: int, length: int, losses: L
     if citation.extra:
         losses.extras(citation)
     if citation.cited_text is not None:
-        losses.dropped(citation, "cited_text")
+        losses.dropped(citation, "cited_text", severity="info")
     first = 0 if citation.start is None else max(citation.start - start, 0)
     last = length if citation.end is None else max(citation.end - start, 0)
     for name, given, made in (("start", citation.start, first), ("end", citation.end, last)):
