@@ -52,6 +52,7 @@ SPELLING = Spelling(
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
         "Request.max_tokens": ("max_completion_tokens", "max_tokens"),
+        "Request.automatic_cache": ("cache_control",),
         "Request.tier": ("service_tier",),
         "Request.usage_in_stream": ("stream_options/include_usage",),
         "ReasoningConfig.effort": ("reasoning_effort",),
@@ -114,6 +115,7 @@ SPELLING = Spelling(
         "Model.retires": ("shutdown_date",),
     },
     own={
+        **{f"{kind}.cache_control": Own("info") for kind in ("Media", "Refusal", "Text")},
         "CacheMark.mode": Own("info", neutral=("explicit",)),
         "Media.expires_at": Own(code="unknown_field", neutral=(0,)),
         "Message.annotations": Own("info"),

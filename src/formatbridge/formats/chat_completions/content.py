@@ -16,7 +16,7 @@ from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._media import read_data_url
 from formatbridge.formats._parts import drop_id, is_plain, note_empty
 from formatbridge.formats._signatures import drop_token, is_at_home, native_token
-from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
+from formatbridge.formats.chat_completions.parts import decode_cache_control, decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.reasoning import (
     REASONING,
     decode_message_token,
@@ -59,6 +59,9 @@ def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.
     extra = rest(raw, MESSAGE)
     if role in ("tool", "function"):
         result = decode_result(raw, src)
+        if extra and "cache_control" in extra:
+            result.cache = decode_cache_control(raw, src)
+            del extra["cache_control"]
         if result.id_made:
             loose.append(result)
         if result.name and extra:

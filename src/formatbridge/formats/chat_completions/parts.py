@@ -32,9 +32,12 @@ _AUDIO_FORMATS = {
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 _TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
 
-_PART = frozenset({"type", "text", "image_url", "input_audio", "file", "refusal", "video_url", "prompt_cache_breakpoint"})
+_PART = frozenset(
+    {"type", "text", "image_url", "input_audio", "file", "refusal", "video_url", "prompt_cache_breakpoint", "cache_control"}
+)
 
-
+_UNMARKED = _PART - {"cache_control"}
+_CONTROL = frozenset({"type", "ttl"})
 _THINKING = frozenset({"type", "thinking"})
 
 
@@ -55,7 +58,7 @@ def decode_part(raw: JsonObject, src: str) -> ir.Part:
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
     if len(raw) == 2:
         return ir.Text(raw["text"], src)
-    return ir.Text(raw["text"], src, rest(raw, _PART), cache=_decode_cache(raw, src))
+    return ir.Text(raw["text"], src, _rest(raw), cache=_decode_cache(raw, src))
 
 
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
@@ -71,7 +74,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         detail=image.get("detail"),
         cache=_decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _PART), rest(image, frozenset({"url", "detail"}), "image_url/")),
+        extra=joined(_rest(raw), rest(image, frozenset({"url", "detail"}), "image_url/")),
     )
     return at_home(made)
 
@@ -85,15 +88,23 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
         data=audio.get("data"),
         cache=_decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _PART), rest(audio, frozenset({"data", "format"}), "input_audio/")),
+        extra=joined(_rest(raw), rest(audio, frozenset({"data", "format"}), "input_audio/")),
     )
 
 
 def _decode_video(raw: JsonObject, src: str) -> ir.Part:
     url = raw["video_url"]["url"]
     mime, data = read_data_url(url) or (None, None)
-    extra = joined(rest(raw, _PART), rest(raw["video_url"], frozenset({"url"}), "video_url/"))
-    return at_home(ir.Media(kind="video", mime=mime, data=data, url=None if data is not None else url, src=src, extra=extra))
+    made = ir.Media(
+        kind="video",
+        mime=mime,
+        data=data,
+        url=None if data is not None else url,
+        cache=_decode_cache(raw, src),
+        src=src,
+        extra=joined(_rest(raw), rest(raw["video_url"], frozenset({"url"}), "video_url/")),
+    )
+    return at_home(made)
 
 
 def _decode_file(raw: JsonObject, src: str) -> ir.Part:
@@ -114,7 +125,7 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
         filename=name,
         cache=_decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _PART), rest(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
+        extra=joined(_rest(raw), rest(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
     )
     return at_home(made)
 
@@ -130,7 +141,7 @@ def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
 
 
 def _decode_refusal(raw: JsonObject, src: str) -> ir.Part:
-    return ir.Refusal(text=raw["refusal"], src=src, extra=rest(raw, _PART))
+    return ir.Refusal(text=raw["refusal"], src=src, extra=rest(raw, _UNMARKED))
 
 
 _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
@@ -145,11 +156,26 @@ _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
 
 
 def _decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Read the cache mark of a part; where it has both spellings, the format's own counts."""
     mark = raw.get("prompt_cache_breakpoint")
     if not mark:
-        return None
+        return decode_cache_control(raw, src)
     extra = rest(mark, frozenset({"ttl"}))
     return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/prompt_cache_breakpoint", extra=extra)
+
+
+def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Read a cache mark as messages spells it, which servers of many vendors take on parts, tools and results."""
+    mark = raw.get("cache_control")
+    if not mark:
+        return None
+    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=rest(mark, _CONTROL))
+
+
+def _rest(raw: JsonObject) -> JsonObject | None:
+    """Return what a part has besides; a second cache mark too."""
+    has_both = raw.get("prompt_cache_breakpoint") and raw.get("cache_control")
+    return rest(raw, _UNMARKED if has_both else _PART)
 
 
 def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:

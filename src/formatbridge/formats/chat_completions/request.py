@@ -72,7 +72,7 @@ TIERS = ValueTable(
 
 _SHAPED = frozenset({
     "model", "messages", "stream", "stream_options", "stop", "max_tokens", "tools", "tool_choice", "functions", "function_call",
-    "response_format", "reasoning_effort", "web_search_options", "modalities", "audio", "service_tier",
+    "response_format", "reasoning_effort", "web_search_options", "modalities", "audio", "service_tier", "cache_control",
 })  # fmt: skip
 _KNOWN = _SHAPED | SETTINGS.canonical.keys()
 _BESIDE = frozenset({"model", "messages", "stream"})
@@ -242,8 +242,8 @@ def _decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObjec
     tier = body.get("service_tier")
     if tier:
         settings["tier"] = TIERS.canonical.get(tier, tier)
-    if body.get("modalities"):
-        settings["modalities"] = body["modalities"]
+    told = (("modalities", "modalities"), ("automatic_cache", "cache_control"))
+    settings |= {name: body[wire] for name, wire in told if body.get(wire)}
     options = body.get("stream_options")
     if options:
         settings["usage_in_stream"] = bool(options.get("include_usage"))

@@ -7,10 +7,12 @@ from typing import Any, Literal, assert_never
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import server_word
+from formatbridge.formats.chat_completions.parts import decode_cache_control
 from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
+_TOOL = frozenset({"type", "function", "cache_control"})
 _FUNCTION = frozenset({"name", "description", "parameters", "strict"})
 _CUSTOM = frozenset({"name", "description", "format"})
 _NAME = frozenset({"name"})
@@ -22,10 +24,15 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     kind = raw.get("type")
     function = raw.get("function")
     if function is not None and kind in ("function", None):
-        outer = None if len(raw) == 2 and kind else rest(raw, frozenset({"type", "function"}))
-        return _decode_function(function, src, "function/", outer)
+        if len(raw) == 2 and kind:
+            return _decode_function(function, src, "function/", None)
+        made: ir.FunctionTool | ir.CustomTool = _decode_function(function, src, "function/", rest(raw, _TOOL))
+        made.cache = decode_cache_control(raw, src)
+        return made
     if kind == "custom":
-        return _decode_custom(raw["custom"], src, rest(raw, frozenset({"type", "custom"})))
+        made = _decode_custom(raw["custom"], src, rest(raw, frozenset({"type", "custom", "cache_control"})))
+        made.cache = decode_cache_control(raw, src)
+        return made
     return ir.HostedTool(family="other", kind=str(kind), src=src)
 
 

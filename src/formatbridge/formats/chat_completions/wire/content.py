@@ -18,6 +18,18 @@ class PromptCacheBreakpoint(Wire):
     """Known: 30m, 12h. None: the request's own ``prompt_cache_options.ttl``."""
 
 
+class CacheControl(Wire):
+    """A cache mark as messages spells it, on parts, tools, results or the request; servers that pass requests on to many vendors take it.
+
+    Source: those servers' documentation; recorded traffic.
+    """
+
+    type: str
+    """Today always ephemeral."""
+    ttl: str | None = None
+    """Known: 5m, 1h."""
+
+
 class TextPart(Wire):
     """A piece of text.
 
@@ -27,6 +39,7 @@ class TextPart(Wire):
     text: str
     type: Literal["text"]
     prompt_cache_breakpoint: PromptCacheBreakpoint | None = None
+    cache_control: CacheControl | None = None
 
 
 class ImageUrl(Wire):
@@ -51,6 +64,7 @@ class ImagePart(Wire):
     image_url: ImageUrl | str
     type: Literal["image_url"]
     prompt_cache_breakpoint: PromptCacheBreakpoint | None = None
+    cache_control: CacheControl | None = None
     index: Int | None = None
     """Place among the answer's images, from 0."""
     extra_content: ExtraContent | None = None
@@ -78,6 +92,7 @@ class AudioPart(Wire):
     input_audio: InputAudio
     type: Literal["input_audio"]
     prompt_cache_breakpoint: PromptCacheBreakpoint | None = None
+    cache_control: CacheControl | None = None
 
 
 class FileSource(Wire):
@@ -101,6 +116,7 @@ class FilePart(Wire):
     file: FileSource
     type: Literal["file"]
     prompt_cache_breakpoint: PromptCacheBreakpoint | None = None
+    cache_control: CacheControl | None = None
 
 
 class VideoUrl(Wire):
@@ -121,6 +137,7 @@ class VideoPart(Wire):
 
     type: Literal["video_url"]
     video_url: VideoUrl
+    cache_control: CacheControl | None = None
 
 
 class RefusalPart(Wire):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from formatbridge.formats._wire import Open, Unknown, Wire
-from formatbridge.formats.chat_completions.wire.content import Annotation, Audio, Content, ImagePart
+from formatbridge.formats.chat_completions.wire.content import Annotation, Audio, CacheControl, Content, ImagePart
 from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent, ReasoningDetail, ThinkingBlock
 from formatbridge.formats.chat_completions.wire.tools import FunctionCall, ToolCall
 
@@ -99,6 +99,7 @@ class ToolMessage(Wire):
     tool_call_id: str | None = None
     """Optional in the specification; a result without it answers no call."""
     name: str | None = None
+    cache_control: CacheControl | None = None
 
 
 class FunctionMessage(Wire):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from formatbridge.formats._wire import AT_ONCE, Int, Number, Numeric, Open, Unknown, Wire
-from formatbridge.formats.chat_completions.wire.content import Content
+from formatbridge.formats.chat_completions.wire.content import CacheControl, Content
 from formatbridge.formats.chat_completions.wire.message import Message
 from formatbridge.formats.chat_completions.wire.tools import Function, Tool, ToolChoice, ToolName
 
@@ -224,6 +224,8 @@ class Request(Wire):
     presence_penalty: Penalty | None = None
     """-2 to 2. None: 0."""
     prompt_cache_key: str | None = None
+    cache_control: CacheControl | None = None
+    """Of servers of many vendors: caches the prompt as far as it goes."""
     prompt_cache_options: PromptCacheOptions | None = None
     prompt_cache_retention: str | None = None
     """Deprecated: ``prompt_cache_options``. Known: in_memory, 24h."""

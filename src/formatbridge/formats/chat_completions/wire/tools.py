@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from formatbridge.formats._wire import Int, Open, Unknown, Wire
+from formatbridge.formats.chat_completions.wire.content import CacheControl
 from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent
 
 _BY_TYPE = Open("type", having={"function": "function"})
@@ -32,6 +33,7 @@ class FunctionTool(Wire):
 
     function: Function
     type: Literal["function"] | None = None
+    cache_control: CacheControl | None = None
 
 
 class TextInput(Wire):
@@ -83,6 +85,7 @@ class CustomTool(Wire):
 
     custom: Custom
     type: Literal["custom"]
+    cache_control: CacheControl | None = None
 
 
 Tool = Annotated[FunctionTool | CustomTool | Unknown, _BY_TYPE]

@@ -1,0 +1,26 @@
+"""Cache marks in the spelling of messages, which servers of many vendors take in requests of chat_completions."""
+
+from __future__ import annotations
+
+import formatbridge as fb
+
+
+def test_never_more_marks_than_messages_takes() -> None:
+    """Its server refuses a fifth, and whoever marks parts of a chat has no such bound."""
+    part = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+    request = {"model": "m", "messages": [{"role": "user", "content": [part] * 6}]}
+
+    made = fb.convert_request(request, source="chat_completions", target="messages")
+
+    assert made.json().count(b"cache_control") == 4
+    assert {(loss.severity, loss.code) for loss in made.losses} == {("info", "too_many")}
+
+
+def test_towards_chat_a_mark_is_in_its_own_spelling() -> None:
+    """The vendor's server knows no other."""
+    block = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+    request = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": [block]}]}
+
+    made = fb.convert_request(request, source="messages", target="chat_completions")
+
+    assert made.body["messages"][0]["content"] == [{"type": "text", "text": "x", "prompt_cache_breakpoint": {"mode": "explicit"}}]
