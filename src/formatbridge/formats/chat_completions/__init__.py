@@ -82,6 +82,7 @@ SPELLING = Spelling(
         "Media.transcript": ("transcript",),
         "Citation.url": ("url_citation/url",),
         "Citation.title": ("url_citation/title",),
+        "Citation.cited_text": ("url_citation/content",),
         "Citation.start": ("url_citation/start_index",),
         "Citation.end": ("url_citation/end_index",),
         "TokenLogprob.top": ("top_logprobs",),

@@ -207,12 +207,13 @@ def _decode_citation(raw: JsonObject, url: JsonObject, src: str) -> ir.Citation:
         kind="web",
         url=url.get("url"),
         title=url.get("title"),
+        cited_text=url.get("content") or None,
         start=url.get("start_index"),
         end=url.get("end_index"),
         src=src,
         extra=joined(
             rest(raw, frozenset({"type", "url_citation"})),
-            rest(url, frozenset({"url", "title", "start_index", "end_index"}), "url_citation/"),
+            rest(url, frozenset({"url", "title", "content", "start_index", "end_index"}), "url_citation/"),
         ),
     )
 
