@@ -105,7 +105,9 @@ def models() -> str:
         "```\n",
         "They are open: a field that nobody knows stays on the model, and of a union that lists `Unknown` a member that nobody knows",
         'becomes one. They are strict: `"5"` is no integer. The docstrings of fields tell units, bounds and sources, and',
-        "`formatbridge schema messages.TextBlock` prints a JSON Schema.",
+        "`formatbridge schema messages.TextBlock` prints a JSON Schema.\n",
+        "Subclasses of yours serve as well: their fields are in the body, and their defaults count as set, unless they are `None`,",
+        "which in all models means that nothing was said. A model of yours that derives from none of these goes in with what was set.",
         "",
     ]
     for name in formats.FORMATS:

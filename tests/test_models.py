@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import jsonschema  # type: ignore[import-untyped]  # has no types of its own
 import pytest
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 import formatbridge as fb
 from formatbridge import formats, ir
@@ -202,6 +202,89 @@ def test_a_model_converts_like_its_body(fixture: Fixture) -> None:
     made = fb.convert_request(model, target=target, model=fixture.model)
 
     assert made.body == fixture.convert(target).body
+
+
+class Team(chat_completions.Request):
+    """What every call of one team says."""
+
+    model: str = "m-large"
+    temperature: float | None = 0.5
+    seed: int | None = None
+
+
+class Note(chat_completions.TextPart):
+    """A text that need not be told to be one, and whoever wrote it."""
+
+    type: Literal["text"] = "text"
+    x_by: list[str] = Field(default_factory=lambda: ["me"])
+
+
+class Owned(chat_completions.Function):
+    """A function and who looks after it."""
+
+    x_owner: str
+
+
+def _of_the_team() -> Team:
+    return Team(
+        messages=[chat_completions.UserMessage(role="user", content=[Note(text="hi")])],
+        tools=[chat_completions.FunctionTool(type="function", function=Owned(name="f", x_owner="me"))],
+    )
+
+
+def test_what_a_subclass_says_is_in_the_body() -> None:
+    """A team derives its own models, with fields and defaults of its own; a default of None says nothing, as in ours."""
+    kept = fb.convert_request(_of_the_team(), target="chat_completions")
+    crossed = fb.convert_request(_of_the_team(), target="messages")
+
+    assert kept.body == {
+        "model": "m-large",
+        "temperature": 0.5,
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "hi", "x_by": ["me"]}]}],
+        "tools": [{"type": "function", "function": {"name": "f", "x_owner": "me"}}],
+    }
+    assert crossed.body["temperature"] == 0.5
+    assert {loss.path for loss in crossed.losses} == {"/messages/0/content/0/x_by", "/tools/0/function/x_owner"}
+
+
+def test_what_a_subclass_says_is_there_however_it_is_made() -> None:
+    """It is read from a body, alone or as a part of another, made without a check, or copied."""
+
+    class Log(chat_completions.Unknown):
+        calls: list[Team]
+
+    made = _of_the_team()
+    given = fb.convert_request(made, target="chat_completions").body
+    ways = [
+        Team.model_validate({key: given[key] for key in ("messages", "tools")}),
+        Team.model_construct(messages=made.messages, tools=made.tools),
+        Log.model_validate({"calls": [{key: given[key] for key in ("messages", "tools")}]}).calls[0],
+        made.model_copy(),
+    ]
+
+    assert all(fb.convert_request(way, target="chat_completions").body == given for way in ways)
+    assert "model" not in Team.model_construct({"messages"}, messages=[]).model_fields_set
+
+
+def test_answers_errors_and_lists_of_a_subclass_say_what_it_says() -> None:
+    """A server of tests derives them."""
+
+    class Answer(chat_completions.Response):
+        id: str | None = "r1"
+
+    class Broken(chat_completions.Error):
+        x_trace: str = "t"
+
+    class One(chat_completions.Model):
+        object: str | None = "model"
+
+    answer = fb.convert_response(Answer(choices=[]), target="chat_completions").body
+    error = fb.convert_error(Broken.model_validate({"error": {"message": "no"}}), target="chat_completions", status=500).body
+    listed = fb.convert_models(chat_completions.ModelList(data=[One(id="m")]), target="chat_completions").body
+
+    assert answer["id"] == "r1"
+    assert error["x_trace"] == "t"
+    assert listed["data"][0]["object"] == "model"
 
 
 CANONICAL: dict[str, Any] = {

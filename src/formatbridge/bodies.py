@@ -65,7 +65,9 @@ def _dumped(body: Any, source: str, kind: Kind) -> Any:
         raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
     if found and found[1] not in (kind, None):
         raise _codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
-    return body.model_dump(exclude_unset=True, by_alias=True, warnings=False)
+    from formatbridge.formats._wire import written
+
+    return written(body)
 
 
 def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
