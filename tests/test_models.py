@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import keyword
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import jsonschema  # type: ignore[import-untyped]  # has no types of its own
@@ -21,6 +25,8 @@ from tests import corpus, laws
 from tests.fixtures import Fixture, fixtures
 
 REQUESTS = fixtures("request")
+
+WIRES = sorted(Path(formats.__file__).parent.glob("*/wire/*.py"))
 
 
 def test_web_services_take_the_models_as_bodies_and_answers() -> None:
@@ -188,9 +194,27 @@ def test_every_field_that_python_calls_otherwise_is_tried(wire: Any) -> None:
     """A new one would be swallowed where its model has other rules."""
     models = [each for each in vars(wire).values() if isinstance(each, type) and issubclass(each, BaseModel)]
 
-    renamed = {model for model in models if any(field.alias for field in model.model_fields.values())}
+    renamed = {model for model in models if any(field.serialization_alias for field in model.model_fields.values())}
 
     assert renamed <= {model for model, _, _ in NAMED}
+
+
+def _fields() -> Iterator[ast.Call]:
+    for path in WIRES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Field":
+                yield node
+
+
+def test_a_type_checker_reads_every_field_as_it_is() -> None:
+    """It takes a field for required whose default is no keyword, and ``alias`` for the argument's name, which ``from`` cannot be."""
+    fields = [(field, {each.arg: each.value for each in field.keywords}) for field in _fields()]
+
+    names = [ast.literal_eval(given["alias"]) for _, given in fields if "alias" in given]
+
+    assert fields
+    assert not [ast.unparse(field) for field, _ in fields if field.args]
+    assert not [name for name in names if not name.isidentifier() or keyword.iskeyword(name)]
 
 
 @pytest.mark.parametrize("fixture", REQUESTS, ids=str)

@@ -133,7 +133,7 @@ class FallbackBlock(Wire):
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
 
-    from_: FallbackModel = Field(alias="from")
+    from_: FallbackModel = Field(validation_alias="from", serialization_alias="from")
     to: FallbackModel
     type: Literal["fallback"]
     trigger: Annotated[RefusalTrigger | Unknown, Open("type")] | None = None

@@ -164,7 +164,9 @@ class MessageStop(Wire):
     """
 
     type: Literal["message_stop"]
-    invocation_metrics: dict[str, Any] | None = Field(default=None, alias="amazon-bedrock-invocationMetrics")
+    invocation_metrics: dict[str, Any] | None = Field(
+        default=None, validation_alias="amazon-bedrock-invocationMetrics", serialization_alias="amazon-bedrock-invocationMetrics"
+    )
     """Counts and milliseconds, added by one cloud."""
 
 

@@ -70,7 +70,7 @@ class FunctionCall(Wire):
     Source: official SDK types, 2026-11.
     """
 
-    async_: bool | None = Field(None, alias="async")
+    async_: bool | None = Field(default=None, validation_alias="async", serialization_alias="async")
     """Spelled ``async`` on the wire, which is no Python name."""
     arguments: str
     """JSON as text; it may be broken or empty."""
@@ -110,7 +110,7 @@ class CustomToolCall(Wire):
     Source: official SDK types, 2026-11. Seen: ``status``, in recorded requests and answers.
     """
 
-    async_: bool | None = Field(None, alias="async")
+    async_: bool | None = Field(default=None, validation_alias="async", serialization_alias="async")
     """Spelled ``async`` on the wire, which is no Python name."""
     call_id: str
     input: str

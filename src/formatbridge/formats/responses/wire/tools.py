@@ -29,7 +29,7 @@ class FunctionTool(Wire):
     Source: official SDK types, 2026-11; specification, "POST /v1/responses", leaves tools open.
     """
 
-    async_: bool | None = Field(None, alias="async")
+    async_: bool | None = Field(default=None, validation_alias="async", serialization_alias="async")
     """Spelled ``async`` on the wire, which is no Python name. True: the model goes on without the result."""
     name: str
     parameters: dict[str, Any] | None = None
@@ -66,7 +66,7 @@ class CustomTool(Wire):
     Source: official SDK types, 2026-11.
     """
 
-    async_: bool | None = Field(None, alias="async")
+    async_: bool | None = Field(default=None, validation_alias="async", serialization_alias="async")
     """Spelled ``async`` on the wire, which is no Python name."""
     name: str
     type: Literal["custom"]
