@@ -228,6 +228,21 @@ def test_a_model_converts_like_its_body(fixture: Fixture) -> None:
     assert made.body == fixture.convert(target).body
 
 
+@pytest.mark.parametrize("fixture", [each for each in fixtures("response") if each.format == "chat_completions"], ids=str)
+def test_an_answer_goes_into_the_next_request_as_it_is(fixture: Fixture) -> None:
+    """A conversation is kept as typed messages, as with the official SDK."""
+    choices = chat_completions.Response.model_validate(fixture.body).choices
+    said = [choice.message for choice in choices if choice.message and choice.message.role]
+    asked = chat_completions.UserMessage(role="user", content="hi")
+
+    request = chat_completions.Request(model="m", messages=[asked, *said])
+
+    sent = [choice["message"] for choice in fixture.body["choices"] if (choice.get("message") or {}).get("role")]
+    kept = fb.convert_request(request, target="chat_completions").body
+    assert kept["messages"] == [{"role": "user", "content": "hi"}, *sent]
+    assert check(kept, "chat_completions", "request") == kept
+
+
 class Team(chat_completions.Request):
     """What every call of one team says."""
 

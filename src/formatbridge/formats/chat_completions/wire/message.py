@@ -65,27 +65,28 @@ class Utterance(Wire):
     extra_content: ExtraContent | None = None
 
 
-class Answer(Utterance):
-    """The message of a choice.
-
-    Source: specification, Chat completion response.
-    """
-
-    role: str | None = None
-    """Known: assistant."""
-    function_call: FunctionCall | None = None
-    """Deprecated: ``tool_calls``. Some servers send one with an empty name for none."""
-    tool_calls: list[ToolCall] | None = None
-
-
-class AssistantMessage(Answer):
+class AssistantMessage(Utterance):
     """What the assistant said earlier: an answer sent back, or one made up.
 
     Source: specification, Chat message.
     """
 
     role: Literal["assistant"]
+    function_call: FunctionCall | None = None
+    """Deprecated: ``tool_calls``. Some servers send one with an empty name for none."""
+    tool_calls: list[ToolCall] | None = None
     name: str | None = None
+
+
+class Answer(AssistantMessage):
+    """The message of a choice; it goes into the next request as it is.
+
+    ``name`` is the request's: answers have none.
+    Source: specification, Chat completion response.
+    """
+
+    role: str | None = None  # type: ignore[assignment]  # servers leave it out; sent back, such a message is refused like any without one
+    """Known: assistant."""
 
 
 class ToolMessage(Wire):
