@@ -107,7 +107,8 @@ def models() -> str:
         'becomes one. They are strict: `"5"` is no integer. The docstrings of fields tell units, bounds and sources, and',
         "`formatbridge schema messages.TextBlock` prints a JSON Schema.\n",
         "Subclasses of yours serve as well: their fields are in the body, and their defaults count as set, unless they are `None`,",
-        "which in all models means that nothing was said. A model of yours that derives from none of these goes in with what was set.",
+        "which in all models means that nothing was said. A model of yours that derives from none of these goes in with what was set.\n",
+        "With pydantic 2.10, a model of yours that holds one of these writes `schema_` for `schema` unless you say `by_alias=True`.",
         "",
     ]
     for name in formats.FORMATS:

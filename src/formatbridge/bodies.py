@@ -65,7 +65,7 @@ def _dumped(body: Any, source: str, kind: Kind) -> Any:
         raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
     if found and found[1] not in (kind, None):
         raise _codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
-    from formatbridge.formats._wire import written
+    from formatbridge.formats._written import written
 
     return written(body)
 
