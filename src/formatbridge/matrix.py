@@ -23,7 +23,7 @@ _LEGEND = "= held   (=) only labels or cost change   ~ changed or lost, the answ
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing that a request or an answer may hold; ``homes``: the formats that can say it, for reading by source."""
+    """One thing that a request or an answer may hold."""
 
     topic: str
     name: str
@@ -133,7 +133,8 @@ _TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
         "web fetch": lambda: _request(tools=[ir.HostedTool(family="web_fetch", kind="web_fetch")]),
         "code execution": lambda: _request(tools=[ir.HostedTool(family="code", kind="code")]),
         "image generation": lambda: _request(tools=[ir.HostedTool(family="image_generation", kind="image_generation")]),
-        "tool search": lambda: _request(tools=[ir.HostedTool(family="tool_search", kind="tool_search")]),
+        "tool search of messages": lambda: _request(tools=[ir.HostedTool(family="tool_search", kind="tool_search_tool_bm25")]),
+        "tool search of responses": lambda: _request(tools=[ir.HostedTool(family="tool_search", kind="tool_search")]),
         "MCP server": lambda: _request(tools=[ir.McpServer(label="s", url="https://example.com/mcp", approval="never")]),
     },
     "Tool choice": {

@@ -71,7 +71,7 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
         losses.extras(tool)
     kind, name = _LATEST[tool.family]
     made: JsonObject = {"type": kind, "name": name}
-    if tool.family == "tool_search":
+    if tool.family == "tool_search" and tool.kind != kind:
         losses.changed(tool, "", made)
     if tool.context_size is not None:
         losses.dropped(tool, "context_size")

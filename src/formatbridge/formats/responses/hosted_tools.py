@@ -11,7 +11,12 @@ from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
-HOSTED: Mapping[str, str] = {"web_search": "web_search", "code": "code_interpreter", "tool_search": "tool_search"}
+HOSTED: Mapping[str, str] = {
+    "web_search": "web_search",
+    "code": "code_interpreter",
+    "image_generation": "image_generation",
+    "tool_search": "tool_search",
+}
 """Families that this format can be asked for, and its word for each."""
 
 CHOSEN: Mapping[str, str] = {"web_search": "web_search_preview"}
@@ -60,7 +65,7 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     if tool.blocked_domains is not None:
         losses.dropped(tool, "blocked_domains")
     made: JsonObject = {"type": HOSTED[tool.family]}
-    if tool.family == "tool_search":
+    if tool.family == "tool_search" and tool.kind != made["type"]:
         losses.changed(tool, "", made)
     if tool.family == "code":
         return made | {"container": {"type": "auto"}}

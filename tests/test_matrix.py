@@ -1,0 +1,48 @@
+"""The table of what each format holds, which the documents and the command line show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from formatbridge import formats, ir
+from formatbridge.bodies import check
+from formatbridge.matrix import cell, matrix_table
+
+REQUESTS: dict[str, dict[str, Any]] = {
+    "messages": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},
+    "responses": {"model": "m", "input": "hi"},
+    "generate_content": {"contents": [{"parts": [{"text": "hi"}]}]},
+}
+
+OWN: list[tuple[str, dict[str, Any]]] = [
+    ("messages", {"type": "web_search_20250305", "name": "web_search"}),
+    ("messages", {"type": "web_fetch_20260318", "name": "web_fetch"}),
+    ("messages", {"type": "code_execution_20260521", "name": "code_execution"}),
+    ("messages", {"type": "tool_search_tool_bm25", "name": "tool_search_tool_bm25"}),
+    ("responses", {"type": "web_search"}),
+    ("responses", {"type": "code_interpreter", "container": {"type": "auto"}}),
+    ("responses", {"type": "image_generation"}),
+    ("responses", {"type": "tool_search"}),
+    ("generate_content", {"googleSearch": {}}),
+    ("generate_content", {"urlContext": {}}),
+    ("generate_content", {"codeExecution": {}}),
+]
+"""Tools of a format's server that formats share."""
+
+
+@pytest.mark.parametrize(("format", "tool"), OWN, ids=str)
+def test_a_format_holds_its_own_tools(format: str, tool: dict[str, Any]) -> None:
+    """What is made by hand or stored in canonical form is written by the encoder of the format that it came from."""
+    body = check({**REQUESTS[format], "tools": [tool]}, format, "request")
+    request = formats.load(format).decode_request(body, model="m", stream=None)
+
+    assert isinstance(request.tools[0], ir.HostedTool)
+    assert cell(request, format) == "="
+
+
+@pytest.mark.parametrize(("source", "own"), [("messages", "tool search of messages"), ("responses", "image generation")])
+def test_a_format_is_read_with_its_own_rows(source: str, own: str) -> None:
+    """``formatbridge matrix --source`` leaves out what the source cannot say itself, and nothing else."""
+    assert own in matrix_table(source)
