@@ -51,6 +51,50 @@ def test_a_plain_word_of_another_shape_tells_nothing(body: dict[str, object]) ->
     assert fb.detect_format(body).format is None
 
 
+USER = {"role": "user", "content": "hi"}
+CHAT: dict[str, dict[str, object]] = {
+    "a choice that is a word": {"messages": [USER], "tool_choice": "required", "thinking": {"type": "enabled"}},
+    "thoughts in the history": {
+        "messages": [
+            {"role": "system", "content": "s"},
+            USER,
+            {"role": "assistant", "content": "a", "reasoning_content": "b"},
+            USER,
+        ],
+        "thinking": {"type": "enabled"},
+    },
+    "thinking without a budget": {"messages": [USER], "thinking": {"type": "enabled"}},
+    "a system message first": {
+        "messages": [{"role": "system", "content": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}]}, USER]
+    },
+    "a refusal in the history": {"messages": [USER, {"role": "assistant", "content": None, "refusal": "no"}]},
+    "sound in the history": {"messages": [USER, {"role": "assistant", "audio": {"id": "a"}}]},
+    "a custom tool": {"messages": [USER], "tools": [{"type": "custom", "custom": {"name": "f"}}]},
+    "storing": {"messages": [USER], "store": True},
+    "a tier": {"messages": [USER], "service_tier": "flex"},
+}
+
+
+@pytest.mark.parametrize("body", CHAT.values(), ids=CHAT)
+def test_what_only_chat_completions_has_outweighs_a_limit(body: dict[str, object]) -> None:
+    """Most of its servers take ``max_tokens``, which messages demands, and some ``thinking``."""
+    assert fb.detect_format({"model": "m", "max_tokens": 5, **body}).format == "chat_completions"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+        {"thinking": {"type": "adaptive"}},
+        {"messages": [USER, {"role": "system", "content": "s"}], "system": "s"},
+        {"service_tier": "auto", "tool_choice": {"type": "auto"}},
+    ],
+)
+def test_what_only_messages_has_tells_it(more: dict[str, object]) -> None:
+    """The marks of the other format must not drown its own."""
+    assert fb.detect_format({"model": "m", "max_tokens": 5, "messages": [USER], **more}).format == "messages"
+
+
 def test_text_and_models_are_read_too() -> None:
     """A gateway has bytes; a service has a typed model, whose format is certain."""
     from formatbridge.formats.messages import wire

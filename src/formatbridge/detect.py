@@ -16,7 +16,8 @@ from formatbridge import _codec, ir
 from formatbridge.errors import InvalidPayloadError
 from formatbridge.formats._protocol import Kind
 
-_WIDEST = 50
+_MEMBERS = {"*": 50, "0": 1}
+"""Steps into an array, and how many members each looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,8 @@ class Detection:
 class _Clue:
     """A place whose presence (or whose value among ``values``) speaks for one kind of document of one format.
 
-    ``path``: keys joined by slashes, ``*`` for any member of an array or object. ``shape``: what a value must be to count, for keys that
-    are plain words and mean something else elsewhere.
+    ``path``: keys joined by slashes, ``*`` for any member of an array, ``0`` for the first. ``shape``: what a value must be to count, for
+    keys that are plain words and mean something else elsewhere.
     """
 
     format: ir.Format
@@ -54,9 +55,15 @@ _CLUES: tuple[_Clue, ...] = (
     _Clue("chat_completions", "request", 5, "messages/*/reasoning_details"),
     _Clue("chat_completions", "request", 6, "messages/*/role", ("tool", "developer", "function")),
     _Clue("chat_completions", "request", 3, "messages/*/role", ("system",)),
+    _Clue("chat_completions", "request", 4, "messages/0/role", ("system",)),  # messages has them behind a user's turn only
+    _Clue("chat_completions", "request", 6, "messages/*/reasoning_content"),
+    _Clue("chat_completions", "request", 5, "messages/*/refusal"),
+    _Clue("chat_completions", "request", 5, "messages/*/audio", shape=dict),
     _Clue("chat_completions", "request", 6, "messages/*/tool_calls"),
     _Clue("chat_completions", "request", 6, "messages/*/content/*/type", ("image_url", "input_audio", "file", "video_url")),
     _Clue("chat_completions", "request", 6, "tools/*/function"),
+    _Clue("chat_completions", "request", 6, "tools/*/custom", shape=dict),
+    _Clue("chat_completions", "request", 3, "thinking/type", ("enabled",)),  # of servers that take no budget; messages demands one
     _Clue("chat_completions", "request", 5, "response_format"),
     _Clue("chat_completions", "request", 5, "stream_options/include_usage"),
     *(
@@ -65,6 +72,15 @@ _CLUES: tuple[_Clue, ...] = (
                     "reasoning_effort", "functions", "logprobs", "web_search_options", "modalities")
     ),
     _Clue("chat_completions", "request", 4, "prediction", shape=dict),
+    *(
+        clue
+        for name in ("chat_completions", "responses")
+        for clue in (
+            _Clue(name, "request", 4, "tool_choice", shape=str),
+            _Clue(name, "request", 3, "store", shape=bool),
+            _Clue(name, "request", 3, "service_tier", ("default", "flex", "scale", "priority")),
+        )
+    ),
     _Clue("messages", "request", 7, "messages", shape=list),
     _Clue("messages", "request", 2, "max_tokens"),
     _Clue("messages", "request", 6, "system"),
@@ -78,7 +94,9 @@ _CLUES: tuple[_Clue, ...] = (
         _Clue("messages", "request", 5, key)
         for key in ("stop_sequences", "anthropic_version", "mcp_servers", "container")
     ),
-    *(_Clue("messages", "request", 5, key, shape=dict) for key in ("thinking", "output_config", "cache_control")),
+    *(_Clue("messages", "request", 5, key, shape=dict) for key in ("output_config", "cache_control")),
+    _Clue("messages", "request", 7, "thinking/budget_tokens"),
+    _Clue("messages", "request", 5, "thinking/type", ("adaptive",)),
     _Clue("responses", "request", 8, "input"),
     *(
         _Clue("responses", "request", 5, key)
@@ -101,7 +119,7 @@ _CLUES: tuple[_Clue, ...] = (
     _Clue("messages", "response", 8, "type", ("message",)),
     _Clue("messages", "response", 5, "stop_reason"),
     _Clue("messages", "response", 3, "content/*/type"),
-    _Clue("responses", "response", 20, "object", ("response",)),
+    _Clue("responses", "response", 30, "object", ("response",)),  # which repeats much of its request
     _Clue("responses", "response", 12, "output"),
     _Clue("responses", "response", 4, "incomplete_details"),
     _Clue("responses", "response", 4, "parallel_tool_calls"),
@@ -188,9 +206,8 @@ def _values(value: Any, steps: list[str]) -> Iterator[Any]:
     if not steps:
         if value is not None:
             yield value
-    elif steps[0] == "*":
-        members = list(value)[:_WIDEST] if isinstance(value, list) else []
-        for member in members:
+    elif steps[0] in _MEMBERS:
+        for member in value[: _MEMBERS[steps[0]]] if isinstance(value, list) else []:
             yield from _values(member, steps[1:])
     elif isinstance(value, dict) and steps[0] in value:
         yield from _values(value[steps[0]], steps[1:])
