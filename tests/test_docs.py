@@ -79,6 +79,7 @@ def test_the_way_into_the_canonical_model_and_out_is_the_one_that_is_described()
     assert names["request"].messages[1].parts == [ir.Text("Hi", src="/messages/1/content")]
     assert {"model": "m", "max_tokens": 4096, "system": "Be brief."}.items() <= names["made"].items()
     assert [loss.path for loss in names["losses"].losses] == ["/seed"]
+    assert (names["said"].kind, names["said"].body["error"]["message"]) == ("error", "boom")
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 
 import jsonschema  # type: ignore[import-untyped]  # has no types of its own
 import pytest
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 import formatbridge as fb
 from formatbridge import formats, ir
@@ -354,10 +354,43 @@ def test_what_is_canonical_survives_storage(sample: laws.Sample) -> None:
     """Somebody keeps conversations in canonical form; numbers keep their spelling, and settings their order."""
     given, adapter = _canonical(sample), CANONICAL[sample.kind]
 
-    again = adapter.validate_json(adapter.dump_json(given))
+    again = adapter.validate_json(adapter.dump_json(given), strict=True)
 
     assert again == given
     assert repr(again) == repr(given)
+
+
+def _by_hand(**fields: Any) -> ir.Request:
+    given: dict[str, Any] = {"messages": [ir.Message("user", [ir.Text("hi")])], **fields}
+    return ir.Request(format="chat_completions", model="m", stream=False, **given)
+
+
+MISTAKES: dict[str, dict[str, Any]] = {
+    "a part that is text": {"messages": [ir.Message("user", ["hi"])]},  # type: ignore[list-item]
+    "parts that are text": {"messages": [ir.Message("user", "hi")]},  # type: ignore[arg-type]
+    "a role": {"messages": [ir.Message("usr", [ir.Text("hi")])]},  # type: ignore[arg-type]
+    "a message that is an object": {"messages": [{"role": "user", "parts": []}]},
+    "a kind of media": {"messages": [ir.Message("user", [ir.Media(kind="img", url="http://x")])]},  # type: ignore[arg-type]
+    "a token": {"messages": [ir.Message("assistant", [ir.Reasoning("t", signature="abc")])]},  # type: ignore[arg-type]
+    "a tool that is an object": {"tools": [{"name": "f"}]},
+    "a choice that is a word": {"tool_choice": "auto"},
+    "a setting's name": {"settings": {"temprature": 1}},
+    "a setting's type": {"settings": {"max_tokens": "9"}},
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+def test_what_is_canonical_can_be_checked(mistake: dict[str, Any]) -> None:
+    """Encoders trust their nodes, so whoever makes some by hand asks pydantic, as the documents say."""
+    requests, sound, wrong = CANONICAL["request"], _by_hand(), _by_hand(**mistake)
+
+    try:
+        is_sound = requests.validate_json(requests.dump_json(wrong, warnings=False), strict=True) == wrong
+    except ValidationError:
+        is_sound = False
+
+    assert not is_sound
+    assert requests.validate_json(requests.dump_json(sound, warnings=False), strict=True) == sound
 
 
 @corpus.requires_corpus

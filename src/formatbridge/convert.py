@@ -191,15 +191,22 @@ def convert_request(
     else:
         request = near.decode_request(checked, model=model or None, stream=stream)
         del checked  # as large as the body, and of no more use
-        model, talk = request.model or "", talk_of(request)
-        if talk is None or talk[2] or request.tools or request.tool_choice:  # its calls
-            messages = request.messages
-            request, tools = adapt_tools(request, far.TOOL_RULES, losses, talk)
-            if request.messages is not messages:  # the talk has the calls as they were
-                talk = None
-        made = far.encode_request(request, losses, options, talk)
+        model = request.model or ""
+        made, tools = encode_question(request, far, losses, options)
     refuse_losses(losses, options)
     return ConvertedRequest(made, losses, (near, far), model, stream, tools)
+
+
+def encode_question(request: ir.Request, far: Format, losses: Ledger, options: Options) -> tuple[JsonObject, dict[str, Home]]:
+    """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home."""
+    tools: dict[str, Home] = {}
+    talk = talk_of(request)
+    if talk is None or talk[2] or request.tools or request.tool_choice:  # its calls
+        messages = request.messages
+        request, tools = adapt_tools(request, far.TOOL_RULES, losses, talk)
+        if request.messages is not messages:  # the talk has the calls as they were
+            talk = None
+    return far.encode_request(request, losses, options, talk), tools
 
 
 def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> JsonObject:
