@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
+import httpx
 import pytest
 
 import formatbridge as fb
 from formatbridge import ir
 from formatbridge.losses import Late, Ledger, Spelling
-from tests.fixtures import Fixture, fixtures
+from tests.fixtures import Fixture, StreamFixture, fixtures, streams
 
 
 def test_two_readers_of_one_report_read_the_same() -> None:
@@ -41,3 +43,75 @@ def test_a_copy_reports_what_the_original_does(fixture: Fixture) -> None:
         made = fixture.convert(target)
         copies = [copy.deepcopy(made), pickle.loads(pickle.dumps(made))]
         assert [(each.losses, each.additions, each.json()) for each in copies] == [(made.losses, made.additions, made.json())] * 2
+
+
+def _copies(made: Any) -> list[Any]:
+    return [copy.deepcopy(made), pickle.loads(pickle.dumps(made))]
+
+
+def _told(made: fb.Converted) -> Any:
+    return made.body, made.losses, made.additions, made.json()
+
+
+def _part(read: Callable[[], object]) -> fb.StreamError | None:
+    """Return what reading raises; it has the answer so far. None for nothing."""
+    try:
+        read()
+    except fb.StreamError as error:
+        return error
+    return None
+
+
+_BREAKS = {"cut": b"", "failed": b'data: {"error": {"message": "no", "type": "server_error"}}\n\n', "unreadable": b"data: {no\n\n"}
+"""What may come in the place of the second half of a stream."""
+
+
+@pytest.mark.parametrize("stream", [pytest.param(stream, id=str(stream)) for stream in streams()])
+def test_a_copy_of_a_collected_stream_reports_what_the_original_does(stream: StreamFixture) -> None:
+    """A worker reads the stream and its parent the report, which nobody has asked for before; so it is with what came before a break."""
+    for target in fb.FORMATS:
+        for data in (stream.data, *(stream.data[: len(stream.data) // 2] + b"\n\n" + end for end in _BREAKS.values())):
+            converter = fb.StreamConverter(source=stream.format, target=target)
+            _part(lambda: (converter.feed(data), converter.finish()))  # noqa: B023  # called at once
+            made = converter.response()
+
+            copies = _copies(made)
+
+            assert [_told(each) for each in copies] == [_told(made)] * 2
+            assert [_told(each) for each in _copies(made)] == [_told(made)] * 2  # the report has been read by now
+
+
+@pytest.mark.parametrize("end", _BREAKS)
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_an_error_of_a_stream_takes_the_answer_so_far_along(format: str, end: str) -> None:
+    """A worker raises, and its parent wants to know what had come, whoever read the stream."""
+    answer = next(each.body for each in fixtures("response", format) if each.stem == "tools_parallel")
+    stream = b"".join(fb.replay_response(answer, source=format))
+    data = stream[: len(stream) // 2] + b"\n\n" * (end != "cut") + _BREAKS[end]
+    raised = [_part(lambda: list(fb.iter_events([data], format=format)))]
+    for target in fb.FORMATS:
+        raised.append(_part(lambda: fb.collect_stream([data], source=format, target=target)))  # noqa: B023
+        raised.append(_part(lambda: list(fb.convert_stream([data], source=format, target=target))))  # noqa: B023
+
+    assert any(raised)
+    for error in filter(None, raised):
+        assert error.partial is not None
+        for again in _copies(error):
+            assert (type(again), str(again), again.tail) == (type(error), str(error), error.tail)
+            assert _told(again.partial) == _told(error.partial)
+
+
+def test_the_answer_of_a_client_s_stream_crosses_to_other_processes() -> None:
+    """A worker that streams to its caller hands the whole answer on, to be billed and stored."""
+    answer = next(each.body for each in fixtures("response", "chat_completions") if each.stem == "tools_parallel")
+    sent = b"".join(fb.replay_response(answer, source="chat_completions"))
+    head = {"content-type": "text/event-stream"}
+    relay = httpx.MockTransport(lambda _request: httpx.Response(200, content=sent, headers=head))
+    client = fb.Client("https://relay.test", "sk-key", http_client=httpx.Client(transport=relay))
+    request = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+    with client.stream(request, "messages", via="chat_completions") as stream:
+        made = stream.response()
+
+    copies = _copies(made)
+
+    assert [_told(each) for each in copies] == [_told(made)] * 2

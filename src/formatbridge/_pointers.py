@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 
 def escape(key: str) -> str:
     """Write a key as one step of a JSON pointer (RFC 6901)."""
@@ -11,3 +14,15 @@ def escape(key: str) -> str:
 def unescape(step: str) -> str:
     """Read one step of a JSON pointer back as a key."""
     return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
+
+
+def objects_in(body: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a body, each with its pointer."""
+    pending: list[tuple[str, Any]] = [("", body)]
+    while pending:
+        pointer, node = pending.pop()
+        if isinstance(node, dict):
+            yield pointer, node
+            pending += [(f"{pointer}/{escape(key)}", item) for key, item in node.items()]
+        elif isinstance(node, list):
+            pending += [(f"{pointer}/{index}", item) for index, item in enumerate(node)]

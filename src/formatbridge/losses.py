@@ -7,12 +7,12 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, Literal
 
-from formatbridge._pointers import escape, unescape
+from formatbridge._pointers import escape, objects_in, unescape
 from formatbridge._reasons import REASONS, REQUIRED
 from formatbridge.options import SEVERITIES, Severity
 
@@ -189,7 +189,7 @@ class Ledger:
         """Look for the objects of the target's body to which something was added."""
         if self.unplaced is None:
             return
-        pointers = {id(node): pointer for pointer, node in _objects(body)}
+        pointers = {id(node): pointer for pointer, node in objects_in(body)}
         for node, key, why in self.unplaced:
             if id(node) in pointers:
                 self.added(f"{pointers[id(node)]}/{key}", node[key], why)
@@ -210,6 +210,15 @@ class Ledger:
         """
         for path, before, after in mends:
             self._losses[path] = Loss(path, "changed", "lossy", _MENDED, REASONS[_MENDED], before, after)
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Return what a copy has. What puts a late body together stays behind, so the report on one is worked out before."""
+        with _SETTLING:  # or the copy would find the notes gone and the losses not yet there
+            is_late = isinstance(self.body, Late)
+            if is_late:
+                self._settle()
+            state = {name: getattr(self, name) for name in self.__slots__}
+        return None, state | ({"body": None} if is_late else {})
 
     def _settle(self) -> None:
         """Work out the losses that the notes stand for."""
@@ -328,18 +337,6 @@ def _join(node: Any, place: str) -> str:
         name = place.lstrip("^")
         return f"{node.src.rsplit('/', len(place) - len(name))[0]}/{name}"
     return f"{node.src}/{place}" if place else str(node.src)
-
-
-def _objects(body: JsonValue) -> Iterator[tuple[str, dict[str, JsonValue]]]:
-    """Yield the objects of a body, each with its pointer."""
-    pending: list[tuple[str, JsonValue]] = [("", body)]
-    while pending:
-        pointer, node = pending.pop()
-        if isinstance(node, dict):
-            yield pointer, node
-            pending += [(f"{pointer}/{escape(key)}", item) for key, item in node.items()]
-        elif isinstance(node, list):
-            pending += [(f"{pointer}/{index}", item) for index, item in enumerate(node)]
 
 
 def is_absent(value: JsonValue) -> bool:
