@@ -203,3 +203,50 @@ def test_a_sealed_thought_comes_home_under_the_id_that_it_is_sealed_to(format: s
 
     assert made.body["input"][1] == thought
     assert all("/output/0" not in loss.path for loss in answer.losses)
+
+
+SEALED = {
+    "type": "reasoning",
+    "id": "rs_0a1b2c",
+    "summary": [{"type": "summary_text", "text": "hm"}],
+    "encrypted_content": "gAAAAAB|x",
+}
+SAID = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+
+
+@pytest.mark.parametrize("keeps", ["events", "response"])
+@pytest.mark.parametrize("format", ["chat_completions", "messages", "generate_content"])
+def test_a_sealed_thought_that_is_streamed_home_keeps_the_id_that_it_is_sealed_to(format: str, keeps: str) -> None:
+    """Its text has left before its token tells the id, so the token takes that along; whichever the caller stores, the server knows it."""
+    body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    message = SAID | {"content": [{"type": "output_text", "text": "hi", "annotations": []}]}
+    body |= {"output": [SEALED, message], "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    converter = fb.StreamConverter(source=format, target="responses")
+    stream = b"".join(fb.replay_response(body, source="responses", target=format))
+    written = converter.feed(stream) + converter.finish()
+
+    kept = fb.collect_stream([written], source="responses") if keeps == "events" else converter.response()
+    made = {
+        target: fb.convert_request(_history(kept.body, "responses"), source="responses", target=target)
+        for target in ("responses", "messages")
+    }
+
+    assert made["responses"].body["input"][1] == SEALED
+    assert made["responses"].losses == ()
+    assert [loss.code for loss in made["messages"].losses if loss.path.startswith("/input/1/enc")] == ["foreign_signature"]
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_a_sealed_token_that_stands_alone_has_the_id_that_it_is_sealed_to(is_streamed: bool) -> None:
+    """A format whose tokens sit on any part may give it back on an empty text."""
+    token = base64.b64encode(b"fb1|responses|encrypted|gAAAAAB|rs_0a1b2c").decode()
+    parts = [{"text": "", "thoughtSignature": token}, {"text": "hi"}]
+    answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
+
+    if is_streamed:
+        written = fb.replay_response(answer, source="generate_content", target="responses")
+        output = fb.collect_stream(written, source="responses").body["output"]
+    else:
+        output = fb.convert_response(answer, source="generate_content", target="responses").body["output"]
+
+    assert output[0] == SEALED | {"summary": [], "encrypted_content": "gAAAAAB"}

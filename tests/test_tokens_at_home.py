@@ -131,6 +131,25 @@ def test_a_sealed_thought_returns_with_the_id_that_it_is_sealed_to(caller: str) 
     assert back["reasoning_details"] == there["reasoning_details"] == [sealed]
 
 
+def test_a_sealed_thought_that_was_streamed_returns_to_the_wire_that_told_it() -> None:
+    """Its text leaves before the details that name its vendor and its id; a caller of that vendor's format keeps both all the same."""
+    named = {"format": "openai-responses-v1", "id": "rs_07f3", "index": 0}
+    details = [{"type": "reasoning.summary", "summary": "Hm", **named}, {"type": "reasoning.encrypted", "data": TOKEN, **named}]
+    answer = _answer(content="Hi", reasoning_content="Hm", reasoning_details=details)
+    deltas = [{"role": "assistant", "reasoning_content": "Hm"}, {"reasoning_details": details}, {"content": "Hi"}]
+    chunks = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    stream = b"".join(b"data: %b\n\n" % json.dumps({"id": "c", "model": "m", **chunk}).encode() for chunk in chunks)
+    written = fb.convert_stream([stream], source="chat_completions", target="responses")
+    kept = fb.collect_stream(written, source="responses").body
+
+    there = fb.convert_request(_next("responses", kept), source="responses", target="chat_completions").body["messages"][1]
+    home = fb.convert_request(_next("responses", kept), source="responses", target="responses").body["input"][1]
+
+    assert there["reasoning_details"] == details
+    assert home == fb.convert_response(answer, source="chat_completions", target="responses").body["output"][0]
+
+
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_a_token_goes_to_no_wire_on_which_it_was_not_found(caller: str) -> None:
     """A token that the vendor's own wire told is nobody else's, though the format has a slot that names that vendor."""

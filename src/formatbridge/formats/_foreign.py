@@ -24,7 +24,8 @@ def without_foreign_tokens(raw: JsonObject, body: JsonObject, format: Format, te
     """Return a request without the tokens that other vendors minted, and note each; the same object where it has none.
 
     What is nothing without its token goes with it, and so does a thought of messages, whose server takes signed ones only. A carried token
-    that has come home is written as it was minted. ``body``: the request as validated; ``text``: as the caller gave it, where that is text.
+    that has come home is written as it was minted, under the id that it is sealed to. ``body``: the request as validated; ``text``: as the
+    caller gave it, where that is text.
     """
     if isinstance(text, bytes | bytearray | str) and not may_hold_tag(text):
         return raw
@@ -38,6 +39,8 @@ def without_foreign_tokens(raw: JsonObject, body: JsonObject, format: Format, te
         if signature.home == format.NAME:
             owner, last = _way(made, pointer)[-1]
             owner[last] = signature.token
+            if signature.item is not None:
+                owner["id"] = signature.item
             continue
         has_lost = True
         gone, turn = _take_out(made, pointer, emptied)

@@ -142,7 +142,7 @@ class OutputEncoder:
         """Write the token of a part that has no slot for it as an item of its own before that part."""
         token = carry_token(signature, self._losses, self._options, kind)
         if token:
-            self._items.append(encode_item("", token, len(self._items), self._ids))
+            self._items.append(encode_item("", token, len(self._items), self._ids, signature.item))
 
     def _encode_hosted(self, index: int, part: ir.Hosted, at: int) -> JsonObject:
         """Write a call of the server's together with its result, wherever that stands."""

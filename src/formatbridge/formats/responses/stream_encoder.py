@@ -287,7 +287,7 @@ class StreamEncoder:
             if not slot.item.growing and slot.item is not self._message:
                 slot.item.close()
         elif isinstance(slot.item, Thought):
-            slot.item.close(carry_token(slot.signature, self._writer.losses, self._options))
+            self._close_thought(slot.item, slot.signature)
         elif isinstance(slot.item, Call):
             self._leave_call()
             self._call = slot.item
@@ -310,6 +310,11 @@ class StreamEncoder:
         if token:
             self._leave_call()
             Thought(self._writer, replace(part, signature=slot.signature)).close(token)
+
+    def _close_thought(self, thought: Thought, signature: ir.Signature | None, status: str | None = None) -> None:
+        """Close a thought. A token that is sealed to another id than has left is tagged with that, for the way home."""
+        tag = signature.kind if signature and signature.item not in (None, thought.id) else None
+        thought.close(carry_token(signature, self._writer.losses, self._options, tag), status)
 
     def _close_hosted(self, slot: _Slot, part: ir.Hosted) -> None:
         """Close a call that the server ran: its result may come with it, later, or never."""
@@ -345,7 +350,7 @@ class StreamEncoder:
             if slot.item is not self._message:
                 slot.item.close("incomplete")
         elif isinstance(slot.item, Thought):
-            slot.item.close(carry_token(slot.signature, self._writer.losses, self._options), "incomplete")
+            self._close_thought(slot.item, slot.signature, "incomplete")
         elif isinstance(slot.item, Call):
             slot.item.close("incomplete")
         elif isinstance(slot.item, Run):
@@ -367,7 +372,7 @@ class StreamEncoder:
         token = carry_token(signature, self._writer.losses, self._options, kind)
         if token:
             self._leave_call()
-            item = encode_item("", token, self._writer.next_place(), self._writer.ids)
+            item = encode_item("", token, self._writer.next_place(), self._writer.ids, signature.item)
             bare = {key: value for key, value in item.items() if key != "encrypted_content"}
             self._writer.done(self._writer.add(bare), item)
 

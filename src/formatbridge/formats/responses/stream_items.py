@@ -228,13 +228,13 @@ class Thought:
     def __init__(self, writer: Writer, part: ir.Reasoning) -> None:
         self._writer = writer
         item = encode_item("", None, writer.next_place(), writer.ids, id_of(part))
-        self._id: str = item["id"]
+        self.id: str = item["id"]
         self._at = writer.add(item)
         self._live: Live | None = None
 
     def open(self) -> Live:
         """Open the part that the text goes to."""
-        place = {"item_id": self._id, "output_index": self._at, "summary_index": 0}
+        place = {"item_id": self.id, "output_index": self._at, "summary_index": 0}
         self._writer.tell("response.reasoning_summary_part.added", {**place, "part": {"type": "summary_text", "text": ""}})
         self._live = Live("response.reasoning_summary_text", place)
         return self._live
@@ -246,7 +246,7 @@ class Thought:
             text, place = self._live.text(), self._live.place
             writer.tell("response.reasoning_summary_text.done", {**place, "text": text})
             writer.tell("response.reasoning_summary_part.done", {**place, "part": {"type": "summary_text", "text": text}})
-        item = encode_item(text, token, self._at, writer.ids, self._id)
+        item = encode_item(text, token, self._at, writer.ids, self.id)
         writer.done(self._at, item | ({"status": status} if status else {}))
 
 
