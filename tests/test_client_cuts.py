@@ -28,8 +28,9 @@ def _is_complete(sent: bytes, data: bytes, format: str, framing: Framing) -> boo
         return sent == data
     if framing == "chunked":  # and here the last chunk is missing
         return sent == data and format != "generate_content"
-    told = [line.removeprefix(b"data: ").strip() for line in sent.splitlines() if line.startswith(b"data: ")]
-    return all(_is_json(event) for event in told if event not in (b"", b"[DONE]")) and LAST[format] in sent
+    last = sent.replace(b"\r\n", b"\n").rpartition(b"\n\n")[2].strip()  # what has no blank line behind it
+    told = last.rpartition(b"data:")[2].strip()
+    return (last == b"" or told == b"[DONE]" or _is_json(told)) and LAST[format] in sent
 
 
 def _is_json(text: bytes) -> bool:

@@ -517,3 +517,39 @@ def test_of_a_part_no_end_is_said_to_be_added(source: str, target: str) -> None:
     answer = converter.response()
 
     assert [each.path for each in answer.additions if "finish" in each.path.lower() or "stop_reason" in each.path] == []
+
+
+_OPENED = (
+    b"d",
+    b"data",
+    b"data:",
+    b"data: ",
+    b"data:\n",
+    b"data: {",
+    b"e",
+    b"event: err",
+    b"event: error\n",
+    b"event: error\ndata: ",
+)
+"""Beginnings of an event: of the name of a field, of a field, of the JSON."""
+_NOTHING = (b"\n", b":", b": ping", b": ping\n\n", b"i", b"id: 7\n", b"retry: 1", b"data:\n\n", b"event: error\n\n", b"database: x")
+"""What begins no event: blank lines, comments, fields that say nothing, an event that is empty."""
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_what_breaks_off_in_its_next_event_is_cut(target: str) -> None:
+    """Behind a finish reason that event may have been an error, wherever in it the bytes end."""
+    ended = {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"content": "A"}, "finish_reason": "stop"}]}
+    found = {}
+    for rest in (*_OPENED, *_NOTHING, b"data: [DONE]"):
+        converter = fb.StreamConverter(source="chat_completions", target=target)
+        converter.feed(encode_event(dumps(ended)) + rest)
+        found[rest] = _fault(converter.finish)
+
+    assert [rest for rest, fault in found.items() if fault is not None] == [*_OPENED]
+
+
+def test_nothing_is_cut_behind_the_end() -> None:
+    """Who has said that all is told may close the connection where it likes."""
+    for rest in _OPENED:
+        assert fb.collect_stream([_stream("chat_completions") + rest], source="chat_completions").body

@@ -97,9 +97,11 @@ class StreamSource:
 
     def read_rest(self) -> list[ServerSentEvent]:
         """Take the end of the bytes and return the event that lacked only its end. One that they cut in two is none, but a cut."""
+        has_opened = self._reader.has_opened
         read = self._reader.finish()
         whole = [event for event in read if not carries_json(event) or _is_json(event.data)]
-        self._is_torn = len(whole) < len(read) and not self.has_ended
+        is_told = any(event.data.strip() for event in whole)
+        self._is_torn = not self.has_ended and (len(whole) < len(read) or (has_opened and not is_told))
         return whole
 
     def as_read(self, event: ServerSentEvent) -> ServerSentEvent:

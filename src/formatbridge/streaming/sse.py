@@ -34,6 +34,7 @@ _BLANK_LINES = (b"\n\n", b"\r\n\r\n")
 _BEFORE_JSON = b"[{ \t"
 _D, _E = b"de"
 _COMMENTS = re.compile(rb"(?:[\xef\xbb\xbf \t\r\n]*+:[^\r\n]*+[\r\n])+")
+_FIELDS = (b"data", b"event")
 _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -112,6 +113,12 @@ class SseReader(Reader):
                     self._position = position + last + 2
                     return [ServerSentEvent(chunk[7:end].decode("utf-8", "replace"), chunk[start:last], position + start)]
         return super().feed(chunk)
+
+    @property
+    def has_opened(self) -> bool:
+        """Whether the bytes have begun an event that they have not ended. Comments and fields that say nothing here begin none."""
+        is_open = self._event or self._data is not None or _opens_event(bytes(self._pending))
+        return self._json is None and bool(is_open)
 
     def pass_over(self, chunk: bytes) -> int:
         """Take bytes that somebody else knows to be one event, whole; return how many came before."""
@@ -227,6 +234,12 @@ class SseReader(Reader):
         self._dispatch(events)
         if self._json is not None:
             self._json._end(events)
+
+
+def _opens_event(line: bytes) -> bool:
+    """Say whether a line that lacks its end is of a field that counts, or may become one."""
+    name, colon, _ = line.partition(b":")
+    return name in _FIELDS if colon else bool(name) and any(field.startswith(name) for field in _FIELDS)
 
 
 def _value_start(line: bytes | bytearray, length: int, size: int) -> int:
