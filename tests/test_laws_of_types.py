@@ -24,6 +24,9 @@ SAYS_NOTHING = {
     ("1 silent", "/*/*/parts/*/thought"): "a part without text, data or token is no thought",
     ("1 silent", "/*/*/content/parts/*/thought"): "a part without text, data or token is no thought",
     ("1 silent", "/model"): "the caller names another",
+    ("1 silent", "/service_tier"): "beside a speed that nobody knows, a tier that nobody knows is reported where the speed stands",
+    ("2 claimed lost", "/contents/*/parts/*/thought"): "what is thought in a user's turn goes as a whole, flag and text",
+    ("2 claimed lost", "/systemInstruction/parts/*/thought"): "what is thought in a system prompt goes as a whole, flag and text",
     (
         "2 claimed lost",
         "/usage/cache_creation/*",
@@ -34,6 +37,8 @@ SAYS_NOTHING = {
 
 TOLD_OTHERWISE = {
     "none": "without tools there is no choice",
+    "auto": "what happens anyway",
+    "service_tier_x": "see above",
     "implicit": "what happens anyway",
     "image/png": "the type of an image without bytes, or one that its bytes tell",
     "1": "a number within arguments, which are reported as text",
