@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge import formats, ir
+from formatbridge._codec import dumps
 from formatbridge.bodies import check
 from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_response, encode_response
@@ -481,3 +482,42 @@ def test_what_is_collected_stands_in_the_order_of_the_output() -> None:
         made = fb.collect_stream([stream], source="responses", target=target)
 
         assert made.body == fb.convert_response(head | {"output": [thought, call]}, source="responses", target=target).body
+
+
+_HALF = {"role": "assistant", "content": "half"}
+_CALLS = [{"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": '{"a":'}}]
+_NO = {"code": 502, "message": "no"}
+
+
+@pytest.mark.parametrize("delta", [_HALF, {"role": "assistant", "tool_calls": _CALLS}, _HALF | {"tool_calls": _CALLS}])
+@pytest.mark.parametrize(
+    "ends",
+    [
+        [{"choices": [{"index": 0, "delta": {}, "finish_reason": "error"}], "error": _NO}],
+        [{"error": _NO}],
+        [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}, {"error": _NO}],
+    ],
+)
+def test_what_a_failure_cut_off_is_incomplete_wherever_it_is_told(delta: JsonObject, ends: list[JsonObject]) -> None:
+    """Whoever runs items by their status would run half a call, whichever way the server told that it failed."""
+    head = {"id": "c", "model": "m"}
+    begun = head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    converter = fb.StreamConverter(source="chat_completions", target="responses")
+    written = b"".join(converter.feed(encode_event(dumps(event))) for event in (begun, *(head | end for end in ends)))
+    told = [json.loads(event.data) for event in StreamReader().feed(written)]
+    done = [event["item"] for event in told if event["type"] == "response.output_item.done"]
+
+    expected = ["incomplete"] if len(delta) == 2 else ["completed", "incomplete"]
+    assert told[-1]["type"] == "response.failed"
+    for items in (done, told[-1]["response"]["output"], converter.response().body["output"]):
+        assert [item["status"] for item in items] == expected
+
+
+@pytest.mark.parametrize("ended", [{"finish_reason": "error"}, {"finish_reason": "stop", "error": _NO}, {"error": _NO}])
+def test_a_whole_answer_that_failed_is_incomplete_in_its_last_item(ended: JsonObject) -> None:
+    """As in a stream: what came before the failure is not all that was to come."""
+    body = {"id": "c", "model": "m", "choices": [{"index": 0, "message": _HALF, **ended}]}
+
+    made = fb.convert_response(body, source="chat_completions", target="responses").body
+
+    assert (made["status"], made["output"][0]["status"]) == ("failed", "incomplete")

@@ -50,7 +50,7 @@ WORDS: Mapping[ir.FinishReason, tuple[str, str | None, bool]] = {
 """Our reasons to the status and its reason, and whether nothing is lost by that."""
 
 _DETAILS = frozenset({"reason"})
-_CUTS = frozenset({"length", "context_length", "content_filter"})
+_CUTS = frozenset({"length", "context_length", "content_filter", "error", "cancelled"})
 """Our reasons that leave the last item as far as it came."""
 _UNFINISHED = frozenset({"queued", "in_progress"})
 """Statuses of an answer that is still to come: for all others that is no end, only the nearest word they have."""
@@ -123,9 +123,10 @@ def unfinished(body: JsonObject) -> JsonObject:
     return body | {"status": "in_progress", "incomplete_details": None, "output": output}
 
 
-def status_of_last(finish: ir.Finish | None) -> str:
-    """Return the status of the last item: an answer that ran out, or was stopped, broke off in it."""
-    return "incomplete" if finish is not None and finish.reason in _CUTS else "completed"
+def status_of_last(finish: ir.Finish | None, *, has_failed: bool = False) -> str:
+    """Return the status of the last item: an answer that ran out, was stopped, or failed, broke off in it."""
+    is_cut = has_failed or (finish is not None and finish.reason in _CUTS)
+    return "incomplete" if is_cut else "completed"
 
 
 def with_last(items: list[JsonObject], status: str) -> list[JsonObject]:

@@ -82,7 +82,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         "model": response.model if response.model is not None else losses.added("/model", ""),
         "output": with_last(
             OutputEncoder(first, f"{made_id.removeprefix('resp_')}_", losses, options).encode(),
-            status_of_last(finish),
+            status_of_last(finish, has_failed=response.error is not None),
         ),
         **_encode_echo(context, losses),
     }

@@ -129,12 +129,12 @@ class StreamEncoder:
         if self._start is None:
             self._begin(events.Start(None, None))
         self._settle_held(None)
-        self._leave_call()
+        self._leave_call("incomplete")
         for slot in self._slots.values():
             if slot.is_open:
                 self._cut(slot)
         if self._message:
-            self._message.close("incomplete" if self._message.growing else "completed")
+            self._message.close("incomplete")
         self._runs.close("failed")
         self._write_end(event.error)
 
