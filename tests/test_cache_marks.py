@@ -24,3 +24,34 @@ def test_towards_chat_a_mark_is_in_its_own_spelling() -> None:
     made = fb.convert_request(request, source="messages", target="chat_completions")
 
     assert made.body["messages"][0]["content"] == [{"type": "text", "text": "x", "prompt_cache_breakpoint": {"mode": "explicit"}}]
+
+
+def test_the_mark_of_the_whole_request_counts_and_lasts_as_the_others_do() -> None:
+    """The server counts it among the four, and knows two durations."""
+    part = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+    request = {
+        "model": "m",
+        "messages": [{"role": "user", "content": [part] * 4}],
+        "cache_control": {"type": "ephemeral", "ttl": "24h"},
+    }
+
+    made = fb.convert_request(request, source="chat_completions", target="messages")
+
+    assert made.body["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+    assert made.json().count(b"cache_control") == 4
+    assert [(loss.path, loss.code) for loss in made.losses] == [
+        ("/messages/0/content/3/cache_control", "too_many"),
+        ("/cache_control/ttl", "nearest_value"),
+    ]
+
+
+def test_a_mark_without_a_type_is_one() -> None:
+    """No specification says what those servers take; there is but one kind."""
+    part = {"type": "text", "text": "x", "cache_control": {"ttl": "1h"}}
+    request = {"model": "m", "messages": [{"role": "user", "content": [part]}]}
+
+    made = fb.convert_request(request, source="chat_completions", target="messages")
+
+    assert made.body["messages"][0]["content"] == [
+        {"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    ]

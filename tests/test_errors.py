@@ -124,3 +124,17 @@ def test_a_fault_of_the_caller_by_its_status_stays_one_whatever_its_word(source:
     assert made.status == status
     if target == "generate_content":
         assert made.body["error"]["status"] == "INVALID_ARGUMENT"
+
+
+@pytest.mark.parametrize("word", [{"a": 1}, ["a"], 7])
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_an_error_of_a_stream_is_understood_whatever_its_type_is(source: str, target: str, word: Any) -> None:
+    """It has failed already; what stands where a word should be changes nothing of that."""
+    event = b"data: " + json.dumps({"error": {"message": "no", "type": word}}).encode() + b"\n\n"
+    converter = fb.StreamConverter(source=source, target=target)
+
+    told = converter.feed(event) + converter.finish()
+
+    assert converter.error is not None
+    assert "no" in converter.error.message
+    assert b"error" in told

@@ -35,6 +35,7 @@ def test_the_client_reads_a_list_that_is_null_as_empty(profile: str | None) -> N
 
 NO_LISTS: list[tuple[object, str]] = [
     ({"message": "maintenance"}, "200: maintenance"),
+    ({"models": None, "message": "maintenance"}, "200: maintenance"),
     ({"detail": "x"}, "200: x"),
     ({"foo": 1}, "is no list of models: generate_content models: /models is missing"),
     ({"candidates": []}, "is no list of models"),

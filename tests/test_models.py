@@ -6,6 +6,7 @@ import ast
 import json
 import keyword
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -285,6 +286,35 @@ def test_what_a_subclass_says_is_in_the_body() -> None:
     }
     assert crossed.body["temperature"] == 0.5
     assert {loss.path for loss in crossed.losses} == {"/messages/0/content/0/x_by", "/tools/0/function/x_owner"}
+
+
+def test_what_a_subclass_says_is_in_a_field_that_no_model_knows() -> None:
+    """What is new is kept whole, and so is a caller's model in it."""
+    made = chat_completions.Request.model_validate({"model": "m", "messages": [], "tomorrow": {"said": [Note(text="hi")]}})
+
+    assert fb.convert_request(made, target="chat_completions").body["tomorrow"] == {
+        "said": [{"type": "text", "text": "hi", "x_by": ["me"]}]
+    }
+
+
+def test_values_of_python_in_a_typed_body_are_taken_or_refused_as_in_a_plain_one() -> None:
+    """A schema is free-form, so a model takes whatever is put into it: members of an enumeration are words, a class is nothing of JSON."""
+
+    class Colour(StrEnum):
+        RED = "red"
+
+    def request(value: Any) -> chat_completions.Request:
+        schema = {"type": "object", "properties": {"colour": {"enum": [value]}}}
+        function = chat_completions.Function(name="f", parameters=schema)
+        return chat_completions.Request(
+            model="m", messages=[], tools=[chat_completions.FunctionTool(type="function", function=function)]
+        )
+
+    made = fb.convert_request(request(Colour.RED), target="messages")
+
+    assert made.body["tools"][0]["input_schema"]["properties"]["colour"] == {"enum": ["red"]}
+    with pytest.raises(fb.InvalidPayloadError, match="JSON"):
+        fb.convert_request(request(Colour), target="messages")
 
 
 def test_what_a_subclass_says_is_there_however_it_is_made() -> None:

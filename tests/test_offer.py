@@ -133,6 +133,17 @@ def test_a_server_tool_that_is_there_already_does_not_come_again() -> None:
     assert [(loss.path, loss.code) for loss in made.losses] == [("/input/1/tools/0", "too_many")]
 
 
+def test_a_remote_server_that_is_there_already_does_not_come_again() -> None:
+    """Its tools name it by its label alone, which could mean either of two."""
+    there, later = ({"type": "mcp", "server_label": "s", "server_url": f"https://{host}.example"} for host in "ab")
+    body = {"model": "m", "input": [USER, _added(later)], "tools": [there]}
+
+    made = fb.convert_request(body, source="responses", target="messages")
+
+    assert [server["url"] for server in made.body["mcp_servers"]] == ["https://a.example"]
+    assert ("/input/1/tools/0", "too_many") in [(loss.path, loss.code) for loss in made.losses]
+
+
 def _allowing(*tools: dict[str, Any], mode: str = "required") -> dict[str, Any]:
     choice = {"type": "allowed_tools", "mode": mode, "tools": list(tools)}
     return {"model": "m", "input": [USER], "tools": [_function("f"), {"type": "web_search"}], "tool_choice": choice}

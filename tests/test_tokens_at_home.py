@@ -107,6 +107,19 @@ def test_a_sealed_thought_returns_to_the_wire_that_told_it(caller: str) -> None:
     assert {"type": "redacted_thinking", "data": TOKEN} in elsewhere.body["messages"][1]["content"]
 
 
+@pytest.mark.parametrize("caller", ["messages", "responses"])
+def test_a_token_beside_a_message_returns_without_a_loss(caller: str) -> None:
+    """It stands on the text, and beside the message again: nothing is gone, so a client that minds losses goes on."""
+    answer = _answer(content="Hi", extra_content={"google": {"thought_signature": TOKEN}})
+    kept = fb.convert_response(answer, source="chat_completions", target=caller).body
+
+    there = fb.convert_request(_next(caller, kept), source=caller, target="chat_completions")
+
+    assert there.body["messages"][1]["extra_content"] == {"google": {"thought_signature": TOKEN}}
+    assert "/data" not in str(there.losses)
+    assert "encrypted_content" not in str(there.losses)
+
+
 def test_a_sealed_thought_that_was_found_there_is_untagged_there() -> None:
     """An answer that was kept in another format reads as it came once it is back."""
     answer = _answer(content="Hi", reasoning_details=[DETAIL])

@@ -534,6 +534,7 @@ def test_an_answer_that_failed_is_an_error_of_the_sdk() -> None:
         ({"models": 5}, "is no list of models"),
         ({"foo": 1}, "is no list of models"),
         ({"message": "maintenance"}, "maintenance"),
+        ({"code": 401, "message": "token expired", "data": None}, "token expired"),
     ],
 )
 def test_a_list_of_models_that_is_none_is_an_error(body: dict[str, Any], told: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, Literal
@@ -218,6 +219,7 @@ class Ledger:
             if is_late:
                 self._settle()
             state = {name: getattr(self, name) for name in self.__slots__}
+            state |= {name: copy(state[name]) for name in ("_notes", "_losses", "_shares", "_additions")}
         return None, state | ({"body": None} if is_late else {})
 
     def _settle(self) -> None:

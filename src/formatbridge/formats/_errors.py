@@ -128,7 +128,8 @@ def kept_status(error: ir.Error, usual: int) -> int:
 
 def note_type(error: ir.Error, word: str, losses: Ledger) -> None:
     """Note that ``word`` stands for the type of an error, unless that says no more than the error's kind, which the target has."""
-    if error.type not in (None, "", word) and BY_WORD.get(error.type) != error.kind and WORDINGS[error.kind].type != error.type:
+    known = BY_WORD.get(error.type) if isinstance(error.type, str) else None  # in a stream it may be anything
+    if error.type not in (None, "", word) and known != error.kind and WORDINGS[error.kind].type != error.type:
         losses.changed(error, "type", word, "diagnostic", severity="info")
 
 

@@ -34,12 +34,19 @@ def _has_derived(model: BaseModel) -> bool:
             held: Iterable[Any] = value
         elif type(value) is dict:
             held = value.values()
-        elif value is model or not _is_derived(value):
-            held = getattr(value, "__dict__", {}).values()
-        else:
+        elif value is model or type(value).__module__.startswith(_OWN):
+            held = _members(value).values()
+        elif isinstance(value, Wire):
             return True
+        else:  # nothing of JSON, or to be refused
+            continue
         left += [each for each in held if type(each) not in _FLAT]
     return False
+
+
+def _members(model: BaseModel) -> JsonObject:
+    """Return what a model holds, by the names in Python; of what no field is for, by those on the wire."""
+    return {**model.__dict__, **(model.__pydantic_extra__ or {})}
 
 
 def _is_derived(value: Any) -> bool:
@@ -57,8 +64,8 @@ def _anew(value: Any, made: Any) -> Any:
 def _each_anew(value: Any, made: Any) -> Any:
     match value, made:
         case BaseModel(), dict():
-            fields = type(value).model_fields
-            spelling = {fields[name].serialization_alias or name: inner for name, inner in value.__dict__.items() if name in fields}
+            names = {name: field.serialization_alias or name for name, field in type(value).model_fields.items()}
+            spelling = {names.get(name, name): inner for name, inner in _members(value).items()}
             return {key: _anew(spelling[key], inner) if key in spelling else inner for key, inner in made.items()}
         case dict(), dict() if value.keys() == made.keys():
             return {key: _anew(inner, made[key]) for key, inner in value.items()}

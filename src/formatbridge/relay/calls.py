@@ -14,7 +14,7 @@ from formatbridge._version import __version__
 from formatbridge.bridge import Exchange
 from formatbridge.convert import Converted, ConvertedError
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
-from formatbridge.formats._errors import is_error_body
+from formatbridge.formats._errors import is_error_body, plain_message
 from formatbridge.losses import Addition, Loss, to_snake
 from formatbridge.relay import faults
 from formatbridge.relay.betas import with_betas
@@ -318,9 +318,12 @@ def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ..
 def list_format(native: JsonObject, call: Call) -> ir.Format:
     """Return the format of a list of models: relays have two, and some serve one at the other's path.
 
-    In one format each field may be left out, and an empty list with them all. An object with other fields alone is no list, then: raises
-    ``InvalidPayloadError``.
+    In one format each field may be left out, and an empty list with them all. An object with other fields alone is no list, then, nor is
+    one whose list is null beside the words of an error: raises ``InvalidPayloadError``.
     """
+    is_empty = all(native.get(key) in (None, "") for key in ("data", *_OF_A_LIST))
+    if is_empty and native.get("success") is not True and plain_message(native)[0]:
+        raise InvalidPayloadError(call.via, "models", [("", "has no list, expected one")])
     if call.via != "generate_content":
         return call.via
     if "data" in native:

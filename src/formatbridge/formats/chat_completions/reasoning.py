@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 from formatbridge import ir
@@ -275,7 +276,12 @@ def split_token(
         drop_id(first, losses)
     kept = [part for part in thoughts if part is not first]
     kept += [ir.Reasoning("", part.src, part.signature) for part in others if isinstance(part, ir.Text)]
-    shown = [part for part in visible if not (isinstance(part, ir.Text) and part.text == "" and goes_beside(part))]
+    shown: list[ir.Part] = []
+    for part in visible:
+        if not isinstance(part, ir.Text) or not goes_beside(part):
+            shown.append(part)
+        elif part.text:
+            shown.append(replace(part, signature=None))
     return shown, kept, encode_outer_token(first.signature.token)  # type: ignore[union-attr]  # ``goes_beside`` says so
 
 

@@ -157,13 +157,18 @@ def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
     return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=rest(mark, _MARK))
 
 
+def nearest_ttl(ttl: str | None) -> str | None:
+    """Return how long a prompt is kept: as said, else the next longer time that the format has."""
+    return _TTLS.get(ttl, "1h")
+
+
 def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
     """Write a cache mark, nothing where there is none; a mark of another format's duration becomes the next longer one."""
     if mark is None:
         return {}
     if mark.extra:
         losses.extras(mark)
-    ttl = _TTLS.get(mark.ttl, "1h")
+    ttl = nearest_ttl(mark.ttl)
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")
     return {"cache_control": {"type": "ephemeral", "ttl": ttl} if ttl else {"type": "ephemeral"}}

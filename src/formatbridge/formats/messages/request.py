@@ -14,7 +14,7 @@ from formatbridge.formats._settings import decode_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
-from formatbridge.formats.messages.hosted_tools import SERVER_NAMES, decode_mcp_servers
+from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
 from formatbridge.formats.messages.parts import WORDS, decode_content, encode_part
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, tokens_of
 from formatbridge.formats.messages.schema import encode_schema
@@ -29,6 +29,7 @@ from formatbridge.formats.messages.tools import (
     decode_tool_choice,
     encode_tool_choice,
     encode_tools,
+    servers_of,
 )
 from formatbridge.formats.messages.turns import TurnEncoder, lacks_thinking, tools_in
 from formatbridge.losses import Ledger, nowhere
@@ -160,7 +161,7 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     messages = _with_few_marks(request, losses)
     leading = leading_instructions(messages)
     system = _encode_leading(messages[:leading], losses) if leading else []
-    turns = TurnEncoder(losses, options.mid_system == "native", _server_families(request) if brings_tools(request) else set())
+    turns = TurnEncoder(losses, options.mid_system == "native", servers_of(request.tools) if brings_tools(request) else set())
     made = turns.encode(messages[leading:] if leading else messages)
     if turns.hoisted:
         system = [*as_blocks(system), *turns.hoisted]
@@ -168,11 +169,6 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
         note_no_turns(request, losses)
     conversation: JsonObject = {"system": collapse(system), "messages": made} if system else {"messages": made}
     return conversation | {"mcp_servers": turns.servers} if turns.servers else conversation
-
-
-def _server_families(request: ir.Request) -> set[str]:
-    """Return the families of the server tools that are there from the start."""
-    return {tool.family for tool in request.tools if isinstance(tool, ir.HostedTool) and tool.family in SERVER_NAMES}
 
 
 def _encode_leading(messages: list[ir.Message], losses: Ledger) -> str | list[JsonObject]:
@@ -229,6 +225,7 @@ def _with_few_marks(request: ir.Request, losses: Ledger) -> list[ir.Message]:
     if not marked:
         return request.messages
     room = _MOST_MARKS - sum(tool.cache is not None for tool in request.tools if not isinstance(tool, ir.Namespace))
+    room -= bool(request.settings.get("automatic_cache"))
     excess = [part for part, role in marked if _is_written(part, role)][max(0, room) :] if len(marked) > room else []
     if not excess:
         return request.messages

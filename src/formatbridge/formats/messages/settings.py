@@ -9,6 +9,7 @@ from formatbridge.formats._extra import rest
 from formatbridge.formats._settings import drop_cache_options, drop_setting
 from formatbridge.formats._settings import encode_settings as encode_flat_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
+from formatbridge.formats.messages.parts import nearest_ttl
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -30,7 +31,7 @@ TIERS = ValueTable(("auto", "auto"), ("standard", "standard_only"))
 _WITHOUT_SAMPLING = "2026-10-21"
 _SAMPLING = ("temperature", "top_p", "top_k")
 _LEAST_TOP_P_THINKING = 0.95
-_SHAPED = frozenset({"stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options"})
+_SHAPED = frozenset({"stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options", "automatic_cache"})
 _DONE = _SHAPED | {"max_tokens", "parallel_tool_calls", "top_k"}
 _DONE_WITH_SAMPLING = _DONE | {*_SAMPLING}
 _RANGES = {"temperature": (0.0, 1.0), "top_p": (0.0, 1.0)}
@@ -108,6 +109,8 @@ def encode_settings(request: ir.Request, body: JsonObject, thinks: bool, losses:
     encode_flat_settings(request, SETTINGS, body, losses, done, _RANGES)
     if _SHAPED.isdisjoint(settings):
         return
+    if settings.get("automatic_cache"):
+        body |= _encode_automatic_cache(request, settings["automatic_cache"], losses)
     if settings.get("stop"):
         body |= _encode_stop(request, settings["stop"], losses)
     if settings.get("tier") is not None:
@@ -154,6 +157,14 @@ def _encode_stop(request: ir.Request, stop: list[str], losses: Ledger) -> JsonOb
     if len(kept) < len(stop):
         losses.changed(request, "stop", kept, "out_of_range")
     return {"stop_sequences": kept} if kept else {}
+
+
+def _encode_automatic_cache(request: ir.Request, mark: JsonObject, losses: Ledger) -> JsonObject:
+    """Write the mark of the whole request; another duration than the format's becomes the next longer one."""
+    ttl = nearest_ttl(mark.get("ttl"))
+    if ttl != mark.get("ttl"):
+        mark = mark | {"ttl": losses.changed(request, "automatic_cache/ttl", ttl, severity="info")}
+    return {"cache_control": {"type": "ephemeral"} | mark}
 
 
 def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:

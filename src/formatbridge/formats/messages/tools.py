@@ -8,6 +8,7 @@ from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import server_word
 from formatbridge.formats.messages.hosted_tools import (
+    SERVER_NAMES,
     decode_hosted_tool,
     encode_hosted_tool,
     encode_mcp_server,
@@ -46,34 +47,41 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     has_code = any(isinstance(tool, ir.HostedTool) and tool.family == "code" for tool in others)
     made: list[JsonObject] = []
     servers: list[JsonObject] = []
-    families: set[str] = set()
+    known: set[str] = set()
     for tool in tools:
-        definition = encode_tool(tool, f"/tools/{len(made)}", has_code, families, servers, losses)
+        definition = encode_tool(tool, f"/tools/{len(made)}", has_code, known, servers, losses)
         if definition is not None:
             made.append(definition)
     return ({"mcp_servers": servers} if servers else {}) | ({"tools": made} if made else {})
 
 
+def servers_of(tools: list[ir.Tool]) -> set[str]:
+    """Tell the server's tools by their families, of which there can be one each, and remote servers by the names that are theirs alone."""
+    families = {tool.family for tool in tools if isinstance(tool, ir.HostedTool) and tool.family in SERVER_NAMES}
+    return families | {f"mcp {tool.label}" for tool in tools if isinstance(tool, ir.McpServer)}
+
+
 def encode_tool(
-    tool: ir.Tool, at: str, has_code: bool, families: set[str], servers: list[JsonObject], losses: Ledger
+    tool: ir.Tool, at: str, has_code: bool, known: set[str], servers: list[JsonObject], losses: Ledger
 ) -> JsonObject | None:
     """Write the definition of a tool, at a pointer in the target; None where the target has none like it, or has it already.
 
-    ``has_code``: there is a server tool whose code may call it. ``families`` and ``servers`` take the families of server tools and the
-    remote servers that are there.
+    ``has_code``: there is a server tool whose code may call it. ``known``: what ``servers_of`` says of those that are there. ``servers``
+    takes the remote ones.
     """
     match tool:
         case ir.FunctionTool():
             return encode_function(tool, at, has_code, losses)
-        case ir.HostedTool() if tool.family in families:
+        case ir.HostedTool() | ir.McpServer() if servers_of([tool]) & known:
             losses.dropped(tool, code="too_many")
             return None
         case ir.HostedTool():
             hosted = encode_hosted_tool(tool, losses)
-            families.update([tool.family] if hosted else ())
+            known |= servers_of([tool]) if hosted else set()
             return hosted
         case ir.McpServer():
             pair = encode_mcp_server(tool, losses)
+            known |= servers_of([tool]) if pair else set()
             servers += pair[:1] if pair else ()
             return pair[1] if pair else None
         case ir.CustomTool() | ir.Namespace():

@@ -39,21 +39,21 @@ class _Instruction:
 
 
 class TurnEncoder:
-    """Puts turns into the order that the server demands. ``families``: the server tools that are there from the start.
+    """Puts turns into the order that the server demands. ``known``: the server tools that are there from the start.
 
     ``hoisted``: instructions that found no place among them. ``servers``: the remote servers whose tools turns bring.
     """
 
     __slots__ = (
-        "_answer", "_calls", "_families", "_made_ids", "_objects", "_results", "_waiting", "hoisted", "is_native", "losses", "servers",
+        "_answer", "_calls", "_known", "_made_ids", "_objects", "_results", "_waiting", "hoisted", "is_native", "losses", "servers",
         "turns",
     )  # fmt: skip
 
-    def __init__(self, losses: Ledger, is_native: bool, families: set[str]) -> None:
+    def __init__(self, losses: Ledger, is_native: bool, known: set[str]) -> None:
         self.losses = losses
         self.is_native = is_native
         self.servers: list[JsonObject] = []
-        self._families = families
+        self._known = known
         self.turns: list[JsonObject] = []
         self.hoisted: list[JsonObject] = []
         self._results: list[int] = []
@@ -206,7 +206,7 @@ class TurnEncoder:
         """Add tools to the blocks of an instruction, ``before`` which so many others stand in its turn."""
         for tool in tools:
             at = f"/messages/{len(self.turns)}/content/{before + len(blocks)}/tool/definition"
-            definition = encode_tool(tool, at, False, self._families, self.servers, self.losses)
+            definition = encode_tool(tool, at, False, self._known, self.servers, self.losses)
             if definition is not None:
                 blocks.append({"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition}})
 

@@ -24,7 +24,7 @@ class CacheControl(Wire):
     Source: those servers' documentation; recorded traffic.
     """
 
-    type: str
+    type: str | None = None
     """Today always ephemeral."""
     ttl: str | None = None
     """Known: 5m, 1h."""
