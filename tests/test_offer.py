@@ -144,6 +144,17 @@ def test_a_remote_server_that_is_there_already_does_not_come_again() -> None:
     assert ("/input/1/tools/0", "too_many") in [(loss.path, loss.code) for loss in made.losses]
 
 
+def test_a_remote_server_takes_the_place_of_its_own_tools_alone() -> None:
+    """Whatever it is called: with no name at all, it once stood where a function had been."""
+    server = {"type": "url", "name": "", "url": "https://a.example"}
+    function = {"name": "f", "input_schema": {"type": "object"}}
+    body = {"model": "m", "max_tokens": 9, "messages": [USER], "tools": [function], "mcp_servers": [server]}
+
+    made = fb.convert_request(body, source="messages", target="responses")
+
+    assert [tool["type"] for tool in made.body["tools"]] == ["function", "mcp"]
+
+
 def _allowing(*tools: dict[str, Any], mode: str = "required") -> dict[str, Any]:
     choice = {"type": "allowed_tools", "mode": mode, "tools": list(tools)}
     return {"model": "m", "input": [USER], "tools": [_function("f"), {"type": "web_search"}], "tool_choice": choice}

@@ -148,7 +148,7 @@ def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Led
 
 def _allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Leave out the tools that a choice among some does not allow, but functions where the target has a list of them."""
-    chosen = _chosen(choice, request.tools + added_tools(request))
+    chosen = _chosen(choice, _all_of(request))
     left = _among_functions(choice, rules, losses) if choice.hosted and rules.allows else choice
     lists = left is not None and bool(left.names) and left.inner in rules.allows
     messages = [

@@ -114,8 +114,10 @@ def decode_mcp_servers(body: JsonObject, request: ir.Request) -> JsonObject | No
             left[f"mcp_servers/{index}"] = raw
 
     def joined_up(tool: ir.Tool) -> ir.Tool:
-        toolset = resolve(body, tool.src)[1] if isinstance(tool, ir.HostedTool) and tool.kind == "mcp_toolset" else {}
-        found = known.pop(toolset.get("mcp_server_name", ""), None)
+        if not isinstance(tool, ir.HostedTool) or tool.kind != "mcp_toolset":
+            return tool
+        toolset = resolve(body, tool.src)[1]
+        found = known.pop(toolset.get("mcp_server_name"), None)
         return tool if found is None else _decode_mcp_server(found[1], found[0], toolset, tool.src, left)
 
     request.tools = list(map(joined_up, request.tools))
