@@ -23,7 +23,7 @@ CASES = [pytest.param(fixture, id=str(fixture)) for fixture in fixtures()]
 @cache
 def _read(format: str, kind: Any) -> Callable[[Any], Any]:
     model = wire_model(format, kind)
-    return reader(model, model.USUAL)  # type: ignore[attr-defined]  # as all models of bodies have
+    return reader(model, model.USUAL).read  # type: ignore[attr-defined]  # as all models of bodies have
 
 
 @cache
@@ -114,6 +114,6 @@ def test_what_is_no_object_is_refused_as_the_checker_does() -> None:
     for value in values:
         assert _outcome(_read("chat_completions", "request"), value) == _outcome(_check("chat_completions", "request"), value)
     nothing = {"contents": [], "tools": [{"functionDeclarations": [None]}]}
-    assert _outcome(reader(wire_model("generate_content", "request")), nothing) == _outcome(
+    assert _outcome(reader(wire_model("generate_content", "request")).read, nothing) == _outcome(
         _check("generate_content", "request"), nothing
     )

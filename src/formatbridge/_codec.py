@@ -58,21 +58,32 @@ def loads(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> Js
 
     ``mended`` takes the texts that hold half a character, which are then no fault: U+FFFD stands for it.
     """
+    value = parse(text, mended)
+    return value if has_no_exponent(text) or is_finite(value, len(text)) else checked(value)
+
+
+def parse(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> JsonValue:
+    """Parse JSON text as ``loads`` does, but let infinities pass: ``1e400`` becomes one without a word."""
     try:
-        value = from_json(text, allow_inf_nan=False, cache_strings="keys")
+        return from_json(text, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
         return checked(loads_loosely(text), mended)
-    # ``1e400`` becomes an infinity without a word. Short text has none where it has no exponent. In a dump, whose floats are raw bytes, one
-    # search finds it, at a twentieth of the cost of looking at each value; of long text that is a few long strings the look costs less.
-    if len(text) < _SHORTEST_INFINITY and type(text) is bytes and text.translate(_SAME_DIGITS).rfind(_EXPONENT) < 0:
-        return value
-    if len(text) > LONG and _is_finite(value, len(text) // SPARSE):
-        return value
-    if len(text) <= _LONGEST:
-        dump = marshal.dumps(value)
-        if _INFINITE_BYTE not in dump or not _holds_infinity(dump):
-            return value
-    return checked(value)
+
+
+def has_no_exponent(text: bytes | bytearray | str) -> bool:
+    """Say whether text is so short that an infinity in it would have an exponent, and has none: the quickest way to know of no infinity."""
+    return len(text) < _SHORTEST_INFINITY and type(text) is bytes and text.translate(_SAME_DIGITS).rfind(_EXPONENT) < 0
+
+
+def is_finite(value: JsonValue, size: int) -> bool:
+    """Say whether no number is infinite in a value that was parsed from so many bytes; false also where that is not known.
+
+    Of long text that is a few long strings each value is looked at. Else the value is dumped: floats are raw bytes there, and one search
+    finds an infinity, at a twentieth of the cost of looking at each value.
+    """
+    if size > LONG and _is_each_finite(value, size // SPARSE):
+        return True
+    return size <= _LONGEST and not may_hold_infinity(value)
 
 
 def may_hold_infinity(value: JsonValue) -> bool:
@@ -81,7 +92,7 @@ def may_hold_infinity(value: JsonValue) -> bool:
     return _INFINITE_BYTE in dump and _holds_infinity(dump)
 
 
-def _is_finite(value: JsonValue, most: int) -> bool:
+def _is_each_finite(value: JsonValue, most: int) -> bool:
     """Look at each value, of which there may be so many; false also where there are more."""
     values = values_in(value, most)
     return values is not None and all(math.isfinite(node) for node in values if type(node) is float)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,6 +14,9 @@ from formatbridge.formats._errors import is_error_body
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format, JsonObject, Kind
 from formatbridge.losses import Ledger
+
+if TYPE_CHECKING:
+    from formatbridge.formats._wire import Reader
 
 TEXT = (bytes, bytearray, str)
 """What JSON text may be."""
@@ -34,7 +37,7 @@ def wire_model(name: str, kind: Kind) -> type[BaseModel]:
 
 
 @cache
-def _reader(name: str, kind: Kind) -> Callable[[Any], Any]:
+def _reader(name: str, kind: Kind) -> Reader:
     from formatbridge.formats._wire import Wire, reader
 
     model = wire_model(name, kind)
@@ -51,8 +54,10 @@ def read_body(body: Any, source: str, kind: Kind, mended: list[_codec.Mend]) -> 
         value = _codec.loads(body, mended) if isinstance(body, TEXT) else _codec.checked(_dumped(body, source, kind), mended)
     except _codec.NotJsonError as error:
         raise InvalidPayloadError(source, kind, [(error.pointer, error.message)]) from None
-    if type(value) is dict:
-        return value
+    return value if type(value) is dict else _no_object(value, source, kind)
+
+
+def _no_object(value: Any, source: str, kind: Kind) -> NoReturn:
     raise InvalidPayloadError(source, kind, [("", f"is {_codec.describe(value)}, expected an object")])
 
 
@@ -72,27 +77,65 @@ def _dumped(body: Any, source: str, kind: Kind) -> Any:
 
 def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
     """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
+    return _read(_reader(source, kind).read, raw, source, kind)
+
+
+def _read(read: Callable[[Any], Any], raw: JsonObject, source: str, kind: Kind) -> JsonObject:
     try:
-        return _reader(source, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
+        return read(raw)  # type: ignore[no-any-return]  # an object, as the models are
     except ValidationError:
         raise InvalidPayloadError(source, kind, problems_of(wire_model(source, kind), raw)) from None
 
 
 def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject]:
     """Read and validate what a caller hands in; return the ledger of what it will lose, and the body as ``check`` does."""
-    mended: list[_codec.Mend] = []
-    raw = read_body(body, near.NAME, kind, mended)
-    checked = check(raw, near.NAME, kind)
-    losses = Ledger(raw, near.SPELLING, body if isinstance(body, TEXT) else None)
-    if mended:
-        losses.mended(mended)
+    losses, checked, is_finite = read_quickly(body, near, kind)
+    if not is_finite:
+        refuse_infinity(losses, near.NAME, kind)
     return losses, checked
 
 
-def source_of(body: Any, source: str | None) -> str:
-    """Return the source's name: as given, or that of a typed model."""
-    if source is not None:
-        return source
+def read_quickly(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject, bool]:
+    """Read and validate as ``read_checked`` does, but leave the look for infinities to those who know where none can be.
+
+    The flag says that there is none; where it is false, ``refuse_infinity`` is to be called before anything is written.
+    """
+    source, text = near.NAME, body if isinstance(body, TEXT) else None
+    mended: list[_codec.Mend] = []
+    try:
+        raw = _codec.checked(_dumped(body, source, kind), mended) if text is None else _codec.parse(text, mended)
+    except _codec.NotJsonError as error:
+        raise InvalidPayloadError(source, kind, [(error.pointer, error.message)]) from None
+    if type(raw) is not dict:
+        _no_object(raw, source, kind)
+    losses = Ledger(raw, near.SPELLING, text)
+    if mended:
+        losses.mended(mended)
+    is_finite = text is None or _codec.has_no_exponent(text)
+    reader = _reader(source, kind)
+    if reader.is_sound(raw):
+        return losses, raw, is_finite
+    if not is_finite:
+        refuse_infinity(losses, source, kind)
+    return losses, _read(reader.in_full, raw, source, kind), True
+
+
+def refuse_infinity(losses: Ledger, source: str, kind: Kind, values: list[Any] | None = None) -> None:
+    """Raise ``InvalidPayloadError`` where a number of a body's text is an infinity, which no JSON can hold.
+
+    ``values``: all that may be or hold one; None where anything in the body may.
+    """
+    assert losses.text is not None
+    if values == [] or _codec.is_finite(losses.body if values is None else values, len(losses.text)):
+        return
+    try:
+        _codec.checked(losses.body)
+    except _codec.NotJsonError as error:
+        raise InvalidPayloadError(source, kind, [(error.pointer, error.message)]) from None
+
+
+def source_of(body: Any) -> str:
+    """Return the name of a typed model's format, for a source that is not given."""
     found = model_of(body)
     if found is not None:
         return found[0]

@@ -10,7 +10,17 @@ from pydantic import BaseModel, ValidationError
 from formatbridge import _codec, formats, ir
 from formatbridge._codec import Mend
 from formatbridge._reasons import REASONS
-from formatbridge.bodies import TEXT, check_error, read_checked, read_error_body, source_of, tells_error, wire_model
+from formatbridge.bodies import (
+    TEXT,
+    check_error,
+    read_checked,
+    read_error_body,
+    read_quickly,
+    refuse_infinity,
+    source_of,
+    tells_error,
+    wire_model,
+)
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._foreign import without_foreign_tokens
@@ -18,8 +28,9 @@ from formatbridge.formats._home import bring_home
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Home, JsonObject, Kind
-from formatbridge.formats._talk import talk_of
+from formatbridge.formats._talk import Talk, talk_of
 from formatbridge.formats._tools import adapt_tools
+from formatbridge.formats._unread import unread_of_answer, unread_of_request
 from formatbridge.given import a, checked_model, checked_status, checked_stream
 from formatbridge.losses import Addition, Ledger, Loss, nowhere
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
@@ -178,8 +189,8 @@ def convert_request(
         checked_model(model)
     if stream is not None:
         checked_stream(stream)
-    near, far = formats.load_both(source_of(body, source), target)
-    losses, checked = read_checked(body, near, "request")
+    near, far = formats.load_both(source_of(body) if source is None else source, target)
+    losses, checked, is_finite = read_quickly(body, near, "request")
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
     if not model and far.IN_URL:
@@ -187,20 +198,30 @@ def convert_request(
     stream = bool(raw.get("stream")) if stream is None else stream
     tools: dict[str, Home] = {}
     if near is far:
+        if not is_finite:
+            refuse_infinity(losses, near.NAME, "request")
         made = _same_request(without_foreign_tokens(raw, checked, near, body, losses), near, model, stream)
     else:
         request = near.decode_request(checked, model=model or None, stream=stream)
         del checked  # as large as the body, and of no more use
-        model = request.model or ""
-        made, tools = encode_question(request, far, losses, options)
-    refuse_losses(losses, options)
+        model, talk = request.model or "", talk_of(request)
+        if not is_finite:
+            refuse_infinity(losses, near.NAME, "request", unread_of_request(raw, talk))
+        made, tools = _encode_question(request, talk, far, losses, options)
+    if options.raise_on is not None:
+        refuse_losses(losses, options)
     return ConvertedRequest(made, losses, (near, far), model, stream, tools)
 
 
 def encode_question(request: ir.Request, far: Format, losses: Ledger, options: Options) -> tuple[JsonObject, dict[str, Home]]:
     """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home."""
+    return _encode_question(request, talk_of(request), far, losses, options)
+
+
+def _encode_question(
+    request: ir.Request, talk: Talk | None, far: Format, losses: Ledger, options: Options
+) -> tuple[JsonObject, dict[str, Home]]:
     tools: dict[str, Home] = {}
-    talk = talk_of(request)
     if talk is None or talk[2] or request.tools or request.tool_choice:  # its calls
         messages = request.messages
         request, tools = adapt_tools(request, far.TOOL_RULES, losses, talk)
@@ -239,21 +260,26 @@ def convert_response(
     latter never raise, for the error matters more.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    near, far = formats.load_both(source_of(body, source), target)
+    near, far = formats.load_both(source_of(body) if source is None else source, target)
     if request is not None and not isinstance(request, ConvertedRequest):
         raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
     context = request.context if request else None
     try:
-        losses, checked = read_checked(body, near, "response")
+        losses, checked, is_finite = read_quickly(body, near, "response")
     except InvalidPayloadError:
         if not tells_error(body, near.NAME):
             raise
         lenient = replace(options, raise_on=None)
         return convert_error(body, source=near.NAME, target=far.NAME, status=200, options=lenient)
     if near is far:
+        if not is_finite:
+            refuse_infinity(losses, near.NAME, "response")
         refuse_losses(losses, options)
         return Converted(losses.body, losses, near.NAME, far.NAME, "response")
-    return encode_answer(near.decode_response(checked), far, losses, options, context)
+    answer = near.decode_response(checked)
+    if not is_finite:
+        refuse_infinity(losses, near.NAME, "response", unread_of_answer(answer))
+    return encode_answer(answer, far, losses, options, context)
 
 
 def encode_answer(response: ir.Response, far: Format, losses: Ledger, options: Options, context: Context | None) -> Converted:
@@ -298,7 +324,7 @@ def convert_error(
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
-    near, far = formats.load_both(source_of(body, source), target)
+    near, far = formats.load_both(source_of(body) if source is None else source, target)
     mended: list[Mend] = []
     raw, at = read_error_body(body, near.NAME, mended)
     checked, is_known = check_error(raw, near.NAME)
@@ -321,7 +347,7 @@ def convert_error(
 def convert_models(body: Any, *, source: str | None = None, target: str, options: Options | None = None) -> Converted:
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    near, far = formats.load_both(source_of(body, source), target)
+    near, far = formats.load_both(source_of(body) if source is None else source, target)
     losses, checked = read_checked(body, near, "models")
     made = losses.body if near is far else far.encode_models(near.decode_models(checked), losses)
     refuse_losses(losses, options)

@@ -305,7 +305,7 @@ def _unfolded(event: ServerSentEvent, near: Format) -> list[ServerSentEvent]:
 
 @cache
 def _event_reader(format: ir.Format) -> Callable[[Any], Any]:
-    return reader(_event_of(format))
+    return reader(_event_of(format)).read
 
 
 def _event_of(format: ir.Format) -> Any:

@@ -376,7 +376,7 @@ def replay_response(
 
     What the target cannot hold is what ``convert_response`` reports of the same body; ``Options(raise_on=...)`` raises here.
     """
-    near = formats.load(source_of(body, source))
+    near = formats.load(source_of(body) if source is None else source)
     far = formats.load(target) if target is not None else near
     chosen = options_of(options)
     losses, checked = read_checked(body, near, "response")

@@ -36,19 +36,14 @@ class CallIds:
 def tell_apart(response: ir.Response, target: ir.Format, losses: Ledger) -> ir.Response:
     """Give each call of an answer an id of its own; in its own format it stays as it is."""
     for choice in response.choices if response.format != target else ():
-        if len(choice.parts) > 1:
-            ids = _ids_of(choice)
-            if len(set(ids)) < len(ids):
-                return replace(response, choices=[_told_apart(choice, losses) for choice in response.choices])
+        ids = [part.id for part in choice.parts if type(part) is ir.ToolCall]
+        if len(ids) > 1 and len(set(ids)) < len(ids):
+            return replace(response, choices=[_told_apart(choice, losses) for choice in response.choices])
     return response  # nearly always
 
 
-def _ids_of(choice: ir.Choice) -> list[str]:
-    return [part.id for part in choice.parts if type(part) is ir.ToolCall]
-
-
 def _told_apart(choice: ir.Choice, losses: Ledger) -> ir.Choice:
-    ids = CallIds(_ids_of(choice))
+    ids = CallIds(part.id for part in choice.parts if isinstance(part, ir.ToolCall))
     return replace(choice, parts=[_with_id(part, ids, losses) if isinstance(part, ir.ToolCall) else part for part in choice.parts])
 
 

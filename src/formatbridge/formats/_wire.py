@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from itertools import takewhile
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
@@ -243,24 +243,40 @@ def dicts_of(shape: Any) -> Any:
     return _as_dicts(TypeAdapter(shape).core_schema)
 
 
-def reader(shape: Any, usual: frozenset[str] = frozenset()) -> Callable[[Any], Any]:
-    """Return what reads a value as ``checker`` does, but returns it itself, not a copy, where nothing in it is to be changed.
+class Reader(NamedTuple):
+    """Reads values of one shape as ``checker`` does, but returns one itself, not a copy, where nothing in it is to be changed."""
+
+    read: Callable[[Any], Any]
+    """Returns a value or what means the same; raises ``ValidationError`` where it is not of the shape."""
+    is_sound: Callable[[Any], bool]
+    """Says whether ``read`` returns a value itself. One that is not sound may be valid all the same."""
+    in_full: Callable[[Any], Any]
+    """Reads what is not sound."""
+
+
+def reader(shape: Any, usual: frozenset[str] = frozenset()) -> Reader:
+    """Return what reads values of a shape.
 
     ``usual``: fields beside which most objects of this shape have no others. Those objects are not asked for the others; what else there is
     is read in full, with a validator that is made for the first of its kind.
     """
     schema = dicts_of(shape)
-    in_full = cache(lambda: checker(shape).validate_python if not usual or _rewrites(schema) else reader(shape))
-    is_sound = SchemaValidator(_as_it_is(_with_fields(schema, usual) if usual else schema)).isinstance_python
+    made = cache(lambda: checker(shape).validate_python if not usual or _rewrites(schema) else reader(shape).read)
+    has_sound_fields = SchemaValidator(_as_it_is(_with_fields(schema, usual) if usual else schema)).isinstance_python
     is_usual = usual.issuperset
 
+    def is_usual_and_sound(value: Any) -> bool:
+        return type(value) is dict and is_usual(value) and has_sound_fields(value)
+
+    is_sound = is_usual_and_sound if usual else has_sound_fields
+
+    def in_full(value: Any) -> Any:
+        return made()(value)
+
     def read(value: Any) -> Any:
-        return value if is_sound(value) else in_full()(value)
+        return value if is_sound(value) else in_full(value)
 
-    def read_usual(value: Any) -> Any:
-        return value if type(value) is dict and is_usual(value) and is_sound(value) else in_full()(value)
-
-    return read_usual if usual else read
+    return Reader(read, is_sound, in_full)
 
 
 def _with_fields(schema: Any, names: frozenset[str]) -> Any:

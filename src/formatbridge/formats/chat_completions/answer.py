@@ -39,9 +39,8 @@ def decode_message(
     Calls without an id get one from the answer's id, so that two answers in one history do not collide; where that is missing too, from
     what they say. ``before``: how many items of a list came before those of this message, which is a piece then.
     """
-    calls = raw.get("tool_calls") or raw.get("function_call")
     parts, leftover = decode_answer(raw, src, answer_id)
-    if calls and not answer_id:
+    if not answer_id and (raw.get("tool_calls") or raw.get("function_call")):
         _give_ids(parts, position)
     if _HISTORY.issuperset(raw):  # nothing that only an answer has
         return parts, leftover

@@ -39,8 +39,10 @@ _IMAGE = frozenset({"type", "image_url", "index", "extra_content"})
 BESIDE = frozenset({"extra_content", "thought_signature"})
 """The names under which a token stands beside a message."""
 _HISTORY = MESSAGE | BESIDE | {"images"}
+_RESULT = frozenset({"role", "content", "tool_call_id"})
+_WORDS = frozenset({"role", "content"})
 _SILENT = _HISTORY | {"audio"}
-_PLAIN = frozenset({"role", "content", "tool_calls"})
+_PLAIN = frozenset({"role", "content", "refusal", "tool_calls"})
 _FUNCTION = frozenset({"name", "arguments"})
 _CALL = frozenset({"id", "type", "function", "custom", "extra_content", "index"})
 
@@ -56,9 +58,8 @@ def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.
     if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # a text and whose answer it is
         result = ir.ToolResult(raw["tool_call_id"], [ir.Text(content, f"{src}/content")], src)
         return ir.Message("tool", [result], src)
-    extra = rest(raw, MESSAGE)
     if role in ("tool", "function"):
-        result = decode_result(raw, src)
+        result, extra = decode_result(raw, src), rest(raw, _RESULT)
         if extra and "cache_control" in extra:
             result.cache = decode_cache_control(raw, src)
             del extra["cache_control"]
@@ -67,7 +68,7 @@ def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.
         if result.name and extra:
             del extra["name"]
         return ir.Message("tool", [result], src, extra)
-    return ir.Message(role, decode_content(content, f"{src}/content"), src, extra)
+    return ir.Message(role, decode_content(content, f"{src}/content"), src, rest(raw, _WORDS))
 
 
 def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], media: list[JsonObject]) -> list[JsonObject]:
@@ -133,7 +134,7 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tu
     content, given = raw.get("content"), raw.get("tool_calls")
     if content:
         parts += decode_content(content, f"{src}/content")
-    if not is_plain and raw.get("refusal"):
+    if raw.get("refusal"):
         parts.append(ir.Refusal(text=raw["refusal"], src=f"{src}/refusal"))
     if given:
         parts += [decode_call(call, f"{src}/tool_calls/{index}", answer_id) for index, call in enumerate(given)]

@@ -79,11 +79,10 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     if response.extra:
         losses.extras(response)
     choices = response.choices or [ir.Choice(parts=[])]
+    if len(choices) > 1:
+        choices = sorted(choices, key=lambda choice: choice.index)
     body = encode_head(response, losses, options)
-    body["choices"] = [
-        _encode_choice(choice, index, body["id"], losses, options)
-        for index, choice in enumerate(sorted(choices, key=lambda choice: choice.index))
-    ]
+    body["choices"] = [_encode_choice(choice, index, body["id"], losses, options) for index, choice in enumerate(choices)]
     if response.usage:
         body["usage"] = encode_usage(response.usage, losses)
     return body

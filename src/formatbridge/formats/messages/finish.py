@@ -49,7 +49,8 @@ def decode_finish(body: JsonObject) -> ir.Finish | None:
     if word is None and not details and sequence is None:
         return None
     reason = FINISH.get(word) if word is not None else "stop"
-    finish = ir.Finish(reason=reason or "other", raw=word, finer=reason is None, stop_sequence=sequence)
+    finish = ir.Finish(reason or "other", word, reason is None)
+    finish.stop_sequence = sequence
     if details:
         is_refusal = details.get("type") == "refusal"
         if is_refusal:

@@ -34,14 +34,8 @@ def decode_response(body: JsonObject) -> ir.Response:
     extra = rest(body, RESPONSE_FIELDS)
     if handovers:
         extra = joined(extra, handovers, {"model": named} if named is not None and named != model else None)
-    return ir.Response(
-        format="messages",
-        id=body.get("id") or None,
-        model=model,
-        choices=[ir.Choice(parts=parts, finish=decode_finish(body))],
-        usage=decode_usage(usage, "/usage") if usage is not None else None,
-        extra=extra,
-    )
+    counts = decode_usage(usage, "/usage") if usage is not None else None
+    return ir.Response("messages", body.get("id") or None, model, [ir.Choice(parts, decode_finish(body))], None, counts, extra)
 
 
 def failure_of(body: JsonObject) -> ir.Error | None:

@@ -1,0 +1,45 @@
+"""What of a body is handed on as it stands, whatever it is, once decoders have read the rest.
+
+A validated text is a text and a count is a count; an infinity can only be where anything may be. To look there alone is a fifth of the cost
+of looking everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats._talk import Talk
+
+_CONVERSATION = frozenset({"messages", "input", "contents"})
+"""Where requests of the formats have their turns."""
+
+
+def unread_of_request(body: ir.JsonObject, talk: Talk | None) -> list[Any] | None:
+    """Return what may be anything in a request whose conversation is a plain one; None where anything in it may."""
+    if talk is None:
+        return None
+    values = [value for key, value in body.items() if key not in _CONVERSATION]
+    return values + [call.arguments for call in talk[2] if type(call.arguments) is not str]
+
+
+def unread_of_answer(response: ir.Response) -> list[Any] | None:
+    """Return what may be anything in an answer of texts and calls; None where anything in it may."""
+    values: list[Any] = []
+    for choice in response.choices:
+        finish = choice.finish
+        if choice.extra or choice.logprobs or choice.refusal_logprobs or (finish and finish.extra):
+            return None
+        for part in choice.parts:
+            if isinstance(part, ir.Text):
+                if part.extra or part.citations or part.signature or part.logprobs:
+                    return None
+            elif not isinstance(part, ir.ToolCall) or part.extra or part.signature or part.cache:
+                return None
+            elif not isinstance(part.arguments, str):
+                values.append(part.arguments)
+    if response.extra or response.settings:
+        values += (response.extra, response.settings)
+    if response.usage and response.usage.extra:
+        values.append(response.usage.extra)
+    return values

@@ -1,0 +1,48 @@
+"""A number beyond doubles is found wherever it stands, also where the quick readers leave the look for it to the end."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from tests.fixtures import Fixture, convert, fixtures
+
+MARK = "\0"
+PADDING = b" " * 400
+"""Makes it longer than text whose exponents are looked for by themselves."""
+CASES = [pytest.param(fixture, id=str(fixture)) for fixture in fixtures() if fixture.kind in ("request", "response")]
+
+
+def _marked(body: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a body with a mark in the place of each value that is no object or list, and as a member more of each object."""
+    whole = copy.deepcopy(body)
+    pending = [("", whole)]
+    while pending:
+        pointer, node = pending.pop()
+        for key, value in [*node.items(), ("x_rate", None)] if isinstance(node, dict) else [*enumerate(node)]:
+            if isinstance(value, dict | list):
+                pending.append((f"{pointer}/{key}", value))
+                continue
+            node[key] = MARK
+            yield f"{pointer}/{key}", whole
+            if key == "x_rate":
+                del node[key]
+            else:
+                node[key] = value
+
+
+@pytest.mark.parametrize("fixture", CASES)
+def test_an_infinity_is_refused_wherever_it_stands(fixture: Fixture) -> None:
+    """Decoders read texts and counts, and hand on the rest: whatever they hand on may hold one, also what they do not know."""
+    targets = [name for name in fb.FORMATS if name != fixture.format]
+    for index, (pointer, body) in enumerate(_marked(fixture.body)):
+        text = json.dumps(body).replace(json.dumps(MARK), "1e400").encode() + PADDING
+        for target in (targets[index % 3], fixture.format):
+            with pytest.raises(fb.InvalidPayloadError) as caught:
+                convert(text, fixture, target)
+            assert caught.value.problems[0][1].startswith("is inf, expected a finite number"), (pointer, target)
