@@ -20,9 +20,11 @@ from benchmarks.spellings import MODEL
 
 def converted(kind: str, source: str | None, target: str, body: object) -> formatbridge.Converted:
     """Convert one document with ``formatbridge``."""
-    if kind == "request":
+    if kind == "response":
+        return formatbridge.convert_response(body, source=source, target=target)
+    if source == "generate_content":  # whose model the URL names
         return formatbridge.convert_request(body, source=source, target=target, model=MODEL)
-    return formatbridge.convert_response(body, source=source, target=target)
+    return formatbridge.convert_request(body, source=source, target=target)
 
 
 def convert(kind: str, source: str, target: str, body: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -68,6 +69,14 @@ def _imports(path: Path) -> set[str]:
 def _layer(module: str) -> str:
     """Return the row's entry that a module belongs to: its package, or itself."""
     return module.split(".")[1] if "." in module else "__init__"
+
+
+def test_the_page_on_architecture_has_the_same_layers() -> None:
+    """Whoever reads the page first would look for a module in the wrong place."""
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = page.partition("<!-- layers -->")[2].partition("<!-- end of layers -->")[0].strip().splitlines()[2:]
+
+    assert tuple(tuple(re.findall(r"`(\w+)`", row.split("|")[1])) for row in rows) == LAYERS
 
 
 def test_every_module_has_its_layer() -> None:
