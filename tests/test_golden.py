@@ -7,11 +7,13 @@ The goldens lie in ``__snapshots__/test_golden``, one file each, losses first: r
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
+from syrupy.location import PyTestLocation
 
 from formatbridge import formats
 from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
@@ -27,6 +29,18 @@ class Golden(JSONSnapshotExtension):
     def serialize(self, data: Any, **_: object) -> str:
         """Write a golden."""
         return f"{layout(data)}\n"
+
+    @classmethod
+    def matches_test_location(cls, *, test_location: PyTestLocation, snapshot_location: str) -> bool:
+        """Say whether a golden is that of a test: by its name alone, since all goldens are compared with all tests."""
+        return snapshot_location.endswith(_ending(test_location.item))
+
+
+@cache
+def _ending(test: pytest.Item) -> str:
+    """Return how the path of a test's golden ends."""
+    location = PyTestLocation(test)
+    return f"/{location.basename}/{Golden.get_file_basename(test_location=location, index=0)}.{Golden.file_extension}"
 
 
 @pytest.fixture
