@@ -1,11 +1,45 @@
-"""Counts of tokens that a target does not have."""
+"""Counts of tokens: those that stand under two names, and those that a target does not have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from formatbridge import ir
+from formatbridge._pointers import escape
 from formatbridge.losses import Ledger
+
+JsonObject = dict[str, Any]
+
+
+def either(raw: JsonObject, names: Iterable[str], leftover: JsonObject, told: int | None = None) -> int | None:
+    """Read a count that has several names: the first that is not zero. Another that says something else is left over.
+
+    Relays send all names with zeros where they know nothing. ``told``: what the name before these says.
+    """
+    for name in names:
+        count = raw.get(name)
+        if not told and count is not None:
+            told = count
+        elif count and count != told:
+            leftover[name] = count
+    return told
+
+
+def details(raw: JsonObject, name: str, alias: str, main: str, leftover: JsonObject) -> tuple[str, JsonObject]:
+    """Read details that stand under two names: those that have more than zeros, and their ``main`` count as ``either`` does.
+
+    The first value is where they stand.
+    """
+    found, other = raw.get(name) or {}, raw.get(alias) or {}
+    if not any(found.values()) and any(other.values()):
+        return alias, other
+    for key, count in other.items():
+        if count and key == main and not found.get(key):
+            found = found | {key: count}
+        elif count and count != found.get(key):
+            leftover[f"{alias}/{escape(key)}"] = count
+    return name, found
 
 
 def drop_counts(usage: ir.Usage, names: Iterable[str], losses: Ledger) -> None:

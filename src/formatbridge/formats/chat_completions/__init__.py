@@ -26,6 +26,7 @@ from formatbridge.formats.chat_completions.response import (
 from formatbridge.formats.chat_completions.stream import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.formats.chat_completions.stream_fold import fold_stream, unfold_stream
+from formatbridge.formats.chat_completions.usage import ALIASES, DETAILS
 from formatbridge.losses import ITSELF, Own, Spelling
 from formatbridge.streaming.sse import encode_event as frame_event
 
@@ -90,20 +91,19 @@ SPELLING = Spelling(
         "Choice.refusal_logprobs": ("logprobs/refusal",),
         "Finish.reason": ("finish_reason",),
         "Finish.stop_sequence": ("stop_reason",),
-        "Usage.input": ("prompt_tokens",),
-        "Usage.output": ("completion_tokens",),
+        "Usage.input": ("prompt_tokens", "input_tokens"),
+        "Usage.output": ("completion_tokens", "output_tokens"),
         "Usage.total": ("total_tokens",),
-        "Usage.cache_read": ("prompt_tokens_details/cached_tokens", "cached_tokens", "prompt_cache_hit_tokens"),
-        "Usage.cache_write": ("prompt_tokens_details/cache_write_tokens", "cache_creation_input_tokens"),
-        "Usage.reasoning": ("completion_tokens_details/reasoning_tokens",),
-        "Usage.accepted_prediction": ("completion_tokens_details/accepted_prediction_tokens",),
-        "Usage.rejected_prediction": ("completion_tokens_details/rejected_prediction_tokens",),
+        "Usage.cache_read": (
+            *(f"{at}/cached_tokens" for at in DETAILS[0]), "cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens",
+        ),
+        "Usage.cache_write": (*(f"{at}/cache_write_tokens" for at in DETAILS[0]), "cache_creation_input_tokens"),
+        "Usage.reasoning": tuple(f"{at}/reasoning_tokens" for at in DETAILS[1]),
+        "Usage.accepted_prediction": tuple(f"{at}/accepted_prediction_tokens" for at in DETAILS[1]),
+        "Usage.rejected_prediction": tuple(f"{at}/rejected_prediction_tokens" for at in DETAILS[1]),
         **{
-            f"Usage.input_modality.{word}": (f"prompt_tokens_details/{word}_tokens",)
-            for word in ("text", "audio", "image", "video")
-        },
-        **{
-            f"Usage.output_modality.{word}": (f"completion_tokens_details/{word}_tokens",)
+            f"Usage.{kind}_modality.{word}": tuple(f"{at}/{word}_tokens" for at in names)
+            for kind, names in zip(("input", "output"), DETAILS, strict=True)
             for word in ("text", "audio", "image", "video")
         },
         "Error.code": ("error/code",),
@@ -132,9 +132,10 @@ SPELLING = Spelling(
         "Request.prediction": Own(),
         "Response.service_tier": Own("info", "diagnostic"),
         "Response.system_fingerprint": Own("info", "diagnostic"),
+        **{f"Usage.{pointer}": Own("info", "accounting") for pointer in ALIASES},
         f"ToolResult.{ITSELF}": Own("impossible", "orphan", kind="changed", after="the result of a call that has another id"),
     },
-)
+)  # fmt: skip
 
 
 def request_path(model: str, *, stream: bool) -> str:

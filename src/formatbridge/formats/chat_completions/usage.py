@@ -6,35 +6,42 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._usage import drop_counts
+from formatbridge.formats._usage import details, drop_counts, either
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
 
-_USAGE = frozenset({
-    "prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details", "cached_tokens",
-    "prompt_cache_hit_tokens", "prompt_cache_miss_tokens", "input_tokens", "output_tokens", "cache_read_input_tokens",
-    "cache_creation_input_tokens",
-})  # fmt: skip
+DETAILS = (
+    ("prompt_tokens_details", "input_tokens_details"),
+    ("completion_tokens_details", "output_tokens_details"),
+)
+"""The details of what was sent and of what was made, under either of their names."""
+_SENT = ("prompt_tokens", "input_tokens")
+_MADE = ("completion_tokens", "output_tokens")
+_CACHED = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
+_WRITTEN = ("cache_creation_input_tokens",)
+_MISSED = "prompt_cache_miss_tokens"
 _PLAIN = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details"})
+_USAGE = _PLAIN | {*_SENT, *_MADE, *_CACHED, *_WRITTEN, _MISSED, *(alias for _, alias in DETAILS)}
 _INPUT = frozenset({"cached_tokens", "cache_write_tokens", "text_tokens", "audio_tokens", "image_tokens", "video_tokens"})
 _OUTPUT = frozenset({
     "reasoning_tokens", "text_tokens", "audio_tokens", "image_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens",
 })  # fmt: skip
 _USUAL_INPUT = frozenset({"cached_tokens", "cache_write_tokens", "audio_tokens"})
 _USUAL_OUTPUT = frozenset({"reasoning_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens", "audio_tokens"})
+ALIASES = (
+    _SENT[1], _MADE[1], *_CACHED, *_WRITTEN, _MISSED,
+    *(f"{DETAILS[0][1]}/{name}" for name in _INPUT), *(f"{DETAILS[1][1]}/{name}" for name in _OUTPUT),
+)  # fmt: skip
+"""Where counts stand, by pointer, that other names may contradict."""
 _MODALITIES = {"text_tokens": "text", "audio_tokens": "audio", "image_tokens": "image", "video_tokens": "video"}
 _UNCOUNTED = ("tool_prompt", "cached_modality", "server_tools", "cache_write_ttl")
-_ALIASES = (
-    ("prompt_tokens", ("input_tokens",)),
-    ("completion_tokens", ("output_tokens",)),
-    ("cached_tokens", ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")),
-    ("cache_write_tokens", ("cache_creation_input_tokens",)),
-)
 
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
-    """Read usage under all the names that servers give it; a name that contradicts the first one is left over."""
+    """Read usage under all the names that servers give it; where two differ, the first one that is not zero."""
+    if not _PLAIN.issuperset(raw):
+        return _decode_any(raw, src)
     sent, made = raw.get("prompt_tokens_details") or {}, raw.get("completion_tokens_details") or {}
     usage = ir.Usage(
         raw.get("prompt_tokens") or 0,
@@ -45,50 +52,48 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
         made.get("reasoning_tokens"),
         src,
     )
-    if not _PLAIN.issuperset(raw):
-        usage.extra = joined(rest(raw, _USAGE), _decode_aliases(raw, usage))
+    if sent or made:
+        _decode_details(usage, sent, made)
+    return usage
+
+
+def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
+    leftover: JsonObject = {}
+    sent_at, sent = details(raw, *DETAILS[0], "cached_tokens", leftover)
+    made_at, made = details(raw, *DETAILS[1], "reasoning_tokens", leftover)
+    usage = ir.Usage(
+        either(raw, _SENT, leftover) or 0,
+        either(raw, _MADE, leftover) or 0,
+        raw.get("total_tokens"),
+        either(raw, _CACHED, leftover, sent.get("cached_tokens")),
+        either(raw, _WRITTEN, leftover, sent.get("cache_write_tokens")),
+        made.get("reasoning_tokens"),
+        src,
+    )
+    if raw.get(_MISSED) not in (None, 0, usage.input - (usage.cache_read or 0)):
+        leftover[_MISSED] = raw[_MISSED]
+    usage.extra = joined(rest(raw, _USAGE), leftover)
+    _decode_details(usage, sent, made, sent_at, made_at)
+    return usage
+
+
+def _decode_details(
+    usage: ir.Usage,
+    sent: JsonObject,
+    made: JsonObject,
+    sent_at: str = "prompt_tokens_details",
+    made_at: str = "completion_tokens_details",
+) -> None:
+    """Read what the usual details have beside tokens cached and thought, and what the unusual ones have."""
     if sent and (sent.get("audio_tokens") or not _USUAL_INPUT.issuperset(sent)):  # a zero, which is usual, counts nothing
         usage.input_modality = _decode_modality(sent)
-        usage.extra = joined(usage.extra, rest(sent, _INPUT, "prompt_tokens_details/"))
+        usage.extra = joined(usage.extra, rest(sent, _INPUT, f"{sent_at}/"))
     if len(made) > 1 or usage.reasoning is None:  # else there is nothing but reasoning
         usage.accepted_prediction = made.get("accepted_prediction_tokens")
         usage.rejected_prediction = made.get("rejected_prediction_tokens")
     if made and (made.get("audio_tokens") or not _USUAL_OUTPUT.issuperset(made)):
         usage.output_modality = _decode_modality(made)
-        usage.extra = joined(usage.extra, rest(made, _OUTPUT, "completion_tokens_details/"))
-    return usage
-
-
-def _decode_aliases(raw: JsonObject, usage: ir.Usage) -> JsonObject:
-    """Read the counts that stand under other names; return those that say something else."""
-    counts = {
-        "prompt_tokens": raw.get("prompt_tokens"),
-        "completion_tokens": raw.get("completion_tokens"),
-        "cached_tokens": usage.cache_read,
-        "cache_write_tokens": usage.cache_write,
-    }
-    leftover = _take_aliases(raw, counts)
-    missed = raw.get("prompt_cache_miss_tokens")
-    if missed is not None and missed != (counts["prompt_tokens"] or 0) - (counts["cached_tokens"] or 0):
-        leftover["prompt_cache_miss_tokens"] = missed
-    usage.input, usage.output = counts["prompt_tokens"] or 0, counts["completion_tokens"] or 0
-    usage.cache_read, usage.cache_write = counts["cached_tokens"], counts["cache_write_tokens"]
-    return leftover
-
-
-def _take_aliases(raw: JsonObject, counts: dict[str, int | None]) -> JsonObject:
-    """Fill counts from their other names, in order; return those that say something else."""
-    leftover: JsonObject = {}
-    for name, aliases in _ALIASES:
-        for alias in aliases:
-            value = raw.get(alias)
-            if value is None:
-                continue
-            if counts[name] is None:
-                counts[name] = value
-            elif value != counts[name]:
-                leftover[alias] = value
-    return leftover
+        usage.extra = joined(usage.extra, rest(made, _OUTPUT, f"{made_at}/"))
 
 
 def _decode_modality(details: JsonObject) -> dict[str, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formatbridge.formats.responses.settings import LOGPROBS, SETTINGS
+from formatbridge.formats.responses.usage import ALIASES
 from formatbridge.losses import ITSELF, Own, Spelling
 
 _ECHO = Own("info", "echo")
@@ -189,6 +190,7 @@ SPELLING = Spelling(
         **{
             f"Usage.{name}": _COUNTED
             for name in (
+                *ALIASES,
                 "context_details", "cost", "cost_details", "cost_in_usd_ticks", "is_byok", "num_server_side_tools_used",
                 "num_sources_used", "server_side_tool_usage_details",
             )

@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._usage import drop_counts
+from formatbridge.formats._usage import details, drop_counts, either
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -24,6 +24,11 @@ _SENT = frozenset({
     "cached_tokens", "cache_write_tokens", "cache_write_tokens_details", "text_tokens", "audio_tokens", "image_tokens",
 })  # fmt: skip
 _MADE = frozenset({"reasoning_tokens", "text_tokens", "audio_tokens", "image_tokens"})
+ALIASES = (
+    *(alias for _, alias in _NAMES),
+    *(f"{_DETAILS[0][1]}/{name}" for name in _SENT), *(f"{_DETAILS[1][1]}/{name}" for name in _MADE),
+)  # fmt: skip
+"""Where counts stand, by pointer, that other names may contradict."""
 _UNCOUNTED = (
     "tool_prompt", "input_modality", "output_modality", "cached_modality", "server_tools", "accepted_prediction", "rejected_prediction",
     "cache_write_ttl",
@@ -47,8 +52,9 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
 
 def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
     leftover: JsonObject = {}
-    (sent_count, made_count) = (_either(raw, *names, leftover) or 0 for names in _NAMES)
-    (sent_at, sent), (made_at, made) = (_details(raw, *names, leftover) for names in _DETAILS)
+    (sent_count, made_count) = (either(raw, names, leftover) or 0 for names in _NAMES)
+    sent_at, sent = details(raw, *_DETAILS[0], "cached_tokens", leftover)
+    made_at, made = details(raw, *_DETAILS[1], "reasoning_tokens", leftover)
     split = sent.get("cache_write_tokens_details") or {}
     ttl = {label: split[key] for label, key in _TTLS.items() if split.get(key) is not None}
     written = sent.get("cache_write_tokens")
@@ -89,26 +95,6 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
         "output_tokens_details": {"reasoning_tokens": usage.reasoning or 0},
         "total_tokens": usage.total if usage.total is not None else usage.input + usage.output,
     }
-
-
-def _either(raw: JsonObject, name: str, alias: str, leftover: JsonObject) -> int | None:
-    """Read a count under one of two names: the vendor's, unless it is zero and the other is not."""
-    count, other = raw.get(name), raw.get(alias)
-    if not count and other:
-        return int(other)
-    if other and other != count:
-        leftover[alias] = other
-    return None if count is None else int(count)
-
-
-def _details(raw: JsonObject, name: str, alias: str, leftover: JsonObject) -> tuple[str, JsonObject]:
-    """Read details under one of two names, as ``_either`` does; the first value is where they stand."""
-    details, other = raw.get(name) or {}, raw.get(alias) or {}
-    if not any(details.values()) and any(other.values()):
-        return alias, other
-    if other != details and any(other.values()):
-        leftover |= {f"{alias}/{key}": value for key, value in other.items() if value and details.get(key) != value}
-    return name, details
 
 
 def _modality(details: JsonObject) -> dict[str, int] | None:

@@ -37,7 +37,7 @@ class CompletionTokensDetails(Wire):
 class Usage(Wire):
     """Tokens of a whole answer; what was cached or thought is counted in.
 
-    Source: specification, Usage; the last seven: recorded traffic and relays, other spellings of the same counts.
+    Source: specification, Usage; the last nine: recorded traffic and relays, other spellings of the same counts.
     """
 
     completion_tokens: Count | None = None
@@ -55,6 +55,8 @@ class Usage(Wire):
     """Relays send 0 here beside the true ``prompt_tokens``."""
     output_tokens: Count | None = None
     """Relays send 0 here beside the true ``completion_tokens``."""
+    input_tokens_details: PromptTokensDetails | None = None
+    output_tokens_details: CompletionTokensDetails | None = None
 
 
 class TopLogprob(Wire):
