@@ -48,6 +48,38 @@ def test_a_word_that_says_no_more_than_the_class_of_the_error_is_no_loss(source:
     assert fb.convert_error(error_of(source, word), source=source, target=target, status=status).losses == ()
 
 
+SHAPES: dict[str, tuple[int, Any]] = {
+    "of messages": (429, {"type": "error", "error": {"type": "rate_limit_error", "message": "no"}, "request_id": "req_1"}),
+    "with a word": (503, {"error": {"code": 503, "message": "no", "status": "UNAVAILABLE"}}),
+    "with a word alone": (200, {"error": {"message": "no", "status": "UNAVAILABLE"}}),
+    "with details": (
+        429,
+        [{"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED", "details": [{"retryDelay": "7s"}]}}],
+    ),
+    "in words": (502, {"success": False, "message": "no"}),
+}
+
+
+@pytest.mark.parametrize("target", FORMATS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_error_whose_shape_is_plain_is_read_alike_at_every_endpoint(shape: str, target: str) -> None:
+    """Relays pass on what the server behind them said, in its shape."""
+    status, body = SHAPES[shape]
+
+    read = [fb.convert_error(body, source=source, target=target, status=status) for source in FORMATS if source != target]
+
+    assert all((made.status, made.body, made.losses) == (read[0].status, read[0].body, read[0].losses) for made in read)
+    assert "lossy" not in {loss.severity for made in read for loss in made.losses}
+
+
+@pytest.mark.parametrize("source", OPENAI)
+def test_the_word_of_an_error_decides_where_no_status_does(source: str) -> None:
+    """An overload that came with status 200 is worth another attempt, a fault of the server less so."""
+    made = fb.convert_error({"error": {"message": "no", "status": "UNAVAILABLE"}}, source=source, target="messages", status=200)
+
+    assert (made.status, made.body["error"]["type"], made.losses) == (529, "overloaded_error", ())
+
+
 def failed_call(word: str) -> dict[str, Any]:
     error = {"type": word, "content": [{"type": "text", "text": "no such row"}]}
     item = {"type": "mcp_call", "id": "mcp_1", "server_label": "s", "name": "n", "arguments": "{}", "error": error}

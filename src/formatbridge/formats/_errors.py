@@ -11,7 +11,6 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
-from formatbridge.formats._extra import joined, rest
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -68,8 +67,6 @@ WORDINGS: Mapping[ir.ErrorKind, _Wording] = {
     "overloaded": _Wording(503, "server_error", "overloaded_error"),
     "timeout": _Wording(504, "server_error", "timeout"),
 }
-
-_DETAIL = frozenset({"message", "type", "param", "code"})
 
 
 def classify(status: int | None, *, code: object = None, word: object = None) -> ir.ErrorKind:
@@ -131,28 +128,6 @@ def note_type(error: ir.Error, word: str, losses: Ledger) -> None:
     known = BY_WORD.get(error.type) if isinstance(error.type, str) else None  # in a stream it may be anything
     if error.type not in (None, "", word) and known != error.kind and WORDINGS[error.kind].type != error.type:
         losses.changed(error, "type", word, "diagnostic", severity="info")
-
-
-def decode_error_object(body: JsonObject, *, status: int | None) -> ir.Error:
-    """Read the error body that chat_completions and responses share, and what relays and other servers send in its place."""
-    detail = body.get("error")
-    if not isinstance(detail, dict):
-        message, key = plain_message(body)
-        return ir.Error(kind=classify(status), message=message, status=status, src="", extra=rest(body, {key}))
-    outer = rest(body, {"error"})
-    code, word = detail.get("code"), detail.get("type")
-    standing_in = code if status is None and isinstance(code, int) else status  # streams have no status; relays put it in the code
-    return ir.Error(
-        kind=classify(standing_in, code=code, word=word),
-        message=detail.get("message") or "",
-        family="detail",
-        status=status,
-        code=None if code == status else code,
-        type=word,
-        param=detail.get("param"),
-        src="",
-        extra=joined(outer, rest(detail, _DETAIL, "error/")),
-    )
 
 
 def encode_error_object(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
 from formatbridge.formats._foreign import as_it_is as settle_history
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.chat_completions.finish import unfinished
@@ -106,10 +107,7 @@ SPELLING = Spelling(
             for kind, names in zip(("input", "output"), DETAILS, strict=True)
             for word in ("text", "audio", "image", "video")
         },
-        "Error.code": ("error/code",),
-        "Error.type": ("error/type",),
-        "Error.param": ("error/param",),
-        "Error.message": ("error/message", "message", "detail", "error"),
+        **ERROR_PLACES,
         "Model.display_name": ("name",),
         "Model.owner": ("owned_by",),
         "Model.input_limit": ("context_length",),
@@ -118,6 +116,7 @@ SPELLING = Spelling(
     own={
         **{f"{kind}.cache_control": Own("info") for kind in ("Media", "Refusal", "Text")},
         "CacheMark.mode": Own("info", neutral=("explicit",)),
+        **ERROR_OWN,
         "Media.expires_at": Own(code="unknown_field", neutral=(0,)),
         "Message.annotations": Own("info"),
         "Message.audio": Own("impossible", "foreign_id"),

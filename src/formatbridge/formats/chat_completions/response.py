@@ -6,7 +6,8 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._choices import number_apart
-from formatbridge.formats._errors import decode_error_object, encode_error_object
+from formatbridge.formats._error_shapes import decode_error_body
+from formatbridge.formats._errors import encode_error_object
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._ids import encode_id
@@ -159,7 +160,7 @@ def encode_logprobs(
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
     """Read an error body."""
-    return decode_error_object(body, status=status)
+    return decode_error_body(body, status=status, otherwise="detail")
 
 
 def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:

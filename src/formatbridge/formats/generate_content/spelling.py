@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
 from formatbridge.formats.generate_content.request import SETTINGS
 from formatbridge.losses import ITSELF, Own, Spelling
 
@@ -83,12 +84,8 @@ PLACES: dict[str, tuple[str, ...]] = {
     "Usage.input_modality": ("promptTokensDetails",),
     "Usage.output_modality": ("candidatesTokensDetails",),
     "Usage.cached_modality": ("cacheTokensDetails",),
-    "Error.message": ("error/message", "message", "detail", "error"),
-    "Error.code": ("error/code",),
+    **ERROR_PLACES,
     "Error.type": ("error/status", "error/type"),
-    "Error.param": ("error/param",),
-    "Error.status": ("error/code",),
-    "Error.retry_after": ("error/details",),
     "Model.id": ("name",),
     "Model.display_name": ("displayName",),
     "Model.input_limit": ("inputTokenLimit",),
@@ -191,9 +188,7 @@ OWN: dict[str, Own] = {
     "Usage.promptTokensDetails/*": _ACCOUNTING,
     "Usage.candidatesTokensDetails/*": _ACCOUNTING,
     "Usage.cacheTokensDetails/*": _ACCOUNTING,
-    "Error.error/details": Own("info", "diagnostic", kind="changed"),
-    "Error.error/code": _DIAGNOSTIC,
-    "Error.error/status": _DIAGNOSTIC,
+    **ERROR_OWN,
     **{
         f"Model.{pointer}": _DIAGNOSTIC
         for pointer in (

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.messages.errors import decode_error, encode_error
 from formatbridge.formats.messages.finish import unfinished
@@ -93,10 +94,8 @@ SPELLING = Spelling(
         "Usage.cache_write_ttl": ("cache_creation",),
         "Usage.reasoning": ("output_tokens_details/thinking_tokens",),
         "Usage.server_tools": ("server_tool_use",),
-        "Error.message": ("error/message", "error", "message"),
-        "Error.type": ("error/type",),
+        **ERROR_PLACES,
         "Error.code": ("error/details/error_code", "error/code"),
-        "Error.param": ("error/param",),
         "Model.created": ("created_at",),
         "Model.input_limit": ("max_input_tokens",),
         "Model.output_limit": ("max_tokens",),
@@ -152,9 +151,7 @@ SPELLING = Spelling(
         "Usage.iterations": Own("info", "accounting"),
         "Usage.service_tier": Own("info", "diagnostic"),
         "Usage.speed": Own("info", "diagnostic"),
-        "Error.error/details": Own("info", "diagnostic"),
-        "Error.error/status": Own("info", "diagnostic"),
-        "Error.success": Own("info", "diagnostic"),
+        **ERROR_OWN,
         "Model.capabilities": Own("info"),
         "Model.deprecated_at": Own("info"),
         "Model.line": Own("info"),

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._errors import classify, kept_status, note_type, plain_message
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._error_shapes import decode_error_body
+from formatbridge.formats._errors import kept_status, note_type
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -28,52 +28,10 @@ ERRORS: Mapping[ir.ErrorKind, tuple[int, str]] = {
 }
 """Our kinds to the HTTP status and the type that this format gives them."""
 
-_OUTER = frozenset({"type", "error", "request_id"})
-_PLAIN = frozenset({"type", "request_id"})
-_DETAIL = frozenset({"type", "message", "code", "param", "details"})
-
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
     """Read an error body by its shape: the vendor's, another format's, or plain text."""
-    detail = body.get("error")
-    if not isinstance(detail, dict):
-        message, key = plain_message(body)
-        return ir.Error(
-            kind=classify(status),
-            message=message,
-            status=status,
-            request_id=body.get("request_id"),
-            src="",
-            extra=rest(body, _PLAIN | {key}),
-        )
-    details = detail.get("details")
-    finer = details.get("error_code") if isinstance(details, dict) else None
-    code = detail.get("code") if finer is None else finer
-    word = detail.get("type") or detail.get("status")
-    return ir.Error(
-        kind=classify(status, code=code, word=word),
-        message=detail.get("message") or "",
-        family="messages",
-        status=status,
-        code=None if code in (status, "") else code,
-        type=detail.get("type"),
-        param=detail.get("param"),
-        request_id=body.get("request_id"),
-        src="",
-        extra=joined(rest(body, _OUTER), rest(detail, _DETAIL, "error/"), _unread_details(detail, finer)),
-    )
-
-
-def _unread_details(detail: JsonObject, finer: str | None) -> JsonObject | None:
-    """Return what is left of the details, and a code that another one hides."""
-    details, left = detail.get("details"), JsonObject()
-    if isinstance(details, dict):
-        left |= rest(details, frozenset({"error_code"}), "error/details/") or {}
-    elif details is not None:
-        left["error/details"] = details
-    if finer is not None and detail.get("code") is not None:
-        left["error/code"] = detail["code"]
-    return left or None
+    return decode_error_body(body, status=status, otherwise="messages")
 
 
 def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:

@@ -7,13 +7,12 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
-from formatbridge.formats._errors import classify, decode_error_object, encode_error_object
-from formatbridge.formats._extra import rest
+from formatbridge.formats._error_shapes import decode_error_body
+from formatbridge.formats._errors import encode_error_object
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
 
-_DETAIL = frozenset({"message", "type", "param", "code"})
 _CODES: Mapping[str, ir.ErrorKind] = {
     "server_error": "server",
     "rate_limit_exceeded": "rate_limit",
@@ -35,7 +34,7 @@ _WORDS: Mapping[ir.ErrorKind, str] = {
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
     """Read an error body."""
-    return decode_error_object(body, status=status)
+    return decode_error_body(body, status=status, otherwise="detail")
 
 
 def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
@@ -45,18 +44,9 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
 
 def decode_failure(raw: JsonObject) -> ir.Error:
     """Read the error inside an answer that failed; it has no HTTP status."""
-    code, word = raw.get("code"), raw.get("type")
-    kind = "invalid_request" if code in _FAULTS else _CODES.get(str(code)) or classify(None, code=code, word=word)
-    return ir.Error(
-        kind=kind,
-        message=raw.get("message") or "",
-        family="detail",
-        code=code,
-        type=word,
-        param=raw.get("param"),
-        src="",
-        extra=rest(raw, _DETAIL, "error/"),
-    )
+    error = decode_error({"error": raw}, status=None)
+    error.kind = "invalid_request" if error.code in _FAULTS else _CODES.get(str(error.code), error.kind)
+    return error
 
 
 def failure_in(event: JsonObject) -> ir.Error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
 from formatbridge.formats.responses.settings import LOGPROBS, SETTINGS
 from formatbridge.formats.responses.usage import ALIASES
 from formatbridge.losses import ITSELF, Own, Spelling
@@ -83,10 +84,10 @@ SPELLING = Spelling(
             )
             for word in ("text", "audio", "image")
         },
-        "Error.code": ("error/code", "code"),
-        "Error.type": ("error/type", "type"),
-        "Error.param": ("error/param", "param"),
-        "Error.message": ("error/message", "message", "detail", "error"),
+        **ERROR_PLACES,
+        "Error.code": (*ERROR_PLACES["Error.code"], "code"),
+        "Error.type": (*ERROR_PLACES["Error.type"], "type"),
+        "Error.param": (*ERROR_PLACES["Error.param"], "param"),
         "Model.display_name": ("name",),
         "Model.owner": ("owned_by",),
         "Model.input_limit": ("context_length",),
@@ -181,6 +182,7 @@ SPELLING = Spelling(
             f"Response.{name}": _DIAGNOSTIC
             for name in (
                 "billing", "completed_at", "content_filters", "input_transformations", "moderation", "prompt_cache_diagnostics",
+                "request_id",
             )
         },
         "Response.frequency_penalty": Own("info", "echo", neutral=(0.0, 0)),
@@ -196,10 +198,8 @@ SPELLING = Spelling(
             )
         },
         # Errors.
+        **ERROR_OWN,
         "Error.misalignment": _DIAGNOSTIC,
         "Error.metadata": _DIAGNOSTIC,
-        "Error.error/misalignment": _DIAGNOSTIC,
-        "Error.error/metadata": _DIAGNOSTIC,
-        "Error.success": Own("info", "diagnostic", neutral=(False,)),
     },
 )  # fmt: skip
