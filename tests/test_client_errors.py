@@ -363,6 +363,32 @@ def test_an_error_in_mid_stream_ends_it(format: str) -> None:
     assert len(seen) >= 1
 
 
+@pytest.mark.parametrize("begun", [0, 3], ids=["at once", "in the middle"])
+def test_an_error_of_a_stream_is_told_as_that_of_a_plain_call(begun: int) -> None:
+    """Relays put the request id behind the words, and a word of theirs where there is no type."""
+    error = b'event: error\ndata: {"type":"error","error":{"type":"<nil>","message":"busy (request id: r1)"}}\n\n'
+    client = client_of(always(200, b"".join([*events_of(stream_of("messages"))][:begun]) + error), retry=0)
+
+    with pytest.raises((fb.UnexpectedResponseError, fb.StreamFailedError)) as caught:
+        read(client, "messages", "messages")
+
+    told: Any = caught.value.error if isinstance(caught.value, fb.StreamFailedError) else caught.value
+    assert (told.type, told.request_id) == (None, "r1")
+    assert str(caught.value).count("r1") == (0 if begun else 1)
+
+
+@pytest.mark.parametrize("message", [{"a": 1}, ["a"], 7], ids=repr)
+@pytest.mark.parametrize("via", fb.FORMATS)
+def test_an_error_of_a_stream_is_told_whatever_its_words_are(via: str, message: Any) -> None:
+    """What is no text is told as JSON."""
+    error = b"data: " + json.dumps({"error": {"message": message}}).encode() + b"\n\n"
+
+    with pytest.raises(fb.UnexpectedResponseError) as caught:
+        read(client_of(always(200, error), retry=0), "messages", via)
+
+    assert json.dumps(message, separators=(",", ":")) in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "data",
     [b"data: {not json}\n\n", b'data: {"a": "\xff"}\n\n', b"data: [1]\n\n", b"data: <html>" + b"a" * 5000 + b"\n\n"],

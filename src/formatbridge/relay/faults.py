@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -186,18 +186,23 @@ def status_error(
     )
 
 
+def exposed(error: ir.Error) -> ir.Error:
+    """Return an error that a stream told with the request id beside its words, not at their end, as ``read_fault`` does."""
+    found = _REQUEST_ID.search(error.message)
+    return replace(error, message=error.message[: found.start()], request_id=error.request_id or found[1]) if found else error
+
+
 def told_error(
     error: ir.Error, status: int, headers: Mapping[str, str], *, id: str | None, mask: Mask, now: float
 ) -> UnexpectedResponseError:
     """Return the error for one that a stream brought in the place of its first event, or that an answer holds."""
-    found = _REQUEST_ID.search(error.message)
-    message = error.message[: found.start()] if found else error.message
-    detail = {"message": message, "type": error.type, "param": error.param, "code": error.code}
-    id = id or error.request_id or (found and found[1])
+    error = exposed(error)
+    detail = {"message": error.message, "type": error.type, "param": error.param, "code": error.code}
+    id = id or error.request_id
     word = error.code or error.type or error.kind
     wait = retry_after(headers, now)
     return UnexpectedResponseError(
-        mask.text(f"{status} {word}: {message}" + (f" (request id: {id})" if id else "")),
+        mask.text(f"{status} {word}: {error.message}" + (f" (request id: {id})" if id else "")),
         status=status,
         code=mask.value(error.code),
         type=mask.value(error.type),

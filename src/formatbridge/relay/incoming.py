@@ -209,7 +209,7 @@ class Incoming:
         if self._converter.heard > heard:
             self._patience.renew()
         if self._converter.error is not None:
-            self._fail(StreamFailedError(self._converter.error))
+            self._fail(StreamFailedError(faults.exposed(self._converter.error)))
         elif self._converter.has_ended:
             self._end()
 
@@ -227,7 +227,7 @@ class Incoming:
             self._fail(error)
         else:
             if self._converter.error is not None:
-                self._fail(StreamFailedError(self._converter.error))
+                self._fail(StreamFailedError(faults.exposed(self._converter.error)))
         self._is_over = True
 
     def _break(self, cause: APIConnectionError) -> None:
