@@ -143,3 +143,19 @@ def test_a_file_without_name_or_type_has_the_type_of_its_first_bytes() -> None:
     made = _asked({"type": "file", "file": {"file_data": PDF}}, "responses")
 
     assert _written(made)["file_data"] == f"data:application/pdf;base64,{PDF}"
+
+
+def test_the_media_of_results_stand_in_one_turn_behind_them_each_under_its_results_name() -> None:
+    """Towards chat a result is text; two turns of the user's in a row would look to many servers as if one were missing between them."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+    calls: list[dict[str, Any]] = [{"type": "tool_use", "id": name, "name": "draw", "input": {}} for name in ("a", "b")]
+    results = [{"type": "tool_result", "tool_use_id": name, "content": [image]} for name in ("a", "b")]
+    turns = [{"role": "user", "content": "go"}, {"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+    body = {"model": "m", "max_tokens": 9, "messages": turns}
+
+    made = fb.convert_request(body, source="messages", target="chat_completions").body["messages"]
+
+    assert [turn["role"] for turn in made] == ["user", "assistant", "tool", "tool", "user"]
+    assert [part.get("text", part["type"]) for part in made[-1]["content"]] == [
+        "[tool result a]", "image_url", "[tool result b]", "image_url",
+    ]  # fmt: skip

@@ -74,8 +74,8 @@ def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.
 def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], media: list[JsonObject]) -> list[JsonObject]:
     """Write one turn: its results first, each a message, then the rest.
 
-    ``made_ids`` takes the ids of its calls and results to which the source gave none; ``media`` the media of its results, user messages
-    that wait until no more results follow.
+    ``made_ids`` takes the ids of its calls and results to which the source gave none; ``media`` the media of its results, which wait
+    until no more results follow.
     """
     if message.extra:
         losses.extras(message)
@@ -94,10 +94,10 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
     others = [part for part in parts if type(part) is not ir.ToolResult]
     made_ids.update(result.call_id for result in results if result.id_made)
     messages = [encode_result(result, losses) for result in results]
-    media += [made for result in results if (made := _encode_result_media(result, losses))]
+    for result in results:
+        media += _encode_result_media(result, losses)
     if others:
-        messages += media
-        media.clear()
+        messages += flush_media(media)
         messages.append({"role": "user" if role == "tool" else role, "content": encode_content(others, losses)})
     return messages
 
@@ -360,17 +360,21 @@ def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
     return {"role": "tool", "tool_call_id": result.call_id, "content": encode_content(words, losses)}
 
 
-def _encode_result_media(result: ir.ToolResult, losses: Ledger) -> JsonObject | None:
-    """Move the media of a result to a user message that says whose they are."""
+def flush_media(media: list[JsonObject]) -> list[JsonObject]:
+    """Return the user message of the media that wait; none where there are none."""
+    made, media[:] = list(media), []
+    return [{"role": "user", "content": made}] if made else []
+
+
+def _encode_result_media(result: ir.ToolResult, losses: Ledger) -> list[JsonObject]:
+    """Move the media of a result behind a label that says whose they are."""
     media = [part for part in result.content if isinstance(part, ir.Media)]
     made = []
     for part in media:
         encoded = encode_part(part, losses)
         if encoded is not None:
             made.append(losses.changed(part, "", encoded, "moved"))
-    if not made:
-        return None
-    return {"role": "user", "content": [{"type": "text", "text": f"[tool result {result.call_id}]"}, *made]}
+    return [{"type": "text", "text": f"[tool result {result.call_id}]"}, *made] if made else []
 
 
 def call_stem(answer_id: str, position: int | str) -> str:

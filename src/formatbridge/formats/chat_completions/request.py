@@ -14,7 +14,7 @@ from formatbridge.formats._settings import decode_settings, drop_setting, encode
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
-from formatbridge.formats.chat_completions.content import decode_message, encode_message, encode_plain_call
+from formatbridge.formats.chat_completions.content import decode_message, encode_message, encode_plain_call, flush_media
 from formatbridge.formats.chat_completions.tools import (
     decode_legacy_function,
     decode_tool,
@@ -195,10 +195,9 @@ def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObj
             continue
         encoded = encode_message(message, losses, made_ids, media)
         if media and encoded and encoded[0]["role"] != "tool":
-            made += media
-            media = []
+            made += flush_media(media)
         made += encoded
-    made += media
+    made += flush_media(media)
     if made_ids:
         _note_made_ids(made, made_ids, losses)
     return made
