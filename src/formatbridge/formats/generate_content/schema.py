@@ -61,6 +61,8 @@ def _decode_node(raw: JsonObject, made: JsonObject, pending: _Pending) -> None:
             _decode_keyword(key, value, raw, made)
     if raw.get("nullable"):
         _allow_null(made)
+    if "propertyOrdering" in made:
+        _put_in_order(made)
 
 
 def _later(raw: JsonObject, pending: _Pending) -> JsonObject:
@@ -94,12 +96,6 @@ def _decode_format(value: Any, raw: JsonObject, made: JsonObject) -> None:
         made["format"] = value
 
 
-def _decode_ordering(value: Any, raw: JsonObject, made: JsonObject) -> None:
-    """Leave out an order that the properties stand in anyway; any other stays, under the name that only this vendor reads."""
-    if value != list(raw.get("properties") or ()):
-        made["propertyOrdering"] = value
-
-
 def _decode_reference(value: Any, raw: JsonObject, made: JsonObject) -> None:
     del raw
     made["$ref"] = f"#/$defs/{value[7:]}" if value.startswith("#/defs/") else value
@@ -119,11 +115,22 @@ def _decode_nullable(value: Any, raw: JsonObject, made: JsonObject) -> None:
 _KEYWORDS: dict[str, Callable[[Any, JsonObject, JsonObject], None]] = {
     "type": _decode_type,
     "format": _decode_format,
-    "propertyOrdering": _decode_ordering,
     "ref": _decode_reference,
     "example": _decode_example,
     "nullable": _decode_nullable,
 }
+
+
+def _put_in_order(made: JsonObject) -> None:
+    """Let the properties stand in the order that is asked for, others last; one that names no property, or one twice, stays, too."""
+    order, properties = made["propertyOrdering"], made.get("properties", {})
+    if not isinstance(order, list) or not isinstance(properties, dict):
+        return
+    names = [name for name in order if isinstance(name, str) and name in properties]
+    if names:
+        made["properties"] = {name: properties[name] for name in (*names, *properties)}
+    if len(set(names)) == len(order):
+        del made["propertyOrdering"]
 
 
 def _allow_null(made: JsonObject) -> None:
