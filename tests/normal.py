@@ -44,6 +44,8 @@ _NEUTRAL: tuple[tuple[str, Any], ...] = (
     ("store", False),
     ("parallel_tool_calls", True),
     ("tier", "auto"),
+    ("verbosity", "medium"),
+    ("context_size", "medium"),
     ("detail", "auto"),
     ("strict", False),
     ("is_error", False),
@@ -53,6 +55,7 @@ _NEUTRAL: tuple[tuple[str, Any], ...] = (
 """Values that say what happens anyway."""
 
 _NEUTRAL_MODALITIES = ["text"]
+_NEUTRAL_CACHE = {"mode": "implicit", "ttl": "30m"}
 
 
 def normal_form(node: ir.Request | ir.Response | ir.Error | ir.ModelList) -> JsonObject:
@@ -130,6 +133,9 @@ def _without_neutral(form: JsonObject) -> JsonObject:
     neutral = [key for key, value in _NEUTRAL if form.get(key) == value]
     if form.get("modalities") == _NEUTRAL_MODALITIES:
         neutral.append("modalities")
+    if "prompt_cache_options" in form:
+        options = {key: value for key, value in form["prompt_cache_options"].items() if _NEUTRAL_CACHE.get(key) != value}
+        form = form | {"prompt_cache_options": options}
     return {key: value for key, value in form.items() if key not in neutral}
 
 

@@ -15,6 +15,7 @@ LOST: Mapping[str, Own] = {
     "presence_penalty": Own(neutral=(0, 0.0)),
     "frequency_penalty": Own(neutral=(0, 0.0)),
     "logprobs": Own(neutral=(False,)),
+    "top_logprobs": Own(neutral=(0,)),
     "n": Own("impossible", "single_answer", (1,)),
     "parallel_tool_calls": Own(neutral=(True,)),
     "modalities": Own("impossible", neutral=(["text"],)),
@@ -24,6 +25,7 @@ LOST: Mapping[str, Own] = {
     "safety_identifier": Own("info"),
     "metadata": Own("info"),
     "store": Own("info", neutral=(False,)),
+    "verbosity": Own(neutral=("medium",)),
     "prompt_cache_key": Own("info"),
     "prompt_cache_retention": Own("info"),
     "automatic_cache": Own("info", "weaker_carrier", kind="changed", after="the server's own caching"),
@@ -33,6 +35,9 @@ LOST: Mapping[str, Own] = {
 """Canonical setting to what its loss means; one without a row is lossy and never neutral."""
 
 _PLAIN = Own()
+
+_CACHE_DEFAULTS = (("mode", "implicit"), ("ttl", "30m"))
+"""What a server that has options of the cache does anyway."""
 
 _FOLLOWS = {"top_logprobs": "logprobs"}
 """Settings that mean something beside another one only; a server that has both refuses the one without the other."""
@@ -71,7 +76,8 @@ def encode_settings(
         if name not in wire:
             drop_setting(request, name, value, losses)
         elif name in _FOLLOWS and _FOLLOWS[name] in wire and not request.settings.get(_FOLLOWS[name]):
-            losses.dropped(request, name, "excluded", severity="info")
+            if not LOST.get(name, _PLAIN).is_neutral(value):
+                losses.dropped(request, name, "excluded", severity="info")
         elif name not in ranges or ranges[name][0] <= value <= ranges[name][1]:
             body[wire[name]] = value
         else:
@@ -82,7 +88,7 @@ def encode_settings(
 def drop_cache_options(request: ir.Request, losses: Ledger, beside: str = "") -> None:
     """Note that the options of the cache are lost, ``beside`` one that is not. Whoever only fills it wants no answer at all."""
     for name, value in (request.settings.get("prompt_cache_options") or {}).items():
-        if value is not None and value is not False and name != beside and (name, value) != ("mode", "implicit"):
+        if value is not None and value is not False and name != beside and (name, value) not in _CACHE_DEFAULTS:
             severity: Severity = "impossible" if name == "prewarm" else "info"
             losses.dropped(request, f"prompt_cache_options.{name}", severity=severity)
 

@@ -25,6 +25,8 @@ MEMBERS = {"web_search": "googleSearch", "web_fetch": "urlContext", "code": "cod
 
 _SERVER = frozenset({"name", "streamableHttpTransport"})
 _TRANSPORT = frozenset({"url", "headers"})
+_DEFAULTS: tuple[Any, ...] = (None, [], {}, "medium")
+"""Options that say no more than none: a search looks at a medium amount of text anyway."""
 
 
 def decode_hosted(member: str, raw: Any, src: str) -> ir.HostedTool:
@@ -54,7 +56,7 @@ def encode_hosted(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
     if tool.cache:
         losses.dropped(tool.cache, severity="info")
     for name in ("allowed_domains", "user_location", "context_size", "max_uses"):
-        if getattr(tool, name) not in (None, [], {}):
+        if getattr(tool, name) not in _DEFAULTS:
             losses.dropped(tool, name)
     if not tool.blocked_domains:
         return {member: {}}

@@ -46,6 +46,9 @@ TOOL_RULES = ToolRules(
     server_names=SERVER_NAMES,
 )
 
+_BINDING = Own(neutral=({"prefix_mismatch_behavior": "error"},))
+_ALL = {"type": "all"}
+
 SPELLING = Spelling(
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
@@ -107,9 +110,12 @@ SPELLING = Spelling(
     own={
         "Request.anthropic_beta": Own("info"),
         "Request.anthropic_version": Own("info"),
-        "Request.billing_policy": Own(),
+        "Request.billing_policy": Own(neutral=({"type": "billing_policy"}, {"type": "billing_policy", "bill_to": "self"})),
         "Request.compaction": Own("impossible"),
         "Request.container": Own("impossible", "not_portable"),
+        "Request.context_management/edits/*": Own(),
+        "Request.context_management/edits/*/instructions": Own(),
+        "Request.context_management/edits/*/pause_after_compaction": Own(neutral=(False,)),
         "Request.diagnostics": Own("info", "diagnostic"),
         "Request.fallback_credit_token": Own(),
         "Request.fallbacks": Own(),
@@ -117,10 +123,10 @@ SPELLING = Spelling(
         "Request.output_config/effort": Own(),
         "Request.output_config/task_budget": Own(),
         "Request.speed": Own(neutral=("standard",)),
-        "Request.thinking/block_binding": Own(),
+        "Request.thinking/block_binding": _BINDING,
         "Request.thread": Own("impossible", "not_portable"),
-        "ReasoningConfig.thinking/block_binding": Own(),
-        "Message.clear_at": Own(),
+        "ReasoningConfig.thinking/block_binding": _BINDING,
+        "Message.clear_at": Own(neutral=("never",)),
         "Media.citations": Own(neutral=({"enabled": False},)),
         "Media.context": Own(),
         "Media.transformations": Own(neutral=({"oversized_image": "downsize"},)),
@@ -134,7 +140,11 @@ SPELLING = Spelling(
         "HostedTool.allowed_callers": Own(neutral=(["direct"],)),
         "HostedTool.citations": Own(neutral=({"enabled": False},)),
         "HostedTool.defer_loading": Own(neutral=(False,)),
+        "HostedTool.max_content_tokens": Own(),
+        "HostedTool.name": Own(),
+        "HostedTool.response_inclusion": Own(neutral=("full",)),
         "HostedTool.strict": Own(neutral=(False,)),
+        "HostedTool.url_sources": Own(neutral=(dict.fromkeys(("user_input", "client_tool_results", "server_tool_results"), _ALL),)),
         "HostedTool.use_cache": Own(neutral=(True,)),
         "Citation.encrypted_index": Own("info"),
         "Response.content/*": Own("info", "weaker_carrier", kind="changed", after="the model that answered"),

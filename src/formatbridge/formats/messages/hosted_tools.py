@@ -73,7 +73,7 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     made: JsonObject = {"type": kind, "name": name}
     if tool.family == "tool_search" and tool.kind != kind:
         losses.changed(tool, "", made)
-    if tool.context_size is not None:
+    if tool.context_size not in (None, "medium"):  # which is as much as without it
         losses.dropped(tool, "context_size")
     searches = tool.family in ("web_search", "web_fetch")
     for option in ("allowed_domains", "blocked_domains", "max_uses"):
