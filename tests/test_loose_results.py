@@ -27,6 +27,49 @@ def _answered(body: dict[str, Any], source: str) -> dict[str, str]:
     return {names[result.call_id]: part.text for result in results for part in result.content if isinstance(part, ir.Text)}
 
 
+def _in_two_namespaces(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Make a request of responses whose two namespaces have a function of one name, with a call of each."""
+    function = {"type": "function", "name": "get", "parameters": None, "strict": False}
+    spaces = [{"type": "namespace", "name": name, "description": name, "tools": [function]} for name in ("crm", "erp")]
+    calls = [
+        {"type": "function_call", "call_id": name, "name": "get", "namespace": name, "arguments": "{}"} for name in ("crm", "erp")
+    ]
+    told = [{"type": "function_call_output", "name": "get"} | result for result in results]
+    return {"model": "m", "input": [ASKED, *calls, *told], "tools": spaces}
+
+
+def test_results_without_an_id_answer_the_call_of_their_namespace() -> None:
+    """Two namespaces may have a function of one name; what the one found must not be read as the other's."""
+    body = _in_two_namespaces([{"namespace": name, "output": name.upper()} for name in ("erp", "crm")])
+
+    made = fb.convert_request(body, source="responses", target="chat_completions")
+
+    told = [message for message in made.body["messages"] if message["role"] == "tool"]
+    assert {message["tool_call_id"]: message["content"] for message in told} == {"crm": "CRM", "erp": "ERP"}
+    assert [loss.path for loss in made.losses] == ["/tools/0", "/tools/1"]
+
+
+@pytest.mark.parametrize("namespace", ["erp", None])
+def test_a_result_is_called_what_its_call_is_called(namespace: str | None) -> None:
+    """The target has no namespaces, so the name that it knows has it in front, in the result as in the call."""
+    results = [{"call_id": name, "output": "x"} | ({"namespace": name} if namespace else {}) for name in ("crm", "erp")]
+
+    made = fb.convert_request(_in_two_namespaces(results), source="responses", target="generate_content")
+
+    parts = [part for content in made.body["contents"] for part in content["parts"]]
+    assert [part["functionCall"]["name"] for part in parts if "functionCall" in part] == ["crm__get", "erp__get"]
+    assert [part["functionResponse"]["name"] for part in parts if "functionResponse" in part] == ["crm__get", "erp__get"]
+
+
+def test_a_namespace_that_is_not_that_of_the_call_is_told() -> None:
+    """The id counts; what contradicts it is nobody's, and the report says so."""
+    results = [{"call_id": "crm", "namespace": "erp", "output": "x"}, {"call_id": "erp", "output": "y"}]
+
+    made = fb.convert_request(_in_two_namespaces(results), source="responses", target="messages")
+
+    assert ("/input/3/namespace", "dropped", "info") in [(loss.path, loss.kind, loss.severity) for loss in made.losses]
+
+
 @pytest.mark.parametrize("id", [None, ""])
 def test_results_without_an_id_answer_the_calls_without_one_in_order(id: str | None) -> None:
     """What came from a server without ids goes back without them."""

@@ -22,31 +22,41 @@ _MARK = frozenset({ITSELF})
 def pair_loose(messages: list[ir.Message]) -> None:
     """Settle which calls the results answer that name none, or name a function.
 
-    One without an id answers the first call that has no result yet, and no other result names: of its name, where it has one. A name that
-    is not that of the call goes to what only the format itself can hold.
+    One without an id answers the first call that has no result yet, and no other result names: of its name and its namespace, where it
+    has them. What is not as the call says it goes to what only the format itself can hold.
     """
     waiting: list[ir.ToolCall] = []
-    names: dict[str, str] = {}
+    calls: dict[str, ir.ToolCall] = {}
     results = [part for message in messages for part in message.parts if type(part) is ir.ToolResult]
     asked_for = {part.call_id for part in results if not part.id_made}
     for message in messages:
         for part in message.parts:
             if type(part) is ir.ToolCall:
-                names[part.id] = part.name
+                calls[part.id] = part
                 if part.id_made or part.id not in asked_for:
                     waiting.append(part)
             elif type(part) is ir.ToolResult:
                 if part.id_made:
                     _answer_first(part, waiting)
-                name = names.get(part.call_id)
-                if name is not None and part.name not in (None, name):
-                    part.name, part.extra = None, joined({"name": part.name}, part.extra)
+                _agree(part, calls.get(part.call_id))
+
+
+def _agree(result: ir.ToolResult, call: ir.ToolCall | None) -> None:
+    """Leave a result the name that its call has too, in the namespace of that; one that answers none keeps its name."""
+    other: dict[str, str | None] = {}
+    if call is not None and result.name not in (None, call.name):
+        other["name"], result.name = result.name, None
+    namespace = call.namespace if call is not None else None
+    if result.namespace not in (None, namespace):
+        other["namespace"] = result.namespace
+    result.namespace = namespace if result.name is not None else None
+    result.extra = joined(other, result.extra)
 
 
 def _answer_first(result: ir.ToolResult, waiting: list[ir.ToolCall]) -> None:
-    """Let a result answer the first call of its name; take that from those that wait."""
+    """Let a result answer the first call of its name and its namespace; take that from those that wait."""
     for index, call in enumerate(waiting):
-        if result.name in (None, call.name):
+        if result.name in (None, call.name) and result.namespace in (None, call.namespace):
             result.call_id, result.id_made = call.id, False
             result.extra = rest(result.extra or {}, _MARK)
             del waiting[index]

@@ -277,7 +277,7 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
 
 def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.ToolResult:
     given = names.ids.give(result)
-    name = names.there.get((None, result.name), result.name) if result.name else None
+    name = names.there.get((result.namespace, result.name), result.name) if result.name else None
     kind = result.kind if names.rules.custom else "function"
     if given == result.call_id and name == result.name and kind == result.kind:
         return result

@@ -156,8 +156,9 @@ class ToolCall:
 
 @dataclass(slots=True)
 class ToolResult:
-    """What a tool answered. ``name`` is the tool's, where the source says it; ``content`` is text and media.
+    """What a tool answered; ``content`` is text and media.
 
+    ``name`` is the tool's, where the source says it, and ``namespace`` then that of the call.
     ``id_made`` says that the source names no call and none could be found.
     """
 
@@ -171,6 +172,7 @@ class ToolResult:
     signature: Signature | None = None
     extra: JsonObject | None = None
     id_made: bool = False
+    namespace: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)

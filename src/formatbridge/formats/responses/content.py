@@ -29,7 +29,7 @@ _WHOLE_ANSWER = _ANSWER | {"status"}
 _CALL = frozenset({"type", "id", "call_id", "name", "arguments", "namespace"})
 _WHOLE_CALL = _CALL | {"status"}
 _CUSTOM_CALL = frozenset({"type", "id", "call_id", "name", "input", "namespace"})
-_RESULT = frozenset({"type", "call_id", "name", "output"})
+_RESULT = frozenset({"type", "call_id", "name", "namespace", "output"})
 
 
 def kind_of(raw: JsonObject) -> str:
@@ -266,7 +266,8 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     if raw["type"] == "custom_tool_call_output":
         result.kind = "custom"
     if len(raw) > 3 or not call_id:  # type and output are always there: with an id, three members are nothing else
-        result.name, result.extra, result.id_made = raw.get("name"), rest(raw, _RESULT), not call_id
+        result.name, result.namespace = raw.get("name"), raw.get("namespace")
+        result.extra, result.id_made = rest(raw, _RESULT), not call_id
     if not call_id:
         result.extra = joined({ITSELF: result.name or ""}, result.extra)
     return result

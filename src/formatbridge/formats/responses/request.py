@@ -144,7 +144,7 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], loose: li
         elif kind in ("function_call_output", "custom_tool_call_output"):
             result = decode_result(raw, src)
             message = ir.Message("tool", [result], src)
-            loose += [result] if result.id_made or result.name else []
+            loose += [result] if result.id_made or result.name or result.namespace is not None else []
         else:
             message = _decode_change(kind, raw, src) if kind in _CHANGES else None
         if message is not None:
