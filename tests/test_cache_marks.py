@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 import formatbridge as fb
+
+MARK = {"type": "ephemeral"}
+WORDS = [{"type": "text", "text": "w"}]
+MARKED: dict[str, dict[str, Any]] = {
+    "search result": {"type": "search_result", "title": "T", "source": "s", "content": WORDS, "cache_control": MARK},
+    "document": {"type": "document", "source": {"type": "content", "content": WORDS}, "cache_control": MARK},
+    "inside": {"type": "document", "source": {"type": "content", "content": [WORDS[0] | {"cache_control": MARK}]}},
+}
 
 
 def test_never_more_marks_than_messages_takes() -> None:
@@ -55,3 +67,43 @@ def test_a_mark_without_a_type_is_one() -> None:
     assert made.body["messages"][0]["content"] == [
         {"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
     ]
+
+
+@pytest.mark.parametrize("place", ["turn", "result"])
+@pytest.mark.parametrize("block", MARKED.values(), ids=MARKED)
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+def test_what_is_put_in_words_keeps_its_mark(block: dict[str, Any], target: str, place: str) -> None:
+    """The words stand where the block stood, and the prompt is as long."""
+    made = _with_block(block, target, place)
+
+    assert made.json().count(b'"prompt_cache_breakpoint":{"mode":"explicit"}') == 1
+    assert {loss.code for loss in made.losses} == {"flattened"}
+
+
+@pytest.mark.parametrize("place", ["turn", "result"])
+@pytest.mark.parametrize("block", MARKED.values(), ids=MARKED)
+def test_the_mark_of_what_is_put_in_words_is_lost_where_there_are_none(block: dict[str, Any], place: str) -> None:
+    """Nothing is cached there by request, and the report says so."""
+    made = _with_block(block, "generate_content", place)
+
+    assert [loss.severity for loss in made.losses if loss.path.endswith("/cache_control")] == ["info"]
+
+
+def test_a_mark_on_a_block_without_words_is_told() -> None:
+    """Nothing is left that could bear it."""
+    block = {"type": "document", "source": {"type": "content", "content": ""}, "cache_control": MARK}
+
+    made = _with_block(block, "responses", "turn")
+
+    assert ("/messages/0/content/1/cache_control", "empty") in [(loss.path, loss.code) for loss in made.losses]
+
+
+def _with_block(block: dict[str, Any], target: str, place: str) -> fb.Converted:
+    """Convert a request of messages with a block, in a turn of the user's or in a result."""
+    content: list[dict[str, Any]] = [{"type": "text", "text": "q"}, block]
+    turns: list[dict[str, Any]] = [{"role": "user", "content": content}]
+    if place == "result":
+        call = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
+        turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": [call]}]
+        turns += [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": [block]}]}]
+    return fb.convert_request({"model": "m", "max_tokens": 9, "messages": turns}, source="messages", target=target)

@@ -13,7 +13,11 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
     """Put a foreign part in words where it has any, else note that it is gone."""
     if isinstance(part, ir.Opaque) and part.text is not None:
         losses.changed(part, "", part.text, "flattened")
-        return ir.Text(text=part.text, src=part.src) if part.text else None
+        if part.text:
+            return ir.Text(part.text, part.src, cache=part.cache)
+        if part.cache:
+            losses.dropped(part.cache, code="empty", severity="info")
+        return None
     if isinstance(part, ir.Hosted):
         losses.dropped(part, code="server_history")
     else:

@@ -202,14 +202,17 @@ class Hosted:
 
 @dataclass(slots=True, kw_only=True)
 class Opaque:
-    """A part that only one format can say, kept as it stood. ``what`` names it; ``text`` is how others may put it in words."""
+    """A part that only one format can say, kept as it stood.
 
-    cache: ClassVar[None] = None
+    ``what`` names it; ``text`` is how others may put it in words, and ``cache`` the mark that these have.
+    """
+
     format: Format
     raw: JsonValue
     what: str = ""
     text: str | None = None
     severity: Literal["info", "lossy", "impossible"] = "lossy"
+    cache: CacheMark | None = None
     signature: Signature | None = None
     src: str = ""
     extra: JsonObject | None = None

@@ -261,7 +261,7 @@ def _encode_foreign(part: ir.Opaque | ir.Hosted, turn: Turn, losses: Ledger) -> 
     if isinstance(part, ir.Hosted) and part.family == "code" and part.id in turn.runs:
         return encode_code(part, losses, carry=turn.carries)
     text = encode_opaque(part, losses)
-    return [{"text": text.text}] if text else []
+    return encode_part(text, "", turn, losses) if text else []
 
 
 # Results of calls.

@@ -63,6 +63,16 @@ def decode_opaque(raw: JsonObject, src: str, text: str | None = None) -> ir.Opaq
     return ir.Opaque(format="messages", raw=raw, what=what, text=text, severity=_SEVERITY.get(what, "lossy"), src=src)
 
 
+def _decode_told(raw: JsonObject, src: str, text: str, content: str | list[JsonObject] = "", at: str = "") -> ir.Opaque:
+    """Keep a block that words can tell, with its cache mark; where it has none of its own, with the last of the texts in its content."""
+    part = decode_opaque(raw, src, text)
+    part.cache = decode_cache(raw, src)
+    for index, block in enumerate(content if part.cache is None and not isinstance(content, str) else ()):
+        if block.get("type") == "text":
+            part.cache = decode_cache(block, f"{src}/{at}/{index}") or part.cache
+    return part
+
+
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
     if len(raw) == 2:
         return ir.Text(raw["text"], src)
@@ -94,7 +104,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
     if kind == "content":
         title = raw.get("title")
         body = _words_of(source["content"])
-        return decode_opaque(raw, src, f"{title}\n{body}" if title else body)
+        return _decode_told(raw, src, f"{title}\n{body}" if title else body, source["content"], "source/content")
     if kind not in ("base64", "text", "url", "file"):
         return decode_opaque(raw, src)
     if kind == "text":
@@ -127,11 +137,12 @@ def decode_inner_media(raw: JsonObject, src: str) -> list[ir.Part]:
 
 
 def _decode_search_result(raw: JsonObject, src: str) -> ir.Part:
-    return decode_opaque(raw, src, f"{raw['title']} ({raw['source']})\n{_words_of(raw['content'])}")
+    text = f"{raw['title']} ({raw['source']})\n{_words_of(raw['content'])}"
+    return _decode_told(raw, src, text, raw["content"], "content")
 
 
 def _decode_tool_reference(raw: JsonObject, src: str) -> ir.Part:
-    return decode_opaque(raw, src, raw["tool_name"])
+    return _decode_told(raw, src, raw["tool_name"])
 
 
 DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
@@ -190,7 +201,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
             return encode_refusal(part, losses)
         case ir.Opaque() | ir.Hosted():
             text = encode_opaque(part, losses)
-            return {"type": "text", "text": text.text} if text and text.text.strip() else None
+            return encode_text(text, losses) if text else None
         case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
             losses.dropped(part, code="orphan", severity="impossible")
             return None

@@ -75,7 +75,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
             return written
         case ir.Opaque() | ir.Hosted():
             text = encode_opaque(part, losses)
-            return None if text is None else {"type": "input_text", "text": text.text}
+            return None if text is None else _encode_text(text, losses)
         case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
             losses.dropped(part, code="orphan", severity="impossible")
             return None
