@@ -33,6 +33,8 @@ _CHOICES = {"web_search_preview": "web_search", "code_interpreter": "code", "cod
 _HOSTED = frozenset({"type", "name", "allowed_domains", "blocked_domains", "user_location", "max_uses", "cache_control"})
 _SERVER = frozenset({"type", "name", "url", "authorization_token", "tool_configuration"})
 _TOOLSET = frozenset({"type", "mcp_server_name", "cache_control", "default_config", "configs"})
+_SWITCHES = {"enabled": True, "defer_loading": False}
+"""What counts for a tool where neither its own switches nor those of all say anything."""
 
 
 def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
@@ -158,14 +160,12 @@ def _decode_switches(
     """Return the tools that are on where all others are off; any other use of the switches is left over."""
     is_list = defaults.get("enabled") is False
     names = list(allowed or ())
+    usual = _SWITCHES | {key: value for key, value in defaults.items() if value is not None}
     for name, switch in configs.items():
-        place = f"{at}/{escape(name)}/"
-        left |= rest(switch or {}, frozenset({"enabled"}), place) or {}
-        enabled = (switch or {}).get("enabled")
-        if enabled is not None and is_list:
-            names += [name] if enabled else []
-        elif enabled is not None:
-            left[f"{place}enabled"] = enabled
+        other = {key: value for key, value in (switch or {}).items() if value != usual.get(key)}
+        if is_list:
+            names += [name] if other.pop("enabled", False) else []
+        left |= rest(other, frozenset(), f"{at}/{escape(name)}/") or {}
     return names if is_list or allowed is not None else None
 
 
