@@ -83,7 +83,9 @@ _CONFIG = SETTINGS.canonical.keys() | {
     "responseMimeType", "responseSchema", "responseJsonSchema", "responseFormat", "responseModalities", "speechConfig", "imageConfig",
     "thinkingConfig",
 }  # fmt: skip
-_DONE = frozenset({"stop", "max_tokens", "modalities", "metadata", "tier", "tier_beside", "prompt_cache_options"})
+_DONE = frozenset({
+    "stop", "max_tokens", "modalities", "metadata", "tier", "tier_beside", "prompt_cache_options", "parallel_tool_calls",
+})  # fmt: skip
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
@@ -142,7 +144,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
         losses.extras(request)
     body = _encode_talk(talk, losses) if talk else _encode_messages(request, losses)
     tools = _all_tools(request, losses) if request.tools or not talk else []
-    if tools or request.tool_choice:
+    if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
     config = _encode_config(request, losses)
     if config:
@@ -271,13 +273,18 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
 
 
 def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> JsonObject:
-    """Write the tools and the choice among them, which the server takes beside functions only."""
-    choice = request.tool_choice
+    """Write the tools and the choice among them, which the server takes beside functions only. Calls may come together in any case."""
+    choice, parallel = request.tool_choice, request.settings.get("parallel_tool_calls")
     made = encode_tools(tools, losses)
     body: JsonObject = {"tools": made} if made else {}
     if not made or "functionDeclarations" not in made[0]:  # where all functions stand
         drop_choice(request, losses)
-    elif choice and (calling := encode_tool_choice(choice, losses)):
+        return body
+    if parallel is False and choice and choice.mode == "none":
+        losses.dropped(request, "parallel_tool_calls", "excluded", severity="info")
+    elif parallel is False:
+        losses.dropped(request, "parallel_tool_calls")
+    if choice and (calling := encode_tool_choice(choice, losses)):
         body["toolConfig"] = {"functionCallingConfig": calling}
     return body
 
