@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._pointers import escape
 from formatbridge.formats._tables import FieldTable
 from formatbridge.losses import Ledger, Own
 from formatbridge.options import Severity
@@ -18,7 +19,7 @@ LOST: Mapping[str, Own] = {
     "top_logprobs": Own(neutral=(0,)),
     "n": Own("impossible", "single_answer", (1,)),
     "parallel_tool_calls": Own(neutral=(True,)),
-    "modalities": Own("impossible", neutral=(["text"],)),
+    "modalities": Own("impossible", "unsupported_media", neutral=("text",)),
     "tier": Own(neutral=("auto",)),
     "tier_beside": Own(neutral=("auto",)),
     "user": Own("info"),
@@ -38,6 +39,9 @@ _PLAIN = Own()
 
 _CACHE_DEFAULTS = (("mode", "implicit"), ("ttl", "30m"))
 """What a server that has options of the cache does anyway."""
+
+_BY_MEMBER = frozenset({"modalities", "stream_options"})
+"""Settings of which each member is lost by itself; their rows are about one."""
 
 _FOLLOWS = {"top_logprobs": "logprobs"}
 """Settings that mean something beside another one only; a server that has both refuses the one without the other."""
@@ -96,6 +100,11 @@ def drop_cache_options(request: ir.Request, losses: Ledger, beside: str = "") ->
 def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> None:
     """Note that a setting is lost, unless its value says what the target does anyway."""
     own = LOST.get(name, _PLAIN)
+    if name in _BY_MEMBER:
+        for place, member in value.items() if isinstance(value, dict) else enumerate(value):
+            if not own.is_neutral(member):
+                losses.dropped(request, f"{name}/{escape(str(place))}", own.code, severity=own.severity)
+        return
     if value is not None and own.is_neutral(value):
         return
     if own.kind == "changed":

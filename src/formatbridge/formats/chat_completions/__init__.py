@@ -15,7 +15,7 @@ from formatbridge.formats._foreign import as_it_is as settle_history
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.chat_completions.finish import unfinished
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
-from formatbridge.formats.chat_completions.request import SETTINGS, decode_request, encode_request
+from formatbridge.formats.chat_completions.request import decode_request, encode_request
 from formatbridge.formats.chat_completions.response import (
     FINISH,
     decode_error,
@@ -24,6 +24,7 @@ from formatbridge.formats.chat_completions.response import (
     encode_response,
     failure_of,
 )
+from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.stream import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.formats.chat_completions.stream_fold import fold_stream, unfold_stream

@@ -10,11 +10,11 @@ from formatbridge.formats._offer import added_tools
 from formatbridge.formats._parts import note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._results import pair_loose, with_results_in_place
-from formatbridge.formats._settings import decode_settings, drop_setting, encode_settings
-from formatbridge.formats._tables import FieldTable, ValueTable
+from formatbridge.formats._settings import decode_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.chat_completions.content import decode_message, encode_message, encode_plain_call, flush_media
+from formatbridge.formats.chat_completions.settings import SETTINGS, decode_shaped_settings, encode_settings, encode_streaming
 from formatbridge.formats.chat_completions.tools import (
     decode_legacy_function,
     decode_tool,
@@ -28,48 +28,6 @@ from formatbridge.options import Options
 
 JsonObject = dict[str, Any]
 
-SETTINGS = FieldTable(
-    {
-        "temperature": "temperature",
-        "top_p": "top_p",
-        "seed": "seed",
-        "presence_penalty": "presence_penalty",
-        "frequency_penalty": "frequency_penalty",
-        "logprobs": "logprobs",
-        "top_logprobs": "top_logprobs",
-        "n": "n",
-        "max_tokens": "max_completion_tokens",
-        "parallel_tool_calls": "parallel_tool_calls",
-        "user": "user",
-        "safety_identifier": "safety_identifier",
-        "metadata": "metadata",
-        "verbosity": "verbosity",
-        "store": "store",
-        "moderation": "moderation",
-        "prompt_cache_key": "prompt_cache_key",
-        "prompt_cache_options": "prompt_cache_options",
-        "prompt_cache_retention": "prompt_cache_retention",
-    }
-)
-
-RANGES = {
-    "temperature": (0, 2),
-    "top_p": (0, 1),
-    "presence_penalty": (-2, 2),
-    "frequency_penalty": (-2, 2),
-    "top_logprobs": (0, 20),
-}
-"""Bounds of the specification."""
-
-TIERS = ValueTable(
-    ("auto", "auto"),
-    ("standard", "default"),
-    ("flex", "flex"),
-    ("scale", "scale"),
-    ("priority", "priority"),
-    ("fast", "fast"),
-)
-
 _SHAPED = frozenset({
     "model", "messages", "stream", "stream_options", "stop", "max_tokens", "tools", "tool_choice", "functions", "function_call",
     "response_format", "reasoning_effort", "web_search_options", "modalities", "audio", "service_tier", "cache_control",
@@ -78,8 +36,6 @@ _KNOWN = _SHAPED | SETTINGS.canonical.keys()
 _BESIDE = frozenset({"model", "messages", "stream"})
 _VOICE = "alloy"
 """A voice that the vendor has always had; another vendor's names mean nothing to it."""
-_RARE = frozenset({"stop", "tier", "stream_options", "prompt_cache_options"})
-_DONE = _RARE | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_calls"}
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
@@ -103,7 +59,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
 
 def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     """Read what is more than a name and a value."""
-    leftover = _decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    leftover = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     request.extra = joined(rest(body, _KNOWN), leftover)
     if body.get("tools") or body.get("functions") or body.get("web_search_options") is not None:
         request.tools = _decode_tools(body)
@@ -141,13 +97,8 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     if request.audio or request.image or "modalities" in request.settings:
         body |= _encode_media_settings(request, losses)
     if request.settings:
-        _encode_settings(request, body, losses)
-    if request.stream:
-        body["stream"] = True
-        body["stream_options"] = {
-            "include_usage": losses.added("/stream_options/include_usage", True, "the source always reports usage")
-        }
-    return body
+        encode_settings(request, body, losses)
+    return body | encode_streaming(request, losses) if request.stream else body
 
 
 # Messages.
@@ -224,76 +175,7 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
     return request.tools + added
 
 
-# Settings with a shape of their own.
-
-
-def _decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
-    leftover: JsonObject | None = None
-    limit = body.get("max_tokens")
-    if limit is not None:
-        if "max_tokens" in settings:
-            leftover = {"max_tokens": limit} if limit != settings["max_tokens"] else None
-        else:
-            settings["max_tokens"] = limit
-    stop = body.get("stop")
-    if stop:
-        settings["stop"] = [stop] if isinstance(stop, str) else stop
-    tier = body.get("service_tier")
-    if tier:
-        settings["tier"] = TIERS.canonical.get(tier, tier)
-    told = (("modalities", "modalities"), ("automatic_cache", "cache_control"))
-    settings |= {name: body[wire] for name, wire in told if body.get(wire)}
-    options = body.get("stream_options")
-    if options:
-        settings["usage_in_stream"] = bool(options.get("include_usage"))
-        others = {key: value for key, value in options.items() if key != "include_usage" and value is not None}
-        if others:
-            settings["stream_options"] = others
-    return leftover
-
-
-def _encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
-    settings = request.settings
-    encode_settings(request, SETTINGS, body, losses, _DONE, RANGES)
-    limit = settings.get("max_tokens")
-    if limit == 0:
-        losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
-    elif limit is not None:
-        body["max_completion_tokens"] = limit
-    if _RARE.isdisjoint(settings):
-        return
-    stop = settings.get("stop")
-    if stop:
-        body["stop"] = stop if len(stop) <= 4 else losses.changed(request, "stop", stop[:4], "too_many")
-    tier = settings.get("tier")
-    if tier is not None:
-        body |= _encode_tier(request, tier, losses)
-    cache = settings.get("prompt_cache_options")
-    if cache:
-        body |= _encode_cache_options(request, cache, losses)
-    if "stream_options" in settings:
-        drop_setting(request, "stream_options", settings["stream_options"], losses)
-
-
-def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
-    word = TIERS.wire.get(tier)
-    if word is None and tier == "ultrafast":
-        word = losses.changed(request, "tier", "fast")
-    if word is None:
-        losses.dropped(request, "tier")
-        return {}
-    return {"service_tier": word}
-
-
-def _encode_cache_options(request: ir.Request, cache: JsonObject, losses: Ledger) -> JsonObject:
-    made = {key: cache[key] for key in ("mode", "ttl") if cache.get(key) is not None}
-    if made.get("ttl") == "12h":
-        made["ttl"] = losses.changed(request, "prompt_cache_options.ttl", "30m", severity="info")
-    if cache.get("prewarm"):
-        losses.dropped(request, "prompt_cache_options.prewarm", severity="impossible")
-    for key in sorted(cache.keys() - {"mode", "ttl", "prewarm"}):
-        losses.dropped(request, f"prompt_cache_options.{key}", severity="info")
-    return {"prompt_cache_options": made} if made else {}
+# What else than text the answer may hold.
 
 
 def _encode_media_settings(request: ir.Request, losses: Ledger) -> JsonObject:

@@ -95,9 +95,9 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
 
 
 def decode_modalities(raw: list[str | int]) -> list[str]:
-    """Read what the answer may hold, in lower case."""
+    """Read what the answer may hold, in lower case; where that is not said, it is text."""
     words = [word_of(item, _MODALITIES).lower() for item in raw]
-    return [word for word in words if word != "modality_unspecified"]
+    return ["text" if word == "modality_unspecified" else word for word in words]
 
 
 def encode_modalities(request: ir.Request, losses: Ledger) -> JsonObject:

@@ -63,8 +63,9 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
         settings["tier"] = TIERS.canonical.get(tier, tier)
     if text.get("verbosity") is not None:
         settings["verbosity"] = text["verbosity"]
-    if body.get("stream_options"):
-        settings["stream_options"] = body["stream_options"]
+    options = {key: value for key, value in (body.get("stream_options") or {}).items() if value is not None}
+    if options:
+        settings["stream_options"] = options
     return joined(
         rest(text, frozenset({"format", "verbosity"}), "text/"),
         _decode_cache(body.get("prompt_cache_options"), settings),
