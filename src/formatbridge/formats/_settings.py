@@ -51,6 +51,9 @@ Ranges = Mapping[str, tuple[float, float]]
 
 _BOUNDLESS: Ranges = {}
 
+_MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
+"""How much metadata the servers take that have any."""
+
 
 def decode_settings(body: dict[str, Any], table: FieldTable, request: ir.Request, beside: frozenset[str]) -> bool:
     """Read the flat settings; say whether the rest of the body is nothing but what is read ``beside`` them."""
@@ -87,6 +90,22 @@ def encode_settings(
         else:
             least, most = ranges[name]
             body[wire[name]] = losses.changed(request, name, min(max(value, least), most), "out_of_range")
+    if "metadata" in wire and request.settings.get("metadata"):
+        body[wire["metadata"]] = _fitting(request, request.settings["metadata"], losses)
+
+
+def _fitting(request: ir.Request, metadata: Mapping[str, str], losses: Ledger) -> dict[str, str]:
+    """Return as much metadata as the target takes: the first pairs, without those of a long name, and the beginnings of long values."""
+    kept: dict[str, str] = {}
+    for key, value in metadata.items():
+        place = f"metadata/{escape(key)}"
+        if len(key) > _LONGEST_KEY or len(kept) == _MOST_PAIRS:
+            losses.dropped(request, place, "too_many" if len(key) <= _LONGEST_KEY else "out_of_range", severity="info")
+        elif len(value) > _LONGEST_VALUE:
+            kept[key] = losses.changed(request, place, value[:_LONGEST_VALUE], "out_of_range", severity="info")
+        else:
+            kept[key] = value
+    return kept
 
 
 def drop_cache_options(request: ir.Request, losses: Ledger, beside: str = "") -> None:

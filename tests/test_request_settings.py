@@ -1,0 +1,164 @@
+"""Settings of requests that several formats have, each with bounds and defaults of its own: what is told of them, and what is none."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+ASKED = {"role": "user", "content": "q"}
+SAID = {"contents": [{"role": "user", "parts": [{"text": "q"}]}]}
+
+
+def _chat(target: str, **fields: Any) -> fb.Converted:
+    return fb.convert_request({"model": "m", "messages": [ASKED]} | fields, source="chat_completions", target=target)
+
+
+def _told(made: fb.Converted) -> list[tuple[str, str, str]]:
+    return [(loss.path, loss.kind, loss.severity) for loss in made.losses]
+
+
+# How an answer comes as a stream.
+
+
+@pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
+@pytest.mark.parametrize("usage", [{}, {"include_usage": None}, {"include_usage": True}], ids=str)
+def test_a_caller_who_does_not_refuse_the_counts_of_a_stream_loses_nothing(usage: dict[str, Any], target: str) -> None:
+    """The others count in any case."""
+    made = _chat(target, stream=True, stream_options=usage | {"include_obfuscation": None})
+
+    assert _told(made) == []
+
+
+@pytest.mark.parametrize("target", ["messages", "generate_content"])
+def test_options_of_a_stream_are_lost_one_by_one(target: str) -> None:
+    """What stands beside a lost one may be no loss at all."""
+    made = _chat(target, stream=True, stream_options={"include_usage": True, "include_obfuscation": False})
+
+    assert _told(made) == [("/stream_options/include_obfuscation", "dropped", "info")]
+
+
+def test_a_stream_without_obfuscation_is_asked_for_so_in_chat_too() -> None:
+    """Two formats have the same word for it; counts are asked for besides."""
+    body = {"model": "m", "input": "q", "stream": True, "stream_options": {"include_obfuscation": False}}
+
+    made = fb.convert_request(body, source="responses", target="chat_completions")
+
+    assert made.body["stream_options"] == {"include_usage": True, "include_obfuscation": False}
+    assert _told(made) == []
+
+
+def test_chat_is_given_options_of_streams_with_a_stream_only() -> None:
+    """Its server refuses them where the answer comes whole."""
+    body = {"model": "m", "input": "q", "stream_options": {"include_obfuscation": False}}
+
+    made = fb.convert_request(body, source="responses", target="chat_completions")
+
+    assert "stream_options" not in made.body
+    assert _told(made) == [("/stream_options/include_obfuscation", "dropped", "info")]
+
+
+# Metadata.
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+def test_metadata_is_what_the_server_takes_of_it(target: str) -> None:
+    """It takes sixteen pairs with keys of 64 characters and values of 512, and refuses a request with more."""
+    labels = {"k" * 64: "a", "k/" * 33: "b", "long": "v" * 513} | {f"k{count}": "c" for count in range(15)}
+
+    made = fb.convert_request(SAID | {"labels": labels}, source="generate_content", target=target, model="m")
+
+    assert made.body["metadata"] == {"k" * 64: "a", "long": "v" * 512} | {f"k{count}": "c" for count in range(14)}
+    assert [(loss.path, loss.kind, loss.code, loss.severity) for loss in made.losses] == [
+        (f"/labels/{'k~1' * 33}", "dropped", "out_of_range", "info"),
+        ("/labels/long", "changed", "out_of_range", "info"),
+        ("/labels/k14", "dropped", "too_many", "info"),
+    ]
+
+
+# One call at a time.
+
+
+SERIAL: dict[str, dict[str, Any]] = {
+    "chat_completions": {"model": "m", "messages": [ASKED], "parallel_tool_calls": False},
+    "messages": {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [ASKED],
+        "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
+    },
+    "responses": {"model": "m", "input": "q", "parallel_tool_calls": False},
+}
+
+
+@pytest.mark.parametrize(("source", "target"), [pair for pair in product(SERIAL, fb.FORMATS) if pair[0] != pair[1]])
+def test_that_calls_come_one_by_one_matters_beside_tools_only(source: str, target: str) -> None:
+    """Nobody calls anything without them."""
+    made = fb.convert_request(SERIAL[source], source=source, target=target)
+
+    assert {(loss.code, loss.severity) for loss in made.losses} == {("without_tools", "info")}
+
+
+@pytest.mark.parametrize(("choice", "severity"), [("none", "info"), ("auto", "lossy")])
+def test_calls_that_come_together_where_they_must_not_are_a_loss(choice: str, severity: str) -> None:
+    """A server that always may ask for several does not if it may ask for none."""
+    tools = [{"type": "function", "function": {"name": "f"}}]
+
+    made = _chat("generate_content", tools=tools, tool_choice=choice, parallel_tool_calls=False)
+
+    assert _told(made) == [("/parallel_tool_calls", "dropped", severity)]
+
+
+# What the answer is.
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_of_what_an_answer_may_hold_the_text_is_never_lost(target: str) -> None:
+    """Every answer is text, so what is missing is what was to come besides."""
+    made = _chat(target, modalities=["text", "audio"])
+
+    assert _told(made) == [("/modalities/1", "dropped", "impossible")]
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
+def test_what_an_answer_may_hold_is_told_where_it_stands(target: str) -> None:
+    """A word that says nothing still has its place in the list."""
+    config = {"responseModalities": ["MODALITY_UNSPECIFIED", "IMAGE"]}
+
+    made = fb.convert_request(SAID | {"generationConfig": config}, source="generate_content", target=target, model="m")
+
+    assert _told(made) == [("/generationConfig/responseModalities/1", "dropped", "impossible")]
+
+
+# Which tools of a remote server may be used.
+
+
+def _remote(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> fb.Converted:
+    server = {"type": "url", "name": "s", "url": "https://example.com"}
+    toolset = {"type": "mcp_toolset", "mcp_server_name": "s", "default_config": defaults, "configs": {"f": switches}}
+    body = {"model": "m", "max_tokens": 9, "messages": [ASKED], "mcp_servers": [server], "tools": [toolset]}
+    return fb.convert_request(body, source="messages", target=target)
+
+
+@pytest.mark.parametrize("target", ["responses", "generate_content"])
+@pytest.mark.parametrize(
+    ("defaults", "switches"),
+    [
+        ({}, {"enabled": True, "defer_loading": False}),
+        ({"enabled": None}, {"enabled": True}),
+        ({"enabled": True}, {"enabled": None}),
+    ],
+)
+def test_a_switch_that_stands_as_all_do_is_no_loss(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> None:
+    """Callers write down what counts anyway."""
+    assert _told(_remote(defaults, switches, target)) == []
+
+
+def test_a_switch_that_stands_as_no_other_does_is_a_loss() -> None:
+    """The target loads all tools of a server alike, and has a list of those that are allowed, none of those that are not."""
+    made = _remote({"defer_loading": True}, {"enabled": False, "defer_loading": False}, "responses")
+
+    assert {path for path, _, _ in _told(made)} == {"/tools/0/configs/f/enabled", "/tools/0/configs/f/defer_loading"}
