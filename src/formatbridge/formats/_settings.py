@@ -90,8 +90,9 @@ def encode_settings(
         else:
             least, most = ranges[name]
             body[wire[name]] = losses.changed(request, name, min(max(value, least), most), "out_of_range")
-    if "metadata" in wire and request.settings.get("metadata"):
-        body[wire["metadata"]] = _fitting(request, request.settings["metadata"], losses)
+    metadata = request.settings.get("metadata")
+    if metadata and "metadata" in wire:
+        body[wire["metadata"]] = _fitting(request, metadata, losses)
 
 
 def _fitting(request: ir.Request, metadata: Mapping[str, str], losses: Ledger) -> dict[str, str]:
