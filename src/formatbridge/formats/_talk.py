@@ -82,15 +82,9 @@ def _answered(parts: list[Any], calls: list[ir.ToolCall], answered: int) -> int:
         call, content = calls[answered], result.content
         if result.call_id != call.id or (result.name is not None and result.name != call.name) or result.kind != "function":
             return -1
-        if (
-            result.id_made
-            or result.is_error
-            or result.extra
-            or result.cache
-            or result.signature
-            or result.namespace
-            or len(content) != 1
-        ):
+        if result.extra or result.cache or result.signature or result.namespace:
+            return -1
+        if result.id_made or result.is_error or len(content) != 1:
             return -1
         if type(content[0]) is not ir.Text or not _is_said(content[0]):
             return -1
