@@ -13,6 +13,7 @@ genai = pytest.importorskip("google.genai")
 openai = pytest.importorskip("openai")
 
 MODEL = "m-large"
+AWKWARD_IDS = ("qwen3:8b", "deepseek/r1", "openai/gpt-oss:120b", "ft:gpt-4o:org::abc", "accounts/fireworks/models/glm-5p1")
 QUESTION = "What is the weather in Rome?"
 TURN = [{"role": "user", "content": QUESTION}]
 

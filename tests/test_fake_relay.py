@@ -390,6 +390,19 @@ def test_one_model_is_there_or_not() -> None:
         client.models.retrieve("b")
 
 
+@pytest.mark.parametrize("model", official.AWKWARD_IDS)
+def test_a_model_s_id_may_hold_colons_and_slashes(model: str) -> None:
+    """A vendor's SDK that escapes neither reaches a real relay all the same."""
+    relay = FakeRelay("Hello", models=[model])
+    google = official.sdk("generate_content", relay.base_url, "sk-fake", relay.http_client("httpx2")).models
+    other = official.sdk("messages", relay.base_url, "sk-fake", relay.http_client("httpx2")).models
+
+    answer = google.generate_content(model=model, contents="hi")
+
+    assert (answer.text, relay.requests[0].model) == ("Hello", model)
+    assert (google.get(model=model).name, other.retrieve(model).id) == (f"models/{model}", model)
+
+
 def test_a_relay_may_want_no_key() -> None:
     """Local relays do not."""
     assert post(FakeRelay("Hello", api_key=None), "responses", headers={}).status_code == 200

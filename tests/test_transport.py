@@ -331,6 +331,29 @@ def test_one_model_is_found_in_the_list_or_not() -> None:
         joined("responses", "messages", relay).models.retrieve("m-tiny")
 
 
+@pytest.mark.parametrize("model", official.AWKWARD_IDS)
+def test_a_model_s_id_may_hold_colons_and_slashes(model: str) -> None:
+    """Relays list local, tuned and routed models under such ids, and the SDKs escape them in part or not at all."""
+    relay = relay_of("Hello", models=[model, "m"])
+    google = joined("generate_content", "chat_completions", relay).models
+
+    pieces = list(google.generate_content_stream(model=model, contents="hi"))
+
+    assert "".join(piece.text or "" for piece in pieces) == google.generate_content(model=model, contents="hi").text == "Hello"
+    assert [request.model for request in relay.requests] == [model, model]
+    assert google.get(model=model).name == f"models/{model}"
+    assert [joined(format, "messages", relay).models.retrieve(model).id for format in ("responses", "messages")] == [model, model]
+
+
+def test_a_list_of_models_may_stand_below_a_path_of_that_name() -> None:
+    """Some servers have such a base URL."""
+    answer = httpx.Client(transport=fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=relay_of())).get(
+        f"{VENDOR}/models/models"
+    )
+
+    assert [model["id"] for model in answer.json()["data"]] == ["m-large", "m-small"]
+
+
 @pytest.mark.parametrize("quirk", QUIRKS)
 @whole_and_streamed
 @every_pair

@@ -28,8 +28,9 @@ from formatbridge.relay.secret import Headers, Mask, Secret
 from formatbridge.relay.settings import Limits, current_key
 from formatbridge.streams import StreamConverter, replay_response
 
-_GENERATE = re.compile(r".*/(?P<model>(?:models|tunedModels)/[^/:]+):(?P<method>generateContent|streamGenerateContent)")
-_LIST = re.compile(r".*/models(?:/(?P<model>[^:]+))?")
+# Not every SDK escapes a slash or a colon, so an id is all between the first collection and the last colon: "accounts/x/models/y:8b".
+_GENERATE = re.compile(r".*?/(?P<model>(?:models|tunedModels)/.+):(?P<method>generateContent|streamGenerateContent)")
+_LIST = re.compile(r".*/models|.*?/models/(?P<model>.+)")
 _POSTS: Mapping[ir.Format, re.Pattern[str]] = {
     "chat_completions": re.compile(r".*/chat/completions"),
     "messages": re.compile(r".*/v1/messages"),

@@ -16,8 +16,8 @@ _POSTS: Mapping[str, fb.Format] = {
     "/v1/messages": "messages",
     "/v1/responses": "responses",
 }
-_GENERATE = re.compile(r"/(?:v1beta|v1)/models/(?P<model>[^/]+):(?P<method>generateContent|streamGenerateContent)")
-_MODEL = re.compile(r"/(?P<version>v1|v1beta)/models(?:/(?P<model>[^/:]+))?")
+_GENERATE = re.compile(r"/(?:v1beta|v1)/models/(?P<model>.+):(?P<method>generateContent|streamGenerateContent)")
+_MODEL = re.compile(r"/(?P<version>v1|v1beta)/models(?:/(?P<model>.+))?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _VERSION_HEADERS = ("vendor-version", "anthropic-version")
