@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from collections.abc import Callable
 from threading import Thread
@@ -115,3 +116,37 @@ def test_the_answer_of_a_client_s_stream_crosses_to_other_processes() -> None:
     copies = _copies(made)
 
     assert [_told(each) for each in copies] == [_told(made)] * 2
+
+
+READ = {"name": "Rome", "inhabitants": 2800000.0}
+USER = {"role": "user", "content": "Where is the Colosseum?"}
+SAID = '{"name": "Rome", "inhabitants": 2800000}'
+_CHAT_CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": SAID, "parsed_arguments": READ}}
+_CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": SAID, "parsed_arguments": READ}
+_TEXT = {"type": "output_text", "text": SAID, "annotations": [], "parsed": READ}
+RESTATED: dict[str, Any] = {
+    "the text of a chat turn": ("chat_completions", {"role": "assistant", "content": SAID, "parsed": READ}),
+    "the arguments of a chat call": ("chat_completions", {"role": "assistant", "tool_calls": [_CHAT_CALL]}),
+    "the text of a message": (
+        "messages",
+        {"role": "assistant", "content": [{"type": "text", "text": SAID, "parsed_output": READ}]},
+    ),
+    "the text of an item": ("responses", {"type": "message", "role": "assistant", "content": [_TEXT]}),
+    "the arguments of an item": ("responses", _CALL),
+}
+
+
+@pytest.mark.parametrize("read", [READ, READ | {"name": "Roma"}, ["Rome"]], ids=["the same", "another", "no object"])
+@pytest.mark.parametrize("where", RESTATED)
+def test_what_an_sdk_read_in_a_json_text_is_lost_only_where_it_says_something_else(where: str, read: Any) -> None:
+    """SDKs that parse structured answers hang the value on the turn; callers who send it back are not to be refused for that."""
+    source, turn = RESTATED[where]
+    turn = json.loads(json.dumps(turn).replace(json.dumps(READ), json.dumps(read)))
+    body = {"model": "m", "max_tokens": 9, "messages": [USER, turn, USER]}
+    if source == "responses":
+        body = {"model": "m", "input": [USER, turn, USER]}
+
+    made = fb.convert_request(body, source=source, target="generate_content")
+
+    told = [(loss.kind, loss.severity, loss.before) for loss in made.losses if "parsed" in loss.path]
+    assert told == ([] if read == READ else [("dropped", "info", read)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -16,6 +16,11 @@ def unescape(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
 
 
+def to_snake(key: str) -> str:
+    """Spell a camelCase key in snake_case."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
+
+
 def objects_in(body: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the objects of a body, each with its pointer."""
     pending: list[tuple[str, Any]] = [("", body)]
@@ -26,3 +31,13 @@ def objects_in(body: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             pending += [(f"{pointer}/{escape(key)}", item) for key, item in node.items()]
         elif isinstance(node, list):
             pending += [(f"{pointer}/{index}", item) for index, item in enumerate(node)]
+
+
+def is_below(path: str, rank: int, ranks: Mapping[str, int]) -> bool:
+    """Say whether a pointer leads below one that has the same rank, or a higher one."""
+    end = path.rfind("/")
+    while end >= 0:
+        if ranks.get(path[:end], -1) >= rank:
+            return True
+        end = path.rfind("/", 0, end)
+    return False

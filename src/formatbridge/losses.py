@@ -6,6 +6,7 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, Literal
 
-from formatbridge._pointers import escape, objects_in, unescape
+from formatbridge._pointers import escape, is_below, objects_in, to_snake, unescape
 from formatbridge._reasons import REASONS, REQUIRED
 from formatbridge.options import SEVERITIES, Severity
 
@@ -53,7 +54,8 @@ class Addition:
 class Own:
     """How much is lost with a field that only its own format has; ``neutral`` values say what happens anyway and are no loss.
 
-    ``after``: what stands in the target for a field that is only changed.
+    ``after``: what stands in the target for a field that is only changed. ``restates``: the key, in the same object, of the JSON text of
+    which a field is the value, as far as it is no loss.
     """
 
     severity: Severity = "lossy"
@@ -61,6 +63,7 @@ class Own:
     neutral: tuple[JsonValue, ...] = ()
     kind: Literal["dropped", "changed"] = "dropped"
     after: JsonValue = None
+    restates: str = ""
 
     def is_neutral(self, value: JsonValue) -> bool:
         """Say whether a value is what happens anyway."""
@@ -147,7 +150,7 @@ class Ledger:
         with _SETTLING:  # or a second reader would find the notes gone and the losses not yet there
             self._settle()
         gone = {path: SEVERITIES.index(loss.severity) for path, loss in self._losses.items() if loss.kind == "dropped"}
-        return tuple(loss for path, loss in self._losses.items() if not _is_below(path, SEVERITIES.index(loss.severity), gone))
+        return tuple(loss for path, loss in self._losses.items() if not is_below(path, SEVERITIES.index(loss.severity), gone))
 
     @property
     def additions(self) -> tuple[Addition, ...]:
@@ -276,6 +279,8 @@ class Ledger:
                 place = node.src
             path, before = resolve(self.body, place, self._spelling)
             before = value if before is _ABSENT else before
+            if own.restates and _says(resolve(self.body, f"{place.rpartition('/')[0]}/{own.restates}")[1], value):
+                continue
             self._keep(Loss(path, own.kind, own.severity, own.code, REASONS[own.code], before, own.after))
 
     def _own(self, name: str) -> Own:
@@ -378,18 +383,12 @@ def resolve(body: JsonValue, pointer: str, spelling: Spelling = _PLAIN) -> tuple
     return "".join(f"/{step}" for step in steps), value
 
 
-def to_snake(key: str) -> str:
-    """Spell a camelCase key in snake_case."""
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
-
-
-def _is_below(path: str, severity: int, gone: Mapping[str, int]) -> bool:
-    end = path.rfind("/")
-    while end >= 0:
-        if gone.get(path[:end], -1) >= severity:
-            return True
-        end = path.rfind("/", 0, end)
-    return False
+def _says(text: JsonValue, value: JsonValue) -> bool:
+    """Say whether something is the JSON text of a value."""
+    try:
+        return isinstance(text, str) and bool(json.loads(text) == value)
+    except (ValueError, RecursionError):
+        return False
 
 
 def nowhere() -> Ledger:

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from formatbridge import _codec, formats, ir
+from formatbridge._pointers import to_snake
 from formatbridge._version import __version__
 from formatbridge.bridge import Exchange
 from formatbridge.convert import Converted, ConvertedError
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body, plain_message
-from formatbridge.losses import Addition, Loss, to_snake
+from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
 from formatbridge.relay.betas import with_betas
 from formatbridge.relay.profile import RelayProfile, origin_of

@@ -130,6 +130,7 @@ SPELLING = Spelling(
         "Media.citations": Own(neutral=({"enabled": False},)),
         "Media.context": Own(),
         "Media.transformations": Own(neutral=({"oversized_image": "downsize"},)),
+        "Text.parsed_output": Own("info", "unknown_field", restates="text"),
         "ToolCall.caller": Own(neutral=({"type": "direct"},)),
         "ToolCall.toolset_name": Own(),
         "ToolResult.toolset_name": Own(),
