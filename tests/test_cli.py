@@ -242,6 +242,25 @@ def test_a_replay_reports_what_it_loses(monkeypatch: pytest.MonkeyPatch, capfdbi
     assert b"/x_new" in capfdbinary.readouterr().err
 
 
+@pytest.mark.parametrize("target", ["responses", "messages"])
+def test_a_replay_of_an_answer_that_failed_is_a_failure_of_the_command(
+    target: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """A script learns of the failure as it would from the live stream; what the stream has is not reported as gone."""
+    message: dict[str, Any] = {"type": "message", "id": "msg_1", "role": "assistant", "status": "incomplete"}
+    message |= {"content": [{"type": "output_text", "text": "Vinnu", "annotations": []}]}
+    answer: dict[str, Any] = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "failed"}
+    answer |= {"error": {"code": "server_error", "message": "busy"}, "output": [message]}
+    _give(monkeypatch, answer)
+
+    status = main(["stream", "--from", "responses", "--to", target, "--replay"])
+
+    out, told = capfdbinary.readouterr()
+    assert status == 2
+    assert (b"Vinnu" in out, b"busy" in out, b"the other side failed, server: busy" in told) == (True, True, True)
+    assert b"/output/0/content" not in told
+
+
 def test_a_cut_stream_is_a_failure_of_the_command(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

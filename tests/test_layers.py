@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("convert",),
     ("catalogue", "detect"),
     ("own_fields", "stream_source"),
-    ("passage",),
+    ("passage", "replays"),
     ("streams",),
     ("bridge", "matrix"),
     ("relay",),

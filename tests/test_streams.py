@@ -203,6 +203,23 @@ def test_a_replay_loses_no_more_than_the_caller_allows() -> None:
         fb.replay_response(answer, source="messages", target="generate_content", options=options)
 
 
+@pytest.mark.parametrize("target", [format for format in fb.FORMATS if format != "responses"])
+def test_a_replay_of_an_answer_that_failed_loses_nothing_that_it_tells(target: str) -> None:
+    """What came before the failure is in the stream, so nobody is refused for its loss; the error is the only end."""
+    answer = _answer("responses", "finish_failed")
+    call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}", "status": "completed"}
+    answer = answer | {"output": [*answer["output"], call]}
+
+    stream = b"".join(fb.replay_response(answer, source="responses", target=target, options=fb.Options(raise_on="lossy")))
+
+    converter = fb.StreamConverter(source="responses", target=target)
+    live = converter.feed(b"".join(fb.replay_response(answer, source="responses"))) + converter.finish()
+    assert (b"Vinnu" in stream, b"call_1" in stream, b"The server had an error." in stream) == (True, True, True)
+    assert stream == live
+    with pytest.raises(fb.StreamFailedError):
+        fb.collect_stream([stream], source=target)
+
+
 def test_an_error_event_ends_the_stream_and_stays_readable() -> None:
     """A model that breaks down in mid-answer is an error of the target's kind, and no complete answer."""
     error = json.dumps({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}})

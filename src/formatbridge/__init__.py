@@ -60,7 +60,8 @@ if TYPE_CHECKING:
     from formatbridge.relay.settings import Limits, Retry, Timeout
     from formatbridge.relay.steps import Attempt
     from formatbridge.relay.transport import transport
-    from formatbridge.streams import StreamConverter, collect_stream, convert_stream, iter_events, replay_response
+    from formatbridge.replays import replay_response
+    from formatbridge.streams import StreamConverter, collect_stream, convert_stream, iter_events
 
 __all__ = [
     "FORMATS",
@@ -182,7 +183,7 @@ _HOMES = {
     "convert_stream": "streams",
     "detect_format": "detect",
     "iter_events": "streams",
-    "replay_response": "streams",
+    "replay_response": "replays",
     "transport": "relay.transport",
 }
 

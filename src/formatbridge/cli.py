@@ -28,6 +28,7 @@ from formatbridge.cli_arguments import options_of, parser
 from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
 from formatbridge.losses import Addition, Loss, is_absent, resolve
 from formatbridge.options import SEVERITIES
+from formatbridge.replays import replayed
 
 JsonObject = dict[str, Any]
 
@@ -179,14 +180,9 @@ def _converted(body: bytes, source: str, kind: str, given: argparse.Namespace) -
 
 def _stream(given: argparse.Namespace) -> int:
     """Copy a stream through a converter, unbuffered; one that fails or ends too early ends in an error event, and with exit status 2."""
-    out, options = sys.stdout.buffer, options_of(given)
     if given.replay:
-        body = _input().read()
-        for made in fb.replay_response(body, source=given.source, target=given.target, options=options):
-            _write(out, made)
-        whole = fb.convert_response(body, source=given.source, target=given.target, options=options)
-        _report(given, whole.losses, whole.additions)
-        return 0
+        return _replay(given)
+    out, options = sys.stdout.buffer, options_of(given)
     converter = fb.StreamConverter(source=given.source, target=given.target, options=options)
     read: Callable[[int], bytes] = getattr(_input(), "read1", _input().read)
     try:
@@ -202,6 +198,17 @@ def _stream(given: argparse.Namespace) -> int:
     if given.collect:
         _write(out, whole.json() + b"\n")
     _report(given, whole.losses, whole.additions)
+    return 0
+
+
+def _replay(given: argparse.Namespace) -> int:
+    """Write a whole answer as a stream; one that failed ends as a stream that failed does."""
+    told = replayed(_input().read(), source=given.source, target=given.target, options=options_of(given))
+    for made in told.pieces:
+        _write(sys.stdout.buffer, made)
+    if told.error:
+        raise fb.StreamFailedError(told.error, partial=told.whole)
+    _report(given, told.whole.losses, told.whole.additions)
     return 0
 
 

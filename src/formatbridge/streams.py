@@ -9,28 +9,24 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, cast, overload
+from typing import overload
 
 from pydantic import BaseModel
 
-from formatbridge import _codec, formats, ir
-from formatbridge.bodies import read_checked, source_of
-from formatbridge.convert import Converted, ConvertedRequest, encode_answer, options_of, refuse_losses
+from formatbridge import formats, ir
+from formatbridge.convert import Converted, ConvertedRequest, encode_answer, options_of
 from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError, StreamFailedError, TruncatedStreamError
-from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._home import Homecoming
 from formatbridge.formats._protocol import Format
 from formatbridge.given import a, bytes_of, checked_chunks
 from formatbridge.ir import events
-from formatbridge.losses import Addition, Late, Ledger, Loss, nowhere
+from formatbridge.losses import Addition, Late, Ledger, Loss
 from formatbridge.options import Options, Severity
 from formatbridge.own_fields import put, without_own_fields
 from formatbridge.passage import Passage
+from formatbridge.replays import handed_out
 from formatbridge.stream_source import StreamSource, typed_event
-from formatbridge.streaming.collect import replay
 from formatbridge.streaming.sse import ServerSentEvent, carries_json
-
-JsonObject = dict[str, Any]
 
 _TRUNCATED = ir.Error(
     kind="server", message="the stream ended before its answer was complete", code="stream_truncated", family="detail"
@@ -186,11 +182,9 @@ def _whole(
     if has_left and near is not far:
         _note_late(answer, far, losses)
     context = request.context if request else None
-    is_unfinished = not source.is_over
-    if answer.error and not far.HOLDS_FAILURES:  # what came before it was handed out and stays true
-        far.encode_error(answer.error, losses)
-        answer, is_unfinished = replace(answer, error=None), True
-    bare, own = without_own_fields(answer) if near is far else (answer, {})
+    handed = handed_out(answer, far, losses)
+    is_unfinished = not source.is_over or handed is not answer
+    bare, own = without_own_fields(handed) if near is far else (handed, {})
     made = encode_answer(bare, far, losses, options, context)
     for pointer, value in own.items():
         put(made.body, pointer, value)
@@ -367,31 +361,3 @@ def _events_in(chunks: Iterable[bytes], held: StreamSource) -> Iterator[ServerSe
     for chunk in chunks:
         yield from held.read(bytes_of(chunk))
     yield from held.read_rest()
-
-
-def replay_response(
-    body: Any, *, source: str | None = None, target: str | None = None, options: Options | None = None
-) -> Iterator[bytes]:
-    """Turn a whole answer into a stream of the target format, one event per part of it.
-
-    What the target cannot hold is what ``convert_response`` reports of the same body; ``Options(raise_on=...)`` raises here.
-    """
-    near = formats.load(source_of(body) if source is None else source)
-    far = formats.load(target) if target is not None else near
-    chosen = options_of(options)
-    losses, checked = read_checked(body, near, "response")
-    if near is far:
-        refuse_losses(losses, chosen)
-        return _write_again(near, losses.body)
-    answer = near.decode_response(checked)
-    encode_answer(answer, far, losses, chosen, None)
-    encoder = cast(Any, far).StreamEncoder(chosen, None)
-    return (made for event in replay(tell_apart(answer, far.NAME, nowhere())) if (made := encoder.feed(event)))
-
-
-def _write_again(format: Format, body: JsonObject) -> Iterator[bytes]:
-    """Write a body as the stream of its own format, all that it holds."""
-    for raw in format.unfold_stream(body):
-        yield format.frame_event(_codec.dumps(raw), raw.get("type"))
-    if format.END_OF_STREAM:
-        yield format.END_OF_STREAM

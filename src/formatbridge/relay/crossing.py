@@ -26,7 +26,8 @@ from formatbridge.relay.legs import VERSION, home_headers, passed_headers, sdk_k
 from formatbridge.relay.profile import RelayProfile
 from formatbridge.relay.secret import Headers, Mask, Secret
 from formatbridge.relay.settings import Limits, current_key
-from formatbridge.streams import StreamConverter, replay_response
+from formatbridge.replays import replay_response
+from formatbridge.streams import StreamConverter
 
 # Not every SDK escapes a slash or a colon, so an id is all between the first collection and the last colon: "accounts/x/models/y:8b".
 _GENERATE = re.compile(r".*?/(?P<model>(?:models|tunedModels)/.+):(?P<method>generateContent|streamGenerateContent)")

@@ -27,8 +27,8 @@ from formatbridge.relay.flow import Flow, cut_short, drain, read_body
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
 from formatbridge.relay.secret import Mask
 from formatbridge.relay.steps import Patience, Rules
+from formatbridge.replays import replay_response
 from formatbridge.stream_source import EventReader
-from formatbridge.streams import replay_response
 
 Failure = APIError | StreamError
 T = TypeVar("T")

@@ -268,7 +268,8 @@ def replay(response: ir.Response) -> list[events.Event]:
     for choice in response.choices:
         for index, part in enumerate(choice.parts):
             made += unfold(choice.index, index, part, _tokens_of(choice, index))
-        made.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop"), choice.extra))
+        if choice.finish or not response.error:  # what failed has come to no other end
+            made.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop"), choice.extra))
     if response.usage:
         made.append(events.UsageTold(response.usage))
     made.append(events.Failed(response.error) if response.error else events.End())

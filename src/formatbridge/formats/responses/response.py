@@ -32,13 +32,14 @@ def decode_response(body: JsonObject) -> ir.Response:
     """Read a whole answer. One that failed has its error beside what came before."""
     usage, status, error = body.get("usage"), body.get("status"), body.get("error")
     parts, logprobs, leftover = decode_output(body["output"])
-    finish = decode_finish(body)
+    failure = failure_of(body)
+    finish = decode_finish(body) if not failure or body.get("incomplete_details") else None
     choices = [ir.Choice(parts, finish, 0, "/output", leftover, logprobs)]
     counts = decode_usage(usage, "/usage") if usage else None
     extra = rest(body, _RESPONSE)
     made = ir.Response("responses", body["id"], body.get("model"), choices, body.get("created_at"), counts, extra)
-    made.error = failure_of(body)
-    if made.error:
+    made.error = failure
+    if failure:
         made.extra = joined(made.extra, {"status": status} if error and status not in (None, "failed", "cancelled") else None)
     return made
 

@@ -1,0 +1,78 @@
+"""A whole answer told as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from formatbridge import _codec, formats, ir
+from formatbridge.bodies import read_checked, source_of
+from formatbridge.convert import Converted, encode_answer, options_of, refuse_losses
+from formatbridge.formats._call_ids import tell_apart
+from formatbridge.formats._protocol import Format
+from formatbridge.losses import Ledger, nowhere
+from formatbridge.options import Options
+from formatbridge.streaming.collect import replay
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A stream that tells a whole answer. ``whole`` has the report; ``error`` is what the stream ends in, None: its end."""
+
+    pieces: Iterator[bytes]
+    whole: Converted
+    error: ir.Error | None
+
+
+def replay_response(
+    body: Any, *, source: str | None = None, target: str | None = None, options: Options | None = None
+) -> Iterator[bytes]:
+    """Turn a whole answer into a stream of the target format, one event per part of it.
+
+    What the target cannot hold is what ``convert_response`` reports of the same body, except of an answer that failed: the stream tells
+    what came before, and then the error. ``Options(raise_on=...)`` raises here.
+    """
+    return replayed(body, source=source, target=target, options=options).pieces
+
+
+def replayed(body: Any, *, source: str | None, target: str | None, options: Options | None) -> Replay:
+    """Do what ``replay_response`` does, and say what became of the answer."""
+    near = formats.load(source_of(body) if source is None else source)
+    far = formats.load(target) if target is not None else near
+    chosen = options_of(options)
+    losses, checked = read_checked(body, near, "response")
+    if near is far:
+        refuse_losses(losses, chosen)
+        whole = Converted(losses.body, losses, near.NAME, far.NAME, "response")
+        return Replay(_write_again(near, losses.body), whole, near.failure_of(losses.body))
+    answer = near.decode_response(checked)
+    handed = handed_out(answer, far, losses)
+    whole = encode_answer(handed, far, losses, chosen, None)
+    if handed is not answer:
+        whole.body = far.unfinished(whole.body)
+        losses.withdraw(whole.body)
+    encoder = cast(Any, far).StreamEncoder(chosen, None)
+    told = replay(tell_apart(answer, far.NAME, nowhere()))
+    return Replay((made for event in told if (made := encoder.feed(event))), whole, answer.error)
+
+
+def handed_out(answer: ir.Response, far: Format, losses: Ledger) -> ir.Response:
+    """Return an answer without its failure, where the target has no answers that failed; note what the target cannot say of that.
+
+    A stream tells the failure behind what came before, which stays true.
+    """
+    if not answer.error or far.HOLDS_FAILURES:
+        return answer
+    far.encode_error(answer.error, losses)
+    return replace(answer, error=None)
+
+
+def _write_again(format: Format, body: JsonObject) -> Iterator[bytes]:
+    """Write a body as the stream of its own format, all that it holds."""
+    for raw in format.unfold_stream(body):
+        yield format.frame_event(_codec.dumps(raw), raw.get("type"))
+    if format.END_OF_STREAM:
+        yield format.END_OF_STREAM
