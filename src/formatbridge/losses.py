@@ -187,7 +187,8 @@ class Ledger:
     def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue, why: str = REQUIRED) -> None:
         """Put what the target demands into an object of its body, and note it there: ``place`` finds out where that is."""
         node[key] = value
-        self.unplaced = [*(self.unplaced or ()), (node, key, why)]
+        self.unplaced = self.unplaced or []
+        self.unplaced.append((node, key, why))
 
     def place(self, body: JsonValue) -> None:
         """Look for the objects of the target's body to which something was added."""
@@ -222,7 +223,7 @@ class Ledger:
             if is_late:
                 self._settle()
             state = {name: getattr(self, name) for name in self.__slots__}
-            state |= {name: copy(state[name]) for name in ("_notes", "_losses", "_shares", "_additions")}
+            state |= {name: copy(state[name]) for name in ("_notes", "_losses", "_shares", "_additions", "unplaced")}
         return None, state | ({"body": None} if is_late else {})
 
     def _settle(self) -> None:

@@ -35,6 +35,16 @@ def joined(*extras: JsonObject | None) -> JsonObject | None:
     return {pointer: value for extra in extras if extra for pointer, value in extra.items()}
 
 
+def gathered(held: JsonObject | None, more: JsonObject | None) -> JsonObject | None:
+    """Add leftovers to those that a loop or a stream has gathered, which are its own: to join them each time would copy them each time."""
+    if not more:
+        return held
+    if held is None:
+        return dict(more)
+    held.update(more)
+    return held
+
+
 class Pieces:
     """Fields that nobody knows and that come in pieces: texts and lists go on, objects go on member by member.
 

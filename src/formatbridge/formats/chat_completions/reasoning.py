@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from formatbridge import ir
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, is_at_home, native_token
 from formatbridge.losses import Ledger
@@ -95,7 +95,7 @@ def _join(thought: ir.Reasoning, more: ir.Reasoning) -> None:
     thought.text = f"{thought.text}\n\n{more.text}" if thought.text and more.text else thought.text or more.text
     thought.signature = more.signature
     if more.extra:
-        thought.extra = joined(thought.extra, {f"{more.src}/{pointer}": value for pointer, value in more.extra.items()})
+        thought.extra = gathered(thought.extra, {f"{more.src}/{pointer}": value for pointer, value in more.extra.items()})
 
 
 def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:

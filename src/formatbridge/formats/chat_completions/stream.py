@@ -11,7 +11,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._errors import is_bare_error
-from formatbridge.formats._extra import Pieces, joined, rest, says_something
+from formatbridge.formats._extra import Pieces, gathered, joined, rest, says_something
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.chat_completions.answer import decode_message
@@ -81,8 +81,12 @@ class StreamDecoder:
             bare = {"error": error} if raw.get("choices") else raw
             made.append(events.Failed(decode_error(bare, status=None)))
         elif not _CHUNK.issuperset(raw):
-            self._extra = _kept(self._extra, rest(raw, _CHUNK)) or {}
+            self._keep(rest(raw, _CHUNK) or {})
         return made
+
+    def _keep(self, told: JsonObject) -> None:
+        """Keep the fields of a chunk with those of others; what says nothing replaces nothing."""
+        self._extra |= {key: value for key, value in told.items() if value or key not in self._extra}
 
     def _failure_in(self, raw: JsonObject) -> JsonObject | str | None:
         """Return what went wrong; in one of several choices it ends that one, and a chunk mostly brings one of them."""
@@ -202,7 +206,7 @@ class StreamDecoder:
             f"{src}/reasoning_details/{index_of(detail)}": index_of(detail) for detail in delta.get("reasoning_details") or ()
         }
         if unread:
-            choice.extra = joined(choice.extra, {f"message/{name}": text for name, text in unread.items()})
+            choice.extra = gathered(choice.extra, {f"message/{name}": text for name, text in unread.items()})
         for part in parts:
             if isinstance(part, ir.Reasoning):
                 self._feed_thought(choice, part, made, indexes.get(part.src))
@@ -337,7 +341,7 @@ class StreamDecoder:
             else:
                 made.append(events.Delta(choice.index, number, "", tokens))
         if not LOGPROBS.issuperset(raw):
-            choice.extra = joined(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
+            choice.extra = gathered(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
 
     def _close(self, choice: Choice, made: list[events.Event]) -> None:
         """Close the text that is open; citations that waited for one get one."""
@@ -355,8 +359,3 @@ class StreamDecoder:
             choice.add(ir.Text("", choice.beside.src, signature=choice.beside), made)
         if choice.sound is not None:
             made.append(events.PartEnd(choice.index, choice.sound))
-
-
-def _kept(known: JsonObject | None, told: JsonObject | None) -> JsonObject | None:
-    """Return fields with those that another chunk has; what says nothing replaces nothing."""
-    return joined(known, {key: value for key, value in (told or {}).items() if value or key not in (known or {})})

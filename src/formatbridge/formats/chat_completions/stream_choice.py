@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from dataclasses import dataclass, field
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import Pieces, joined
+from formatbridge.formats._extra import Pieces, gathered
 from formatbridge.formats.chat_completions.stream_calls import Calls
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.ir import events
@@ -114,11 +115,11 @@ class Choice:
         assert self.open is not None
         items, opened = f"/choices/{self.index}/message/content/", self.kinds[self.open[1]]
         if isinstance(opened, ir.Reasoning) and src.startswith(items) and opened.src.startswith(items):
-            said = {**(opened.extra or {}), **(self.more or {})}
-            self.more = joined(self.more, {name: value for name, value in extra.items() if said.get(name) is not False})
+            said = ChainMap(self.more or {}, opened.extra or {})
+            self.more = gathered(self.more, {name: value for name, value in extra.items() if said.get(name) is not False})
         else:
             place = src.removeprefix(f"/choices/{self.index}/")
-            self.extra = joined(self.extra, {f"{place}/{name}": value for name, value in extra.items()})
+            self.extra = gathered(self.extra, {f"{place}/{name}": value for name, value in extra.items()})
 
     def take_more(self) -> JsonObject | None:
         """Return the fields that came when the open part had begun: its end tells them."""
@@ -141,4 +142,5 @@ class Choice:
         elif any(isinstance(part, ir.Text) for part in self.kinds):
             made += [events.Cited(self.index, citation) for citation in citations]
         else:
-            self.notes = [*(self.notes or ()), *citations]
+            self.notes = self.notes or []
+            self.notes += citations

@@ -67,7 +67,10 @@ class _Choice:
         for key, tokens in (piece.get("logprobs") or {}).items():
             if not isinstance(tokens, list | None):
                 return False
-            self._logprobs[key] = self._logprobs.get(key) if tokens is None else [*(self._logprobs.get(key) or ()), *tokens]
+            if tokens is None:
+                self._logprobs.setdefault(key)
+            else:
+                _extend(self._logprobs, key, tokens)
         told = {key: value for key, value in piece.items() if key != "delta" and (key != "logprobs" or value is None)}
         self._lists.take({key: value for key, value in told.items() if isinstance(value, list)})
         self._outer |= _news(told, self._outer)
@@ -80,7 +83,7 @@ class _Choice:
         if key == "tool_calls" and value:
             return all(self._call(raw) for raw in value)
         if key in _LISTS and isinstance(value, list):
-            self._message[key] = [*(self._message.get(key) or ()), *value]
+            _extend(self._message, key, value)
             return True
         if key == "reasoning_details" and isinstance(value, list):
             for detail in value:
@@ -102,10 +105,12 @@ class _Choice:
     def _sound(self, raw: JsonObject) -> bool:
         """Add to the sound; false where it gets another id."""
         known: JsonObject = self._message.get("audio") or {}
+        is_same = raw.get("id") in (None, known.get("id", raw.get("id")))
         for key in _SOUND & raw.keys():
             self._sounds.setdefault(key, []).append(raw[key] or "")
-        self._message["audio"] = known | _news(raw, known)
-        return raw.get("id") in (None, known.get("id", raw.get("id")))
+        known |= _news(raw, known)
+        self._message["audio"] = known
+        return is_same
 
     def _detail(self, raw: JsonObject) -> None:
         """Add to the detail that an index names; one without goes on with the last, and one that is something else is new."""
@@ -182,6 +187,12 @@ class _Detail:
 def _news(told: JsonObject, known: JsonObject) -> JsonObject:
     """Return the fields of a piece that say something, or as much as is known: what says nothing (null, empty, 0) replaces nothing."""
     return {key: value for key, value in told.items() if value or value is False or not known.get(key)}
+
+
+def _extend(held: JsonObject, key: str, more: list[JsonObject]) -> None:
+    """Add to a list that is held under a key, which is nobody else's."""
+    known = held[key] = held.get(key) or []
+    known += more
 
 
 def _joined(call: JsonObject, pieces: list[str]) -> JsonObject:

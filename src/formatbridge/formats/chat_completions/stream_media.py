@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import joined, rest, says_something
+from formatbridge.formats._extra import gathered, rest, says_something
 from formatbridge.formats.chat_completions.answer import decode_message
 from formatbridge.formats.chat_completions.reasoning import decode_message_token, decode_outer_token
 from formatbridge.formats.chat_completions.stream_choice import Choice
@@ -23,7 +23,7 @@ def feed_rest(choice: Choice, delta: JsonObject, made: list[events.Event]) -> No
     parts, unread = decode_message({"role": "assistant", "content": "x", **given}, src, "", choice.index, choice.items)
     if isinstance(parts[0], ir.Text):
         choice.cite(parts[0].citations or [], made)
-    choice.extra = joined(choice.extra, {f"message/{key}": value for key, value in (unread or {}).items()})
+    choice.extra = gathered(choice.extra, {f"message/{key}": value for key, value in (unread or {}).items()})
     for part in parts[1:]:
         choice.add(part, made)
     choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in given.items()}
@@ -55,7 +55,7 @@ def _feed_audio(choice: Choice, raw: JsonObject, src: str, made: list[events.Eve
     given = raw.get("id") or None
     known = choice.kinds[sound] if sound is not None else None
     is_named_late = isinstance(known, ir.Media) and given is not None and given != known.id
-    choice.extra = joined(choice.extra, rest(raw, _AUDIO - {"id"} if is_named_late else _AUDIO, "message/audio/"))
+    choice.extra = gathered(choice.extra, rest(raw, _AUDIO - {"id"} if is_named_late else _AUDIO, "message/audio/"))
     if sound is None:
         sound = choice.sound = choice.start(ir.Media(kind="audio", data="", id=given, src=src), made)
     if raw.get("data"):

@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 from formatbridge import ir
 from formatbridge._codec import dumps
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_plain, join_texts, note_empty
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
 from formatbridge.formats.generate_content.parts import (
@@ -70,7 +70,7 @@ def _go_on(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
     whole = join_texts(parts[at - 1], parts[at]) if 0 < at < len(parts) else None
     if whole is not None:
         parts[at - 1 : at + 1] = [whole]
-    turn.extra = joined(turn.extra, rest(raw, CONTENT, f"{src}/"))
+    turn.extra = gathered(turn.extra, rest(raw, CONTENT, f"{src}/"))
 
 
 def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, losses: Ledger) -> None:

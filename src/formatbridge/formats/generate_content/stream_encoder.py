@@ -50,7 +50,7 @@ class _Part:
 class _Choice:
     """One candidate. ``waiting``: tokens of the part that follows; ``visible``: what citations count, in the order in which it left.
 
-    ``calls``: those that have not left, in their order; ``ended``: those that wait for one before them.
+    ``calls``: those that have not left, in their order; ``ended``: those that wait for one before them; ``cited``: what came late.
     """
 
     turn: Turn
@@ -61,6 +61,7 @@ class _Choice:
     pieces: dict[int, list[str]] = field(default_factory=dict)
     calls: deque[int] = field(default_factory=deque)
     ended: dict[int, events.PartEnd] = field(default_factory=dict)
+    cited: list[ir.Citation] = field(default_factory=list)
     has_calls: bool = False
     has_logprobs: bool = False
     end: JsonObject | None = None
@@ -170,10 +171,7 @@ class StreamEncoder:
             told.setdefault("transcript", []).append(event.transcript)
 
     def _cite(self, event: events.Cited) -> None:
-        """Keep a citation with the first text: where it belongs is what its span says."""
-        visible = self._choices[event.choice].visible
-        place, text = next((place, part) for place, part in enumerate(visible) if isinstance(part, ir.Text))
-        visible[place] = replace(text, citations=[*(text.citations or ()), event.citation])
+        self._choices[event.choice].cited.append(event.citation)
 
     def _end(self, event: events.PartEnd) -> bytes:
         """Close a part; a call waits for those that opened before it."""
@@ -213,6 +211,7 @@ class StreamEncoder:
         choice = self._choice(event.choice)
         made = self._event(event.choice, _encoded(choice.waiting, choice))["candidates"][0]
         made |= encode_finish(event.finish, choice.has_calls, "", nowhere())
+        _cite_first(choice)
         texts = [part for part in choice.visible if isinstance(part, ir.Text)]
         if any(text.citations for text in texts):
             visible = [_with_text(part, choice.pieces.get(place)) for place, part in enumerate(choice.visible)]
@@ -264,6 +263,13 @@ def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
     if parts:
         encode_parts(parts, made, "", choice.turn, nowhere())
     return made
+
+
+def _cite_first(choice: _Choice) -> None:
+    """Hang the citations that came behind their texts on the first: where each belongs is what its span says."""
+    if choice.cited:
+        place, text = next((place, part) for place, part in enumerate(choice.visible) if isinstance(part, ir.Text))
+        choice.visible[place] = replace(text, citations=[*(text.citations or ()), *choice.cited])
 
 
 def _with_text(part: ir.Part, pieces: list[str] | None) -> ir.Part:

@@ -119,7 +119,7 @@ class StreamDecoder:
     def _begin(self, message: JsonObject, made: list[events.Event]) -> None:
         """Take the start. It is passed on with what follows, for the first block may tell that another model took over."""
         if message.get("usage") is not None:
-            self._usage = {**(self._usage or {}), **told(message["usage"])}
+            self._usage = (self._usage or {}) | told(message["usage"])
         if self._has_begun:
             self._name_again(message.get("id"), message.get("model"), made)
             self._extra.take(rest(message, RESPONSE_FIELDS))
@@ -158,7 +158,8 @@ class StreamDecoder:
         self._has_stopped = self._has_stopped or bool(stop.get("stop_reason"))
         self._stop |= stop
         if raw.get("usage") is not None:
-            self._usage = {**(self._usage or {}), **told(raw["usage"])}
+            self._usage = self._usage or {}
+            self._usage |= told(raw["usage"])
 
     def _end(self, made: list[events.Event]) -> None:
         self.is_complete = True

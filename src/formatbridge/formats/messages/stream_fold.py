@@ -40,6 +40,7 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
         match raw.get("type"):
             case "message_start" if body is None:
                 body = dict(raw["message"])
+                body |= {"usage": dict(body["usage"])} if body.get("usage") else {}
                 blocks = [_Block(block) for block in body.get("content") or ()]
             case "content_block_start" if body is not None and raw.get("index") == len(blocks):
                 blocks.append(_Block(raw["content_block"]))
@@ -66,6 +67,7 @@ class _Block:
     def __init__(self, raw: JsonObject) -> None:
         self._told = dict(raw)
         self._pieces: dict[str, list[str]] = {}
+        self._citations: list[Any] = []
         self._unknown = Pieces()
 
     def grow(self, delta: JsonObject) -> None:
@@ -79,9 +81,9 @@ class _Block:
             case "signature_delta":
                 told["signature"] = delta.get("signature")
             case "citations_delta":
-                told["citations"] = [*(told.get("citations") or ()), delta["citation"]]
+                self._citations.append(delta["citation"])
             case "compaction_delta":
-                self._told = told | {key: value for key, value in delta.items() if key != "type"}
+                told |= {key: value for key, value in delta.items() if key != "type"}
             case None:
                 self._unknown.take(rest(delta, {"type"}))
             case _:
@@ -89,7 +91,7 @@ class _Block:
 
     def body(self) -> JsonObject | None:
         """Return the block as a whole answer has it; None where its input is no object, or what grew no text."""
-        made = self._told | self._unknown.whole()
+        made = self._told | self._cited() | self._unknown.whole()
         for field, pieces in self._pieces.items():
             whole = "".join(pieces)
             if field != "input":
@@ -104,6 +106,9 @@ class _Block:
                 made[field] = given
         return made
 
+    def _cited(self) -> JsonObject:
+        return {"citations": [*(self._told.get("citations") or ()), *self._citations]} if self._citations else {}
+
 
 def _update(body: JsonObject, raw: JsonObject) -> None:
     """Take how the answer ended, what it cost, and whatever else the end, or the stop behind it, tells."""
@@ -115,7 +120,8 @@ def _update(body: JsonObject, raw: JsonObject) -> None:
     }
     body |= told | {key: value for key, value in delta.items() if value is not None or key not in body}
     if usage:
-        body["usage"] = (body.get("usage") or {}) | {key: value for key, value in usage.items() if value is not None}
+        body["usage"] = known = body.get("usage") or {}
+        known |= {key: value for key, value in usage.items() if value is not None}
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import joined
+from formatbridge.formats._extra import gathered
 from formatbridge.formats._logprobs import decode_tokens, drop_tokens, encode_tokens, take_tokens
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats.responses.citations import encode_annotations, shift
@@ -32,7 +32,7 @@ def decode_output(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.Token
             kind = kind_of(raw)
         leftover = decode_answer(raw, kind, f"/output/{index}", parts)
         if leftover:
-            extra = joined(extra, leftover)
+            extra = gathered(extra, leftover)
         if kind == "message":
             length = take_message(parts, raw["content"], tokens, length)
     settle(parts)

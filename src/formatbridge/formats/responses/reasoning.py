@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, native_token
 from formatbridge.formats.responses.ids import ItemIds
@@ -89,7 +89,7 @@ def _unread(parts: list[JsonObject], at: str) -> JsonObject | None:
     for index, part in enumerate(parts):
         if isinstance(part.get("text"), str):
             if not _PART.issuperset(part):
-                found = joined(found, rest(part, _PART, f"{at}/{index}/"))
+                found = gathered(found, rest(part, _PART, f"{at}/{index}/"))
         else:
-            found = joined(found, {f"{at}/{index}": part})
+            found = gathered(found, {f"{at}/{index}": part})
     return found

@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats._results import note_orphans, pair_loose
 from formatbridge.formats._settings import decode_settings, encode_settings
@@ -158,7 +158,7 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], loose: li
             messages.append(turn)
         leftover = decode_answer(raw, kind, src, turn.parts)
         if leftover:
-            turn.extra = joined(turn.extra, leftover)
+            turn.extra = gathered(turn.extra, leftover)
     if turn is not None:
         settle(turn.parts)
 

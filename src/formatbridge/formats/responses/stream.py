@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import Pieces, joined, rest
+from formatbridge.formats._extra import Pieces, gathered, joined, rest
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.responses.answer import take_message
@@ -155,7 +155,7 @@ class StreamDecoder:
         if part:
             self._tell.open(item, 0, part)
         elif item.kind not in _LATE:
-            item.known = given
+            item.known = dict(given)
 
     def _finish_item(self, raw: JsonObject) -> None:
         given = raw["item"]
@@ -199,7 +199,7 @@ class StreamDecoder:
         parts, missing = late(item, raw)
         for at, part in parts:
             self._tell.settle(self._tell.open(item, at, bare(part), place=BEHIND_ALL), part)
-        self._extra = joined(self._extra, missing)
+        self._extra = gathered(self._extra, missing)
 
     def _close(self, item: Item, raw: JsonObject) -> None:
         """Read a whole item and tell what nobody told yet."""
@@ -210,7 +210,7 @@ class StreamDecoder:
         raw, unsaid = as_told(item, raw)
         leftover = joined(decode_answer(raw, item.kind, f"/output/{item.at}", parts), unsaid)
         if leftover:
-            self._extra = joined(self._extra, leftover)
+            self._extra = gathered(self._extra, leftover)
         tokens: list[ir.TokenLogprob] = []
         if item.kind == "message":
             start = self._items.length

@@ -80,7 +80,7 @@ class Item:
                 self.heard.clear()
             self.heard.append(text)
         if isinstance(raw.get("name"), str):
-            self.known = {**self.known, "name": raw["name"]}
+            self.known["name"] = raw["name"]
 
     def overheard(self) -> JsonObject | None:
         """Return the call that did not open, as far as it came. Its result is found by its id."""
