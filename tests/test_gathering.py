@@ -47,6 +47,13 @@ def _answer(told: list[Body]) -> list[Body]:
     return [{"type": "message_start", "message": head}, *told, end, {"type": "message_stop"}]
 
 
+def _closed_from_behind(count: int) -> list[Body]:
+    """Return an answer of so many texts, all open at once; the first grows whenever another one closes."""
+    grown = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}}
+    ends = [[grown, {"type": "content_block_stop", "index": index}] for index in reversed(range(count))]
+    return _answer([event for each in (*map(_cited, range(count)), *ends) for event in each])
+
+
 def _model_turns(count: int) -> Body:
     return {
         "contents": [{"role": "user", "parts": [{"text": "x"}]}, *[{"role": "model", "parts": [{"text": "a"}], "z": 1}] * count]
@@ -115,6 +122,7 @@ MANY: dict[str, Callable[[int], Act]] = {
     "log probabilities": lambda n: _folded(chat_completions, _texts(8 * n)),
     "citations before a text": lambda n: _decoded(_deltas([{"annotations": [NOTE]}] * 8 * n)),
     "citations of a text": lambda n: _folded(messages, _answer([*_cited(0), *_cited(0)[2:] * 8 * n])),
+    "texts that close from behind": lambda n: _stream("messages", "responses", _closed_from_behind(n)),
 }
 
 

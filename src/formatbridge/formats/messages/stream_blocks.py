@@ -14,6 +14,7 @@ from formatbridge._codec import dumps
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._arguments import parse_object
 from formatbridge.formats._extra import Pieces, rest
+from formatbridge.formats._lengths import Lengths
 from formatbridge.formats._signatures import decode_token
 from formatbridge.formats.messages.citations import decode_citation
 from formatbridge.formats.messages.content import decode_block
@@ -44,7 +45,7 @@ _NEEDS: dict[str, JsonObject] = {
 class Block:
     """A block as far as it has come. ``number``: its part's, None while that has not opened; ``size``: characters of its deltas.
 
-    ``behind``: those of the texts between it and the next open one.
+    ``text``: its number among the texts.
     """
 
     kind: str
@@ -53,7 +54,7 @@ class Block:
     part: ir.Part | None = None
     number: int | None = None
     size: int = 0
-    behind: int = 0
+    text: int = -1
     pieces: list[str] = field(default_factory=list)
     citations: list[ir.Citation] = field(default_factory=list)
     token: ir.Signature | None = None
@@ -70,8 +71,7 @@ class Blocks:
         self.latest: Block | None = None
         self._count = 0
         self._parts = 0
-        self._texts: list[Block] = []  # those that are open, in the order of the answer
-        self._offset = 0  # how much visible text stands before them
+        self._lengths = Lengths()  # of the texts, but for what the latest block brought
         self._carrier: ir.Reasoning | None = None
 
     @property
@@ -89,7 +89,7 @@ class Blocks:
         block = self._add(index, content, made)
         block.kind = kind if kind in ("text", "thinking", "tool_use") else "input" if "input" in content else "whole"
         if kind == "text":
-            self._texts.append(block)
+            block.text = self._lengths.add()
         self._open_part(block, made)
 
     def _end_call(self, call_id: object, made: list[events.Event]) -> None:
@@ -186,9 +186,16 @@ class Blocks:
     def _grow(self, block: Block, text: str, made: list[events.Event]) -> None:
         if block.number is None:
             self._start_part(block, made)
-        self.latest = block
+        if block is not self.latest:
+            self._count_latest()
+            self.latest = block
         block.size += len(text)
         made.append(events.Delta(0, block.number or 0, text))
+
+    def _count_latest(self) -> None:
+        block = self.latest
+        if block is not None and block.text >= 0:
+            self._lengths.tell(block.text, block.size)
 
     def _stray(self, raw: JsonObject, delta: JsonObject, made: list[events.Event]) -> Block:
         """Return the block of a delta that names none which is open: the latest, or for words a new one."""
@@ -245,7 +252,7 @@ class Blocks:
                 if self._hold_carrier(block, made):
                     return
                 self._start_part(block, made)
-            case "text":
+            case "text" if block.citations:
                 self._place_citations(block, made)
             case "tool_use" if not block.size:
                 self._grow(block, dumps(block.raw["input"]).decode(), made)
@@ -269,14 +276,8 @@ class Blocks:
 
     def _place_citations(self, block: Block, made: list[events.Event]) -> None:
         """Pass on the citations of a text, whose span is known only now: behind the texts before it, which may be open yet."""
-        at, length = self._texts.index(block), block.size + block.behind
-        before = self._texts[:at]
-        start = self._offset + sum(text.size + text.behind for text in before)
-        del self._texts[at]
-        if before:
-            before[-1].behind += length
-        else:
-            self._offset += length
+        self._count_latest()
+        start = self._lengths.before(block.text)
         for citation in block.citations:
             citation.start, citation.end = start, start + block.size
             made.append(events.PartMeta(0, block.number or 0, citation=citation))

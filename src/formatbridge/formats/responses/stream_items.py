@@ -8,6 +8,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge.formats._lengths import Lengths
 from formatbridge.formats._logprobs import encode_tokens, take_tokens
 from formatbridge.formats._signatures import id_of
 from formatbridge.formats.responses.answer import encode_answer_call
@@ -30,14 +31,18 @@ _WORK = {"code_interpreter_call": "interpreting", "web_search_call": "searching"
 
 
 class Live:
-    """Something that grows by deltas. ``head`` and ``tail`` stand around the text of each; ``pieces`` are its text so far."""
+    """Something that grows by deltas. ``head`` and ``tail`` stand around the text of each; ``pieces`` are its text so far.
 
-    __slots__ = ("_counted", "_length", "head", "kind", "pieces", "place", "tail")
+    ``number``: its own among the visible texts.
+    """
+
+    __slots__ = ("_counted", "_length", "head", "kind", "number", "pieces", "place", "tail")
 
     def __init__(self, kind: str, place: JsonObject) -> None:
         self.kind = kind
         self.place = place
         self.pieces: list[str] = []
+        self.number = -1
         self._counted, self._length = 0, 0
         fields = dumps({"type": f"{kind}.delta", **place})[:-1]
         self.head = b'event: %b.delta\ndata: %b,"delta":' % (kind.encode(), fields)
@@ -60,8 +65,8 @@ class Writer:
     def __init__(self) -> None:
         self.losses = nowhere()
         self.ids = ItemIds("/output", "", self.losses)
-        self._length = 0  # of the visible text before the texts that are open
-        self._texts: list[Content] = []
+        self._lengths = Lengths()  # of the visible texts, but for what came of the one that grew last
+        self._latest: Live | None = None
         self.tokens: list[ir.TokenLogprob] = []
         self._items: list[JsonObject | None] = []
         self._number = 0
@@ -82,33 +87,33 @@ class Writer:
 
     def grown(self, live: Live, text: str) -> bytes:
         """Return a delta instead of writing it, where nothing was written since the last time."""
+        if live is not self._latest:
+            self._turn_to(live)
         live.pieces.append(text)
         self._number += 1
         return b"%b%b%b%d}\n\n" % (live.head, dumps(text), live.tail, self._number - 1)
 
     def grow_with(self, live: Live, text: str, tokens: list[ir.TokenLogprob]) -> None:
         """Write a delta with the probabilities of its tokens, where the event has a place for them."""
+        self._turn_to(live)
         live.pieces.append(text)
         told = {"logprobs": encode_tokens(tokens, self.losses, needs_bytes=True)} if live.kind == "response.output_text" else {}
         self.tell(f"{live.kind}.delta", {**live.place, "delta": text, **told})
 
-    def begin_text(self, content: Content) -> None:
-        """Take a text that opens behind all others."""
-        self._texts.append(content)
+    def begin_text(self, live: Live) -> None:
+        """Take a visible text that opens behind all others."""
+        live.number = self._lengths.add()
 
-    def start_of(self, content: Content) -> int:
-        """Return how much visible text is before an open text by now; others before it may be open, too."""
-        at = self._texts.index(content)
-        return self._length + sum(text.live.length() + text.behind for text in self._texts[:at])
+    def start_of(self, live: Live) -> int:
+        """Return how much visible text is before another by now; others before it may be open, too."""
+        self._turn_to(None)
+        return self._lengths.before(live.number)
 
-    def end_text(self, content: Content) -> None:
-        """Let the texts behind one that closes count it in."""
-        at, length = self._texts.index(content), content.live.length() + content.behind
-        del self._texts[at]
-        if at:
-            self._texts[at - 1].behind += length
-        else:
-            self._length += length
+    def _turn_to(self, live: Live | None) -> None:
+        """Count what came of the text that grew last, before another grows."""
+        latest, self._latest = self._latest, live
+        if latest is not None and latest.number >= 0:
+            self._lengths.tell(latest.number, latest.length())
 
     def take(self) -> bytes:
         """Return what was written since the last time."""
@@ -137,19 +142,15 @@ class Writer:
 
 
 class Content:
-    """A part of a message. ``citations``: those of each text that joined it; ``start``: how much visible text was before it when they came.
+    """A part of a message. ``citations``: those of each text that joined it; ``start``: how much text was before it when they came."""
 
-    ``behind``: the length of the texts that closed between it and the next open one.
-    """
-
-    __slots__ = ("behind", "citations", "is_refusal", "live", "start")
+    __slots__ = ("citations", "is_refusal", "live", "start")
 
     def __init__(self, live: Live, *, is_refusal: bool) -> None:
         self.live = live
         self.is_refusal = is_refusal
         self.citations: list[list[ir.Citation]] = []
         self.start: int | None = None
-        self.behind = 0
 
 
 class Message:
@@ -177,14 +178,14 @@ class Message:
         self._writer.tell("response.content_part.added", {**place, "part": _refusal("") if is_refusal else _text("", [], [])})
         self._content = Content(Live("response.refusal" if is_refusal else "response.output_text", place), is_refusal=is_refusal)
         if not is_refusal:
-            self._writer.begin_text(self._content)
+            self._writer.begin_text(self._content.live)
         return self._content
 
     def end_part(self, citations: list[ir.Citation]) -> None:
         """Take the end of a part; its citations count from where it stands now, whatever grows before it later."""
         self.growing -= 1
         if citations and self._content and not self._content.is_refusal:
-            self._content.start = self._writer.start_of(self._content)
+            self._content.start = self._writer.start_of(self._content.live)
 
     def close(self, status: str = "completed") -> None:
         """Close the message."""
@@ -201,9 +202,8 @@ class Message:
             writer.tell("response.refusal.done", {**place, "refusal": text})
         else:
             citations = [citation for each in content.citations for citation in each]
-            start = writer.start_of(content) if content.start is None else content.start
+            start = writer.start_of(content.live) if content.start is None else content.start
             annotations = encode_annotations(citations, start, len(text), writer.losses)
-            writer.end_text(content)
             _, taken, writer.tokens = take_tokens(writer.tokens, text)
             part = _text(text, annotations, encode_tokens(taken, writer.losses, needs_bytes=True))
             for index, annotation in enumerate(annotations):
@@ -211,7 +211,7 @@ class Message:
                 writer.tell("response.output_text.annotation.added", fields)
             writer.tell("response.output_text.done", {**place, "text": text, "logprobs": part["logprobs"]})
         writer.tell("response.content_part.done", {**place, "part": part})
-        self._done = [*self._done, part]
+        self._done.append(part)
 
 
 def _text(text: str, annotations: list[JsonObject], tokens: list[JsonObject]) -> JsonObject:
