@@ -268,8 +268,17 @@ def repeated_keys(text: bytes | bytearray | str) -> list[tuple[str, JsonValue]]:
 
 def _plain(value: JsonValue) -> JsonValue:
     """Turn pairs back into the object that the parser would have made of them."""
-    if isinstance(value, _Pairs):
-        return {without_surrogates(key): _plain(item) for key, item in value}
-    if isinstance(value, str):
-        return without_surrogates(value)
-    return [_plain(item) for item in value] if isinstance(value, list) else value
+    made: list[JsonValue] = [None]
+    pending: list[tuple[Any, Any, JsonValue]] = [(made, 0, value)]
+    while pending:
+        holder, place, node = pending.pop()
+        if isinstance(node, _Pairs):
+            members = {without_surrogates(key): item for key, item in node}
+            holder[place] = copy = dict.fromkeys(members)
+            pending += [(copy, key, item) for key, item in members.items()]
+        elif isinstance(node, list):
+            holder[place] = items = [None] * len(node)
+            pending += [(items, index, item) for index, item in enumerate(node)]
+        else:
+            holder[place] = without_surrogates(node) if isinstance(node, str) else node
+    return made[0]

@@ -64,7 +64,7 @@ class Pieces:
         for name, value in (fields or {}).items():
             told = self._told.setdefault(name, [])
             last, times = told[-1] if told else (None, 0)
-            if times and last == value:
+            if times and _is_same(last, value):
                 told[-1] = (value, times + 1)
             else:
                 told.append((value, 1))
@@ -74,11 +74,45 @@ class Pieces:
         self.take(self.latest)
 
     def whole(self) -> JsonObject:
-        """Return the fields as they have come so far."""
-        return {name: _whole(told) for name, told in self._told.items()}
+        """Return the fields as they have come so far; objects lie as deep in each other as a body may be."""
+        made: JsonObject = {}
+        pending = [(made, self)]
+        while pending:
+            holder, pieces = pending.pop()
+            for name, told in pieces._told.items():
+                value = _joined(told)
+                if isinstance(value, Pieces):
+                    inner: JsonObject = {}
+                    holder[name] = inner
+                    pending.append((inner, value))
+                else:
+                    holder[name] = value
+        return made
 
 
-def _whole(told: list[tuple[Any, int]]) -> Any:
+def _is_same(one: Any, other: Any) -> bool:
+    """Say whether two values are equal, however deep they are."""
+    try:
+        return bool(one == other)
+    except RecursionError:
+        return _is_same_below(one, other)
+
+
+def _is_same_below(one: Any, other: Any) -> bool:
+    pending = [(one, other)]
+    while pending:
+        a, b = pending.pop()
+        if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
+            pending += [(value, b[key]) for key, value in a.items()]
+        elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+            pending += zip(a, b, strict=True)
+        elif isinstance(a, dict | list) or a != b:
+            return False
+    return True
+
+
+def _joined(told: list[tuple[Any, int]]) -> Any:
+    """Return what the pieces of a field make: of objects, the pieces of their members."""
     said = [(value, times) for value, times in told if value] or told[-1:]
     first = said[0][0]
     if len(said) > 1 and all(type(value) is type(first) for value, _ in said):
@@ -91,5 +125,5 @@ def _whole(told: list[tuple[Any, int]]) -> Any:
                 inner = Pieces()
                 for value, _ in said:
                     inner.take(value)
-                return inner.whole()
+                return inner
     return said[-1][0]
