@@ -98,6 +98,21 @@ def test_each_list_of_tokens_that_goes_is_reported(first: list[str], lost: list[
     assert found == [f"{place}/content/0/logprobs" for place in lost]
 
 
+@pytest.mark.parametrize(("item", "text"), [(0, 1), (16, 0)])
+def test_a_list_of_tokens_is_reported_wherever_its_text_stands(item: int, text: int) -> None:
+    """An answer may call twenty tools before it speaks, and speak in several parts."""
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "status": "completed"}
+    texts: list[dict[str, Any]] = [{"type": "output_text", "text": "a", "annotations": []} for _ in range(text + 1)]
+    texts[-1]["logprobs"] = [{"token": "a", "logprob": -0.1, "bytes": [97], "top_logprobs": []}]
+    message = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": texts}
+    calls = [call | {"id": f"f{index}", "call_id": f"c{index}"} for index in range(item)]
+
+    made = _of_responses([*calls, message], "messages")
+
+    found = [(loss.path, loss.kind) for loss in made.losses if "logprobs" in loss.path or loss.path == "/output"]
+    assert found == [(f"/output/{item}/content/{text}/logprobs", "dropped")]
+
+
 def test_a_loss_is_shown_where_something_stood() -> None:
     """An empty list beside the summary is no thought that could be lost."""
     thought = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "So."}], "content": []}

@@ -77,8 +77,10 @@ def drop_tokens(tokens: Iterable[ir.TokenLogprob], losses: Ledger) -> None:
 
 
 def drop_all_tokens(choice: ir.Choice, losses: Ledger) -> None:
-    """Note that a choice loses its tokens, list by list where a format keeps those of each text apart."""
-    losses.dropped(choice, "logprobs")
+    """Note that a choice loses its tokens, list by list where a format keeps those of each text with it."""
     lists = dict.fromkeys(token.src.rpartition("/")[0] for token in choice.logprobs or ())
-    for src in list(lists)[1:]:
+    of_texts = [src for src in lists if src.endswith("/logprobs")]
+    for src in of_texts:
         losses.dropped(ir.Text("", src))
+    if not of_texts:
+        losses.dropped(choice, "logprobs")

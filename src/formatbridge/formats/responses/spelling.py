@@ -17,7 +17,6 @@ _STATUS = Own("info", "diagnostic", neutral=("completed",))
 _CALLER = Own(neutral=({"type": "direct"},))
 _CALLERS = Own(neutral=(["direct"],))
 
-_OUTPUTS = range(16)
 _DETAILS = ("input_tokens_details", "prompt_tokens_details")
 
 SPELLING = Spelling(
@@ -63,7 +62,6 @@ SPELLING = Spelling(
         "Hosted.arguments": ("arguments", "code", "action/query", "action/url", "action/queries"),
         "Hosted.output": ("output", "outputs"),
         "TokenLogprob.top": ("top_logprobs",),
-        "Choice.logprobs": tuple(f"{index}/content/0/logprobs" for index in _OUTPUTS),
         "Finish.reason": ("incomplete_details/reason", "status"),
         "Finish.raw": ("incomplete_details/reason", "status"),
         "Response.created": ("created_at",),
