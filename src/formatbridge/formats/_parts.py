@@ -27,7 +27,7 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
 
 def is_plain(part: ir.Text) -> bool:
     """Say whether a text is nothing but its text, so that nothing can be lost with it."""
-    return not (part.extra or part.cache or part.citations or part.signature or part.logprobs or part.id is not None)
+    return not (part.extra or part.cache or part.citations or part.signature or part.id is not None)
 
 
 def join_texts(first: ir.Part, second: ir.Part) -> ir.Text | None:

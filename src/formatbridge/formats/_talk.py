@@ -48,7 +48,7 @@ def talk_of(request: ir.Request) -> Talk | None:
                 return None
         elif (  # what ``_is_said`` asks: to call it takes a fiftieth of a small request
             not part.text or part.text.isspace() or part.id is not None
-            or part.extra or part.cache or part.citations or part.signature or part.logprobs
+            or part.extra or part.cache or part.citations or part.signature
         ):  # fmt: skip
             return None
         if kind not in _AFTER[last]:

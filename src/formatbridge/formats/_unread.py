@@ -32,14 +32,14 @@ def unread_of_answer(response: ir.Response) -> list[Any] | None:
             return None
         for part in choice.parts:
             if isinstance(part, ir.Text):
-                if part.extra or part.citations or part.signature or part.logprobs:
+                if part.extra or part.citations or part.signature:
                     return None
             elif not isinstance(part, ir.ToolCall) or part.extra or part.signature or part.cache:
                 return None
             elif not isinstance(part.arguments, str):
                 values.append(part.arguments)
-    if response.extra or response.settings:
-        values += (response.extra, response.settings)
+    if response.extra:
+        values.append(response.extra)
     if response.usage and response.usage.extra:
         values.append(response.usage.extra)
     return values

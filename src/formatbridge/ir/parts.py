@@ -78,7 +78,6 @@ class Text:
     src: str = ""
     extra: JsonObject | None = None
     citations: list[Citation] | None = None
-    logprobs: list[Any] | None = None
     cache: CacheMark | None = None
     signature: Signature | None = None
     id: str | None = None

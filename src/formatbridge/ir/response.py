@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from formatbridge.ir.parts import Citation, Format, JsonObject, JsonValue, Number, Part, Signature
@@ -125,7 +125,6 @@ class Response:
     usage: Usage | None = None
     extra: JsonObject | None = None
     error: Error | None = None
-    settings: JsonObject = field(default_factory=dict)
     src: str = ""
     late: tuple[str, ...] = ()
     retold: tuple[tuple[Part, str, str], ...] = ()

@@ -82,7 +82,7 @@ def _encode_plain(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
             calls.append(encode_plain_call(part))
             has_items = has_items or part.item_id is not None
         elif type(part) is ir.Text and part is parts[0]:
-            if part.extra or part.cache or part.citations or part.signature or part.logprobs:
+            if part.extra or part.cache or part.citations or part.signature:
                 return None
             message["content"] = part.text
             has_items = part.id is not None

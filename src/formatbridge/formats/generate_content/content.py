@@ -211,7 +211,7 @@ def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[Json
             made = encode_reasoning(part, losses, carry=turn.carries)
         case ir.Text():
             if not turn.is_answer:
-                _note_history(part, losses)
+                drop_citations(part, losses)
             made = encode_text(part, losses, carry=turn.carries)
         case ir.Media():
             return _encode_media(part, at, turn, losses)
@@ -227,14 +227,6 @@ def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[Json
 def _note_made_id(call: ir.ToolCall, at: str, turn: Turn, losses: Ledger) -> None:
     turn.made_ids.add(call.id)
     losses.added(f"{at}/functionCall/id", call.id)
-
-
-def _note_history(part: ir.Text, losses: Ledger) -> None:
-    """Note what only answers have here: a request's text is cited and weighed nowhere."""
-    if part.citations:
-        drop_citations(part, losses)
-    if part.logprobs:
-        losses.dropped(part, "logprobs", severity="info")
 
 
 def _encode_media(part: ir.Media, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:

@@ -132,13 +132,12 @@ def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Optio
     made: JsonObject = {"content": {"role": "model", "parts": parts}}
     made |= encode_finish(choice.finish, ir.ToolCall in kinds, f"/candidates/{place}", losses)
     made["index"] = choice.index
-    texts = [part for part in choice.parts if type(part) is ir.Text and (part.citations or part.logprobs)]
-    grounding = encode_citations(choice.parts, losses) if texts else None
+    is_cited = any(type(part) is ir.Text and part.citations for part in choice.parts)
+    grounding = encode_citations(choice.parts, losses) if is_cited else None
     if grounding:
         made["groundingMetadata"] = grounding
-    tokens = choice.logprobs or [token for part in texts for token in part.logprobs or () if isinstance(token, ir.TokenLogprob)]
-    if tokens:
-        made["logprobsResult"] = encode_logprobs(tokens, losses)
+    if choice.logprobs:
+        made["logprobsResult"] = encode_logprobs(choice.logprobs, losses)
     if choice.refusal_logprobs:
         losses.dropped(choice, "refusal_logprobs")
     return made

@@ -63,7 +63,6 @@ class _Choice:
     ended: dict[int, events.PartEnd] = field(default_factory=dict)
     cited: list[ir.Citation] = field(default_factory=list)
     has_calls: bool = False
-    has_logprobs: bool = False
     end: JsonObject | None = None
 
 
@@ -147,14 +146,13 @@ class StreamEncoder:
         if held.pieces is not None:
             held.pieces.append(event.text)
         if event.logprobs and not isinstance(held.part, ir.Refusal):  # those of a refusal have no place here
-            return self._weighed_delta(choice, held, event)
+            return self._weighed_delta(held, event)
         if held.head is None or not event.text:
             return b""
         held.has_text = True
         return held.head + dumps(event.text) + held.tail
 
-    def _weighed_delta(self, choice: _Choice, held: _Part, event: events.Delta) -> bytes:
-        choice.has_logprobs = True
+    def _weighed_delta(self, held: _Part, event: events.Delta) -> bytes:
         parts = []
         if held.head is not None and event.text:
             held.has_text = True
@@ -212,13 +210,9 @@ class StreamEncoder:
         made = self._event(event.choice, _encoded(choice.waiting, choice))["candidates"][0]
         made |= encode_finish(event.finish, choice.has_calls, "", nowhere())
         _cite_first(choice)
-        texts = [part for part in choice.visible if isinstance(part, ir.Text)]
-        if any(text.citations for text in texts):
+        if any(isinstance(part, ir.Text) and part.citations for part in choice.visible):
             visible = [_with_text(part, choice.pieces.get(place)) for place, part in enumerate(choice.visible)]
             made["groundingMetadata"] = encode_citations(visible, nowhere())
-        tokens = [token for text in texts for token in text.logprobs or () if isinstance(token, ir.TokenLogprob)]
-        if tokens and not choice.has_logprobs:
-            made["logprobsResult"] = encode_logprobs(tokens, nowhere())
         choice.end = made
 
     # Events.
@@ -251,7 +245,7 @@ def _whole(held: _Part) -> ir.Part:
 
 def _tokens(part: ir.Part, choice: _Choice) -> list[JsonObject]:
     """Write the tokens of a text that has left: those that the text would have if it came in one piece."""
-    bare: JsonObject = {"text": "x"} | ({"citations": None, "logprobs": None} if isinstance(part, ir.Text) else {})
+    bare: JsonObject = {"text": "x"} | ({"citations": None} if isinstance(part, ir.Text) else {})
     if not choice.waiting and getattr(part, "signature", None) is None:
         return []
     first, *others = _encoded([*choice.waiting, replace(part, **bare)], choice)

@@ -59,8 +59,6 @@ def _encode_text(part: ir.Text, offset: int, at: int, losses: Ledger, options: O
     if part.extra:
         losses.extras(part)
     drop_id(part, losses)
-    if part.logprobs:
-        losses.dropped(part, "logprobs")
     if part.cache:
         losses.dropped(part.cache, severity="info")
     carrier = encode_carrier(part.signature, losses, options)
