@@ -140,7 +140,7 @@ class Ledger:
         self._shares: dict[str, set[str]] = {}
         self._additions: dict[str, tuple[JsonValue, str]] = {}
         #: What was added to objects of the target's body, until ``place`` finds out where those stand.
-        self.unplaced: list[tuple[dict[str, JsonValue], str, str]] | None = None
+        self.unplaced: list[tuple[dict[str, JsonValue], str]] | None = None
         #: The JSON text of the body, which may hold equal keys; None where there is none.
         self.text = text
 
@@ -184,20 +184,20 @@ class Ledger:
         self._additions.setdefault(path, (value, why))
         return value
 
-    def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue, why: str = REQUIRED) -> None:
+    def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue) -> None:
         """Put what the target demands into an object of its body, and note it there: ``place`` finds out where that is."""
         node[key] = value
         self.unplaced = self.unplaced or []
-        self.unplaced.append((node, key, why))
+        self.unplaced.append((node, key))
 
     def place(self, body: JsonValue) -> None:
         """Look for the objects of the target's body to which something was added."""
         if self.unplaced is None:
             return
         pointers = {id(node): pointer for pointer, node in objects_in(body)}
-        for node, key, why in self.unplaced:
+        for node, key in self.unplaced:
             if id(node) in pointers:
-                self.added(f"{pointers[id(node)]}/{key}", node[key], why)
+                self.added(f"{pointers[id(node)]}/{key}", node[key])
         self.unplaced = None
 
     def withdraw(self, body: JsonValue) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from urllib.parse import unquote_to_bytes
+
+from formatbridge import ir
 
 _BY_EXTENSION = {
     "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
@@ -24,6 +27,7 @@ _BEGINNINGS = (
 _CONTAINED = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}  # behind RIFF and the size
 _SAMPLES = frozenset({"audio/l16", "audio/pcm"})
 """Media types of sound without a container."""
+_FAMILIES: Mapping[str, ir.MediaKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SNIFFED = 16  # characters of base64: twelve bytes
 
 
@@ -128,7 +132,6 @@ def is_samples(mime: str) -> bool:
     return bare_mime(mime).lower() in _SAMPLES
 
 
-def media_kind(mime: str) -> str:
+def media_kind(mime: str) -> ir.MediaKind:
     """Tell ``image``, ``audio``, ``video`` or ``document`` from a media type."""
-    family = mime.partition("/")[0]
-    return family if family in ("image", "audio", "video") else "document"
+    return _FAMILIES.get(mime.partition("/")[0], "document")

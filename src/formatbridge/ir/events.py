@@ -8,7 +8,6 @@ Folding the events of a stream gives the ``ir.Response`` of the whole answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from formatbridge.ir.parts import Citation, JsonObject, Number, Part, Signature
 from formatbridge.ir.response import Error, Finish, TokenLogprob, Usage
@@ -135,6 +134,3 @@ Event = Start | Named | PartStart | Delta | PartMeta | Cited | Signed | PartEnd 
 
 PartEvent = PartStart | Delta | PartMeta | Cited | Signed | PartEnd | Finished
 """What happens within one choice."""
-
-RawEvent = dict[str, Any]
-"""One event of a format's own, parsed."""

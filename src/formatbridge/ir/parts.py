@@ -18,6 +18,7 @@ JsonObject = dict[str, Any]
 Number = int | float
 """A number in the spelling of its body: what is stored as JSON says 1 again where it said 1, and 1.0 where it said that."""
 
+MediaKind = Literal["image", "audio", "video", "document"]
 SignatureKind = Literal["thinking", "redacted", "encrypted", "thought", "call"]
 
 
@@ -91,7 +92,7 @@ class Media:
     ``detail``: ``auto``, ``low``, ``medium``, ``high``, ``original``.
     """
 
-    kind: Literal["image", "audio", "video", "document"]
+    kind: MediaKind
     mime: str | None = None
     data: str | None = None
     url: str | None = None

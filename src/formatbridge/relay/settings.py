@@ -39,7 +39,7 @@ class Timeout:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if value is not None and not _is_number(value, 0, is_open=True):
+            if value is not None and not _is_seconds(value, is_open=True):
                 raise ConfigurationError(f"timeout {field.name} is {value!r}, expected seconds above 0 or None")
 
 
@@ -66,7 +66,7 @@ class Retry:
         if not isinstance(self.max, int) or isinstance(self.max, bool) or self.max < 0:
             raise ConfigurationError(f"retry max is {self.max!r}, expected an integer of 0 or more")
         for name in ("base", "cap", "max_retry_after", "budget"):
-            if not _is_number(getattr(self, name), 0):
+            if not _is_seconds(getattr(self, name)):
                 raise ConfigurationError(f"retry {name} is {getattr(self, name)!r}, expected seconds of 0 or more")
         for name in ("statuses", "on"):
             given = getattr(self, name)
@@ -169,7 +169,7 @@ def retry_of(given: object) -> Retry:
     raise ConfigurationError(f"retry is {a(given)}, expected formatbridge.Retry or a count")
 
 
-def _is_number(value: object, least: float, *, is_open: bool = False) -> bool:
+def _is_seconds(value: object, *, is_open: bool = False) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return False
-    return value > least if is_open else value >= least
+    return value > 0 if is_open else value >= 0

@@ -130,7 +130,8 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tu
     leftover: JsonObject | None = None
     is_plain = _PLAIN.issuperset(raw)
     if not (is_plain or REASONING.isdisjoint(raw)):
-        parts, leftover = decode_reasoning(raw, src)
+        thoughts, leftover = decode_reasoning(raw, src)
+        parts += thoughts
     content, given = raw.get("content"), raw.get("tool_calls")
     if content:
         parts += decode_content(content, f"{src}/content")

@@ -112,11 +112,10 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
     name, content = file.get("filename"), file.get("file_data")
     mime, data = read_file_data(content, name) if content is not None else (None, None)
     is_url = data is not None and data[:8].lower().startswith(("https://", "http://"))
-    kind = media_kind(mime) if mime else "document"
     file_id = file.get("file_id")
     unread = {"file/file_id": file_id} if data is not None and file_id is not None else None
     made = ir.Media(
-        kind=kind if kind in ("image", "audio", "video") else "document",  # type: ignore[arg-type]  # the four kinds
+        kind=media_kind(mime) if mime else "document",
         mime=mime,
         data=None if is_url else data,
         url=data if is_url else None,

@@ -41,16 +41,14 @@ _HIDDEN: dict[ir.Format, ir.SignatureKind] = {
 }
 
 
-def decode_reasoning(raw: JsonObject, src: str, *, is_piece: bool = False) -> tuple[list[ir.Part], JsonObject | None]:
+def decode_reasoning(raw: JsonObject, src: str, *, is_piece: bool = False) -> tuple[list[ir.Reasoning], JsonObject | None]:
     """Read reasoning from the first name that has any; another name that says something else is left over.
 
     ``is_piece``: others came before, so a detail stands where its index says.
     """
     details = raw.get("reasoning_details")
-    parts: list[ir.Part] = []
-    if details:
-        parts += _decode_details(details, f"{src}/reasoning_details", is_piece=is_piece)
-    texts = [part.text for part in parts if isinstance(part, ir.Reasoning) and part.text]
+    parts = _decode_details(details, f"{src}/reasoning_details", is_piece=is_piece) if details else []
+    texts = [part.text for part in parts if part.text]
     leftover: JsonObject = {}
     for name in ("reasoning_content", "reasoning"):
         text = raw.get(name)

@@ -208,8 +208,7 @@ class StreamDecoder:
         if unread:
             choice.extra = gathered(choice.extra, {f"message/{name}": text for name, text in unread.items()})
         for part in parts:
-            if isinstance(part, ir.Reasoning):
-                self._feed_thought(choice, part, made, indexes.get(part.src))
+            self._feed_thought(choice, part, made, indexes.get(part.src))
 
     def _feed_content(self, choice: Choice, content: str | list[JsonObject], made: list[events.Event]) -> None:
         if isinstance(content, str):

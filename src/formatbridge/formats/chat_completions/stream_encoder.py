@@ -65,7 +65,6 @@ class StreamEncoder:
         self._head: JsonObject = {}
         self._order = ChoicesInOrder()
         self._choices: dict[int, _Choice] = {}
-        self._finishes: list[bytes] = []
         self._usage: ir.Usage | None = None
 
     def feed(self, event: events.Event) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import rest
 from formatbridge.formats._models import time_of
 from formatbridge.losses import Ledger
 
@@ -46,7 +46,7 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
         output_limit=raw.get("outputTokenLimit"),
         methods=raw.get("supportedGenerationMethods"),
         src=src,
-        extra=joined(rest(raw, known)),
+        extra=rest(raw, known),
     )
 
 

@@ -140,7 +140,7 @@ def _is_uploaded(uri: str) -> bool:
     return not uri.startswith(("https://", "http://")) or uri.startswith("https://generativelanguage.googleapis.com/")
 
 
-def _kind_of(mime: str | None, uri: str | None) -> Any:
+def _kind_of(mime: str | None, uri: str | None) -> ir.MediaKind:
     if mime is None:
         return "video" if uri is not None and uri.startswith(_VIDEO_PAGES) else "document"
     return media_kind(mime)

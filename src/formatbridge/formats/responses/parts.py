@@ -168,10 +168,9 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     if content is None and url is None and file_id is None:
         return ir.Opaque(format="responses", raw=raw, what="input_file", src=src)
     mime, data = read_file_data(content, name) if content is not None else (None, None)
-    kind = media_kind(mime) if mime else "document"
     unread = {"file_url": url if data is not None else None, "file_id": file_id if data is not None or url is not None else None}
     made = ir.Media(
-        kind=kind,  # type: ignore[arg-type]  # one of the four kinds
+        kind=media_kind(mime) if mime else "document",
         mime=mime,
         data=data,
         url=url if data is None else None,
