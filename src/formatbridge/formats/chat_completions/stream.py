@@ -147,7 +147,7 @@ class StreamDecoder:
         for choice in self._choices.values():
             self._close(choice, made)
             self._end(choice, made)
-            finish = decode_finish(choice.ending, choice.kinds, f"/choices/{choice.index}")
+            finish = decode_finish(choice.ending, choice.parts, f"/choices/{choice.index}")
             unread = None if choice.stop is None or finish.stop_sequence is not None else {"stop_reason": choice.stop}
             made.append(events.Finished(choice.index, finish, joined(choice.extra, choice.unknown.whole(), unread)))
         if self._extra:
@@ -215,7 +215,7 @@ class StreamDecoder:
             choice.grow("text", ir.Text("", f"/choices/{choice.index}/message/content"), content, made)
             return
         for raw in content:
-            before, at = choice.parts, choice.items.get("content", 0)
+            before, at = len(choice.parts), choice.items.get("content", 0)
             part = decode_part(raw, f"/choices/{choice.index}/message/content/{at}")
             if isinstance(part, ir.Reasoning):
                 self._feed_thought(choice, part, made)
@@ -223,7 +223,7 @@ class StreamDecoder:
                 choice.grow("text", ir.Text("", part.src), part.text, made)
             else:
                 choice.add(part, made)
-            choice.items["content"] = at + choice.parts - before  # what goes on with the part before is no item of its own
+            choice.items["content"] = at + len(choice.parts) - before  # what goes on with the part before is no item of its own
 
     def _feed_thought(self, choice: Choice, part: ir.Reasoning, made: list[events.Event], index: int | None = None) -> None:
         """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then.
@@ -237,7 +237,7 @@ class StreamDecoder:
         self._go_on(choice, part, index, made)
 
     def _go_on(self, choice: Choice, part: ir.Reasoning, index: int | None, made: list[events.Event]) -> None:
-        opened = choice.kinds[choice.open[1]] if choice.open is not None else None
+        opened = choice.parts[choice.open[1]] if choice.open is not None else None
         is_its_own = part.id is None or not isinstance(opened, ir.Reasoning) or opened.id != part.id
         if part.signature and part.signature.kind != "thinking" and not part.text and is_its_own:
             choice.add(part, made)  # a block of its own, which signs no text
@@ -274,7 +274,7 @@ class StreamDecoder:
         """End the open thought by what tells it whole, and may name it."""
         assert choice.open is not None
         number = choice.open[1]
-        opened = choice.kinds[number]
+        opened = choice.parts[number]
         whole = replace(part, text=choice.thoughts.text(), src=opened.src)
         is_known = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
         made.append(events.PartEnd(choice.index, number, None if is_known else whole, choice.take_more()))

@@ -20,17 +20,17 @@ JsonObject = dict[str, Any]
 class Choice:
     """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
 
-    ``kinds``: the parts, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many log probabilities
-    came, by their kind; ``finish`` and ``stop``: why it ended, and the text or token that ended it; ``notes``: citations that wait for a
-    text; ``token``: the latest that came beside the message, ``beside``: one that waits for its part; ``sound``: the number of the sound,
-    to which more may come until the very end; ``more``: fields that came when their part had begun; ``unknown``: those that nobody knows.
+    ``parts``: those that have begun, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many log
+    probabilities came, by their kind; ``finish`` and ``stop``: why it ended, and the text or token that ended it; ``notes``: citations that
+    wait for a text; ``token``: the latest that came beside the message, ``beside``: one that waits for its part; ``sound``: the number of
+    the sound, to which more may come until the very end; ``more``: fields that came when their part had begun; ``unknown``: those that
+    nobody knows.
     """
 
     index: int
-    parts: int = 0
     open: tuple[str, int] | None = None
     calls: Calls | None = None
-    kinds: list[ir.Part] = field(default_factory=list)
+    parts: list[ir.Part] = field(default_factory=list)
     items: dict[str, int] = field(default_factory=dict)
     finish: str | None = None
     stop: str | int | None = None
@@ -76,10 +76,10 @@ class Choice:
 
     def start(self, part: ir.Part, made: list[events.Event]) -> int:
         """Begin a part and return its number; citations that waited for a text hang on the first."""
-        number, self.parts = self.parts, self.parts + 1
+        number = len(self.parts)
         if self.beside is not None:
             self._sign(part)
-        self.kinds.append(part)
+        self.parts.append(part)
         made.append(events.PartStart(self.index, number, part))
         if self.notes and isinstance(part, ir.Text):
             made += [events.PartMeta(self.index, number, citation=citation) for citation in self.notes]
@@ -88,16 +88,15 @@ class Choice:
 
     def _sign(self, part: ir.Part) -> None:
         """Give the token that waits to the first text, or to a call before any."""
-        is_first = isinstance(part, ir.Text | ir.ToolCall) and not any(isinstance(known, ir.Text) for known in self.kinds)
+        is_first = isinstance(part, ir.Text | ir.ToolCall) and not any(isinstance(known, ir.Text) for known in self.parts)
         if is_first and part.signature is None:  # type: ignore[union-attr]  # the test before it says so
             part.signature, self.beside = self.beside, None  # type: ignore[union-attr]
 
     def add(self, part: ir.Part, made: list[events.Event]) -> None:
         """Take a part that comes in one piece."""
         self.leave(made)
-        made += unfold(self.index, self.parts, part)
-        self.parts += 1
-        self.kinds.append(part)
+        made += unfold(self.index, len(self.parts), part)
+        self.parts.append(part)
 
     def leave(self, made: list[events.Event]) -> None:
         """End the part that text goes to, if there is one."""
@@ -113,7 +112,7 @@ class Choice:
         Of what pieces of an item say the last counts, but what one of them denied stays so.
         """
         assert self.open is not None
-        items, opened = f"/choices/{self.index}/message/content/", self.kinds[self.open[1]]
+        items, opened = f"/choices/{self.index}/message/content/", self.parts[self.open[1]]
         if isinstance(opened, ir.Reasoning) and src.startswith(items) and opened.src.startswith(items):
             said = ChainMap(self.more or {}, opened.extra or {})
             self.more = gathered(self.more, {name: value for name, value in extra.items() if said.get(name) is not False})
@@ -137,9 +136,9 @@ class Choice:
 
     def cite(self, citations: list[ir.Citation], made: list[events.Event]) -> None:
         """Hang citations on the text that is open, or on those that have closed; before any they wait for it, or for the end."""
-        if self.open is not None and isinstance(self.kinds[self.open[1]], ir.Text):
+        if self.open is not None and isinstance(self.parts[self.open[1]], ir.Text):
             made += [events.PartMeta(self.index, self.open[1], citation=citation) for citation in citations]
-        elif any(isinstance(part, ir.Text) for part in self.kinds):
+        elif any(isinstance(part, ir.Text) for part in self.parts):
             made += [events.Cited(self.index, citation) for citation in citations]
         else:
             self.notes = self.notes or []

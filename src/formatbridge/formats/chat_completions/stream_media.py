@@ -53,7 +53,7 @@ def _feed_audio(choice: Choice, raw: JsonObject, src: str, made: list[events.Eve
     """Add to the sound, of which a message has one: whatever comes between its pieces, it goes on."""
     sound = choice.sound
     given = raw.get("id") or None
-    known = choice.kinds[sound] if sound is not None else None
+    known = choice.parts[sound] if sound is not None else None
     is_named_late = isinstance(known, ir.Media) and given is not None and given != known.id
     choice.extra = gathered(choice.extra, rest(raw, _AUDIO - {"id"} if is_named_late else _AUDIO, "message/audio/"))
     if sound is None:
