@@ -36,7 +36,7 @@ from formatbridge.formats.messages.parts import (
     encode_text,
 )
 from formatbridge.formats.messages.reasoning import (
-    EFFORTS,
+    TAKEN_EFFORTS,
     bind_call_tokens,
     carries_call_token,
     decode_redacted,
@@ -96,7 +96,7 @@ def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
     tools: list[ir.Tool] = []
     extra = joined(rest(raw, _SYSTEM), rest(config, frozenset({"effort"}), "output_config/")) or {}
     effort = config.get("effort")
-    if effort is not None and effort not in EFFORTS:
+    if effort is not None and effort not in TAKEN_EFFORTS:
         extra["output_config/effort"] = effort
     if isinstance(content, str):
         parts = decode_content(content, f"{src}/content", WORDS)
@@ -113,7 +113,7 @@ def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
     return ir.Message(
         role="system",
         parts=parts,
-        effort=effort if effort in EFFORTS else None,
+        effort=effort if effort in TAKEN_EFFORTS else None,
         tools=tools or None,
         src=src,
         extra=extra or None,

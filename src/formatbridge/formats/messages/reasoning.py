@@ -13,7 +13,8 @@ from formatbridge.options import Options
 
 JsonObject = dict[str, Any]
 
-EFFORTS = frozenset({"low", "medium", "high", "xhigh", "max"})
+TAKEN_EFFORTS = frozenset({"low", "medium", "high", "xhigh", "max"})
+"""The words of effort that this format has."""
 _LEAST_BUDGET = 1024
 
 _THINKING = frozenset({"type", "thinking", "signature"})
@@ -123,7 +124,7 @@ def encode_carrier(token: ir.Signature | None, losses: Ledger, options: Options)
 def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:
     """Read ``thinking`` and the effort; the second value is what is left of both."""
     thinking, effort = body.get("thinking"), (body.get("output_config") or {}).get("effort")
-    unread = {"output_config/effort": effort} if effort is not None and effort not in EFFORTS else None
+    unread = {"output_config/effort": effort} if effort is not None and effort not in TAKEN_EFFORTS else None
     known = None if unread else effort
     if thinking is None:
         return (ir.ReasoningConfig(effort=known) if known else None), unread
@@ -175,7 +176,7 @@ def encode_word_of_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger)
     effort = node.effort
     if effort in ("none", "minimal"):
         return str(losses.changed(node, "effort", "low"))
-    if effort is not None and effort not in EFFORTS:
+    if effort is not None and effort not in TAKEN_EFFORTS:
         losses.dropped(node, "effort")
         return None
     return effort

@@ -8,6 +8,7 @@ from formatbridge import ir
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import leading_instructions, note_no_turns, note_prefill, with_instructions_first
+from formatbridge.formats._reasoning import EFFORTS
 from formatbridge.formats._results import note_orphans, pair_loose
 from formatbridge.formats._settings import decode_settings, encode_settings
 from formatbridge.formats._talk import Talk, output_of
@@ -39,7 +40,6 @@ _CHANGES = frozenset({"additional_tools", "configuration_update"})
 
 _ADDITION = frozenset({"type", "role", "tools"})
 _UPDATE = frozenset({"type", "reasoning"})
-_EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
@@ -175,7 +175,7 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
     """Read a change of settings; one that is not of the effort stays as it is."""
     reasoning = raw.get("reasoning") or {}
     effort = reasoning.get("effort")
-    if effort not in _EFFORTS:
+    if effort not in EFFORTS:
         return None
     extra = joined(rest(raw, _UPDATE), rest(reasoning, frozenset({"effort"}), "reasoning/"))
     return ir.Message(role="developer", parts=[], effort=effort, src=src, extra=extra)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._reasoning import encode_effort
+from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._settings import Ranges, drop_setting
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.losses import ITSELF, Ledger
@@ -51,7 +51,6 @@ _SEALED = "reasoning.encrypted_content"
 _CACHE = ("mode", "ttl", "comparison_response_id")
 _FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
 _REASONING = frozenset({"effort", "summary", "generate_summary"})
-_EFFORTS = frozenset(get_args(ir.Effort))
 
 
 def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
@@ -172,12 +171,12 @@ def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
     effort, summary, older = raw.get("effort"), raw.get("summary"), raw.get("generate_summary")
     show = summary if summary is not None else older
     unread = {
-        "effort": effort if effort not in _EFFORTS else None,
+        "effort": effort if effort not in EFFORTS else None,
         "summary": summary if summary not in ("auto", "concise", "detailed") else None,
         "generate_summary": older if older != show or older not in ("auto", "concise", "detailed") else None,
     }
     return ir.ReasoningConfig(
-        effort=effort if effort in _EFFORTS else None,
+        effort=effort if effort in EFFORTS else None,
         show=show if show in ("auto", "concise", "detailed") else None,
         src="/reasoning",
         extra=joined(rest(raw, _REASONING), {key: value for key, value in unread.items() if value is not None}),
