@@ -309,11 +309,11 @@ class Ledger:
             if found is not None:
                 return found
             if inner:
-                field, before = self._find(node, name[: inner.start()])
+                above, before = self._find(node, name[: inner.start()])
                 if self.body is UNSEEN:  # whether the source names what is below as we do is not known
-                    return field, None
-                path, value = self._resolve(f"{field}/{name[inner.end() :]}")
-                return (field, before) if value is _ABSENT else (path, value)
+                    return above, None
+                path, value = self._resolve(f"{above}/{name[inner.end() :]}")
+                return (above, before) if value is _ABSENT else (path, value)
         path, value = self._resolve(node.src)
         return path, None if value is _ABSENT else value
 

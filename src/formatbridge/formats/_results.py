@@ -170,9 +170,9 @@ def _grouped(messages: list[ir.Message], joins: bool) -> tuple[list[_Group], lis
         else:
             if message.role not in ("system", "developer"):
                 speech = None
-            rest = _without_results(message, open, orphans)
-            if rest is not None:
-                groups.append([rest])
+            left = _without_results(message, open, orphans)
+            if left is not None:
+                groups.append([left])
     return groups, orphans + [call for asked in open.values() for call, _ in asked]
 
 

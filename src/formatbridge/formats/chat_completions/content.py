@@ -128,8 +128,8 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tu
     """
     parts: list[ir.Part] = []
     leftover: JsonObject | None = None
-    is_plain = _PLAIN.issuperset(raw)
-    if not (is_plain or REASONING.isdisjoint(raw)):
+    is_usual = _PLAIN.issuperset(raw)
+    if not (is_usual or REASONING.isdisjoint(raw)):
         thoughts, leftover = decode_reasoning(raw, src)
         parts += thoughts
     content, given = raw.get("content"), raw.get("tool_calls")
@@ -139,14 +139,14 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tu
         parts.append(ir.Refusal(text=raw["refusal"], src=f"{src}/refusal"))
     if given:
         parts += [decode_call(call, f"{src}/tool_calls/{index}", answer_id) for index, call in enumerate(given)]
-    legacy = None if is_plain else raw.get("function_call")
+    legacy = None if is_usual else raw.get("function_call")
     if legacy and legacy.get("name"):
         parts.append(_decode_legacy_call(legacy, f"{src}/function_call", f"{_call_stem(src, answer_id)}_0"))
     elif legacy and says_something(legacy):
         leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
     if not parts and content == "":
         parts = [ir.Text(text="", src=f"{src}/content")]
-    if not (is_plain or BESIDE.isdisjoint(raw)):
+    if not (is_usual or BESIDE.isdisjoint(raw)):
         leftover = joined(leftover, decode_message_token(raw, parts, src))
     return parts, leftover
 

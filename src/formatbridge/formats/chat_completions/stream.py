@@ -246,10 +246,8 @@ class StreamDecoder:
         if is_open and is_its_own and thoughts.is_other(index):
             choice.leave(made)
             is_open = False
-        says_something = (
-            part.text not in ("", "\n\n") or part.signature or part.id
-        )  # else it is the blank line between two thoughts
-        if thoughts.is_past(part) or not (is_open or says_something or thoughts.is_first):
+        is_blank = part.text in ("", "\n\n") and not part.signature and not part.id  # as the line between two thoughts
+        if thoughts.is_past(part) or (is_blank and not is_open and not thoughts.is_first):
             return
         if part.extra and is_open:
             choice.keep(part.src, part.extra)

@@ -141,8 +141,8 @@ class StreamDecoder:
             self._named = self._named or model
             self.start = replace(self.start, id=self.start.id or id or None, model=self.start.model or model)
         known = self.start or self._told
-        told = {"id": (id, known.id), "model": (model, known.model if model != self._named else model)}
-        if other := {name: new for name, (new, old) in told.items() if new and new != old}:
+        named = {"id": (id, known.id), "model": (model, known.model if model != self._named else model)}
+        if other := {name: new for name, (new, old) in named.items() if new and new != old}:
             self._extra.take({"message_start": other})
 
     def _flush_start(self, made: list[events.Event]) -> None:
