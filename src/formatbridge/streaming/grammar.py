@@ -1,7 +1,7 @@
 """The grammar of each format's streams, as tables: what may follow what in those that we write. Of what servers send more is read.
 
-A stream is a machine of its own, and so is each of the things in it that are numbered: choices and their calls, blocks, items. ``check``
-holds written streams against these tables and ``docs/streaming.md`` is drawn from them.
+A stream is a machine of its own, and so is each of the things in it that are numbered: choices and their calls, blocks, items. The tests
+hold written streams against these tables, and ``docs/streaming.md`` is drawn from them.
 Source: the event types of the official clients, and what those clients refuse, executed.
 """
 
