@@ -109,6 +109,7 @@ def _texts(count: int) -> list[Body]:
 
 
 NOTE = {"type": "url_citation", "url_citation": {"url": "https://a.test", "title": "t", "start_index": 0, "end_index": 1}}
+IMAGE = {"type": "image_url", "image_url": {"url": "https://a.test/a.png"}}
 
 MANY: dict[str, Callable[[int], Act]] = {
     "items with a field": lambda n: _request("responses", "messages", {"model": "m", "input": _said(n)}),
@@ -118,9 +119,10 @@ MANY: dict[str, Callable[[int], Act]] = {
     "unknown annotations": lambda n: _stream("chat_completions", "messages", _deltas([{"annotations": [{"type": "novel"}]}] * n)),
     "unknown fields of chunks": lambda n: _decoded([{**_chunk({"content": "a"}), f"k{i}": i} for i in range(n)]),
     "unknown fields of a sound": lambda n: _folded(chat_completions, _deltas([{"audio": {f"k{i}": i}} for i in range(4 * n)])),
-    "images": lambda n: _folded(chat_completions, _deltas([{"images": [{"image_url": {"url": "u"}}]}] * 8 * n)),
+    "images": lambda n: _folded(chat_completions, _deltas([{"images": [IMAGE]}] * 8 * n)),
     "log probabilities": lambda n: _folded(chat_completions, _texts(8 * n)),
     "citations before a text": lambda n: _decoded(_deltas([{"annotations": [NOTE]}] * 8 * n)),
+    "images that are cited": lambda n: _decoded(_deltas([{"images": [IMAGE]}] * n + [{"annotations": [NOTE]}] * n)),
     "citations of a text": lambda n: _folded(messages, _answer([*_cited(0), *_cited(0)[2:] * 8 * n])),
     "texts that close from behind": lambda n: _stream("messages", "responses", _closed_from_behind(n)),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from formatbridge import _codec, formats, ir
 from formatbridge.bodies import read_checked, source_of
@@ -54,7 +54,7 @@ def replayed(body: Any, *, source: str | None, target: str | None, options: Opti
     if handed is not answer:
         whole.body = far.unfinished(whole.body)
         losses.withdraw(whole.body)
-    encoder = cast(Any, far).StreamEncoder(chosen, None)
+    encoder = far.StreamEncoder(chosen, None)
     told = replay(tell_apart(answer, far.NAME, nowhere()))
     return Replay((made for event in told if (made := encoder.feed(event))), whole, answer.error)
 

@@ -266,8 +266,10 @@ def replay(response: ir.Response) -> list[events.Event]:
     """Return the events that fold to an answer, each part in one piece."""
     made: list[events.Event] = [events.Start(response.id, response.model, response.created, response.usage, response.extra)]
     for choice in response.choices:
-        for index, part in enumerate(choice.parts):
-            made += unfold(choice.index, index, part, _tokens_of(choice, index))
+        tokens: dict[type[ir.Part], list[ir.TokenLogprob] | None]
+        tokens = {ir.Text: choice.logprobs, ir.Refusal: choice.refusal_logprobs}
+        for index, part in enumerate(choice.parts):  # all tokens go with the first text, or the first refusal
+            made += unfold(choice.index, index, part, tokens.pop(type(part), None))
         if choice.finish or not response.error:  # what failed has come to no other end
             made.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop"), choice.extra))
     if response.usage:
@@ -294,11 +296,3 @@ def unfold(choice: int, index: int, part: ir.Part, logprobs: list[ir.TokenLogpro
     if told:
         made.append(events.PartMeta(choice, index, **told))
     return [*made, events.PartEnd(choice, index)]
-
-
-def _tokens_of(choice: ir.Choice, index: int) -> list[ir.TokenLogprob] | None:
-    """Return the log probabilities that go with a part: all of them with the first text, or the first refusal."""
-    kind = type(choice.parts[index])
-    if kind not in (ir.Text, ir.Refusal) or any(type(part) is kind for part in choice.parts[:index]):
-        return None
-    return choice.logprobs if kind is ir.Text else choice.refusal_logprobs

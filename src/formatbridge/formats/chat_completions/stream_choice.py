@@ -24,7 +24,7 @@ class Choice:
     probabilities came, by their kind; ``finish`` and ``stop``: why it ended, and the text or token that ended it; ``notes``: citations that
     wait for a text; ``token``: the latest that came beside the message, ``beside``: one that waits for its part; ``sound``: the number of
     the sound, to which more may come until the very end; ``more``: fields that came when their part had begun; ``unknown``: those that
-    nobody knows.
+    nobody knows; ``has_text``: whether any of the parts is visible text.
     """
 
     index: int
@@ -42,6 +42,7 @@ class Choice:
     extra: JsonObject | None = None
     more: JsonObject | None = None
     unknown: Pieces = field(default_factory=Pieces)
+    has_text: bool = False
     _thoughts: Thoughts | None = None
 
     @property
@@ -79,7 +80,7 @@ class Choice:
         number = len(self.parts)
         if self.beside is not None:
             self._sign(part)
-        self.parts.append(part)
+        self._append(part)
         made.append(events.PartStart(self.index, number, part))
         if self.notes and isinstance(part, ir.Text):
             made += [events.PartMeta(self.index, number, citation=citation) for citation in self.notes]
@@ -88,7 +89,7 @@ class Choice:
 
     def _sign(self, part: ir.Part) -> None:
         """Give the token that waits to the first text, or to a call before any."""
-        is_first = isinstance(part, ir.Text | ir.ToolCall) and not any(isinstance(known, ir.Text) for known in self.parts)
+        is_first = isinstance(part, ir.Text | ir.ToolCall) and not self.has_text
         if is_first and part.signature is None:  # type: ignore[union-attr]  # the test before it says so
             part.signature, self.beside = self.beside, None  # type: ignore[union-attr]
 
@@ -96,7 +97,11 @@ class Choice:
         """Take a part that comes in one piece."""
         self.leave(made)
         made += unfold(self.index, len(self.parts), part)
+        self._append(part)
+
+    def _append(self, part: ir.Part) -> None:
         self.parts.append(part)
+        self.has_text = self.has_text or isinstance(part, ir.Text)
 
     def leave(self, made: list[events.Event]) -> None:
         """End the part that text goes to, if there is one."""
@@ -138,7 +143,7 @@ class Choice:
         """Hang citations on the text that is open, or on those that have closed; before any they wait for it, or for the end."""
         if self.open is not None and isinstance(self.parts[self.open[1]], ir.Text):
             made += [events.PartMeta(self.index, self.open[1], citation=citation) for citation in citations]
-        elif any(isinstance(part, ir.Text) for part in self.parts):
+        elif self.has_text:
             made += [events.Cited(self.index, citation) for citation in citations]
         else:
             self.notes = self.notes or []
