@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, collect_stream, convert_response, ir, iter_events
+from formatbridge import (
+    FORMATS,
+    StreamConverter,
+    TruncatedStreamError,
+    collect_stream,
+    convert_request,
+    convert_response,
+    ir,
+    iter_events,
+)
 from formatbridge.bodies import check
 from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
@@ -372,6 +381,22 @@ def test_a_token_signs_the_thought_that_its_index_names(deltas: list[dict[str, A
     assert converter.response().body == whole.body
     told = [loss.path for loss in converter.losses if loss.code == "late"]
     assert told == [f"/choices/0/message/reasoning_details/{index}/signature" for index in late]
+
+
+@pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
+def test_a_block_that_tells_a_thought_again_signs_it(target: str) -> None:
+    """Proxies tell thoughts as text and then in a block with the token; told twice they would be two, of which one has no proof."""
+    block = {"type": "thinking", "thinking": "one", "signature": "S1"}
+    stream = _chunks({"reasoning_content": "one"}, {"content": "Hi."}, {"thinking_blocks": [block]})
+    converter = StreamConverter(source=NAME, target=target)
+
+    converter.feed(stream)
+    converter.finish()
+
+    whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
+    assert converter.response().body == whole.body
+    told = [loss.path for loss in converter.losses if loss.code == "late"]
+    assert told == ["/choices/0/message/thinking_blocks/0/signature"]
 
 
 def _cites(url: str, start: int, end: int) -> dict[str, Any]:

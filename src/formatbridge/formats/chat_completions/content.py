@@ -32,9 +32,7 @@ from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
-MESSAGE = frozenset({
-    "role", "content", "refusal", "tool_calls", "tool_call_id", "function_call", "reasoning_content", "reasoning", "reasoning_details",
-})  # fmt: skip
+MESSAGE = REASONING | {"role", "content", "refusal", "tool_calls", "tool_call_id", "function_call"}
 _IMAGE = frozenset({"type", "image_url", "index", "extra_content"})
 BESIDE = frozenset({"extra_content", "thought_signature"})
 """The names under which a token stands beside a message."""

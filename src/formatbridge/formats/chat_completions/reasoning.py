@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeGuard
 
@@ -10,6 +11,7 @@ from formatbridge import ir
 from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, is_at_home, native_token
+from formatbridge.formats.chat_completions.thinking_blocks import choose, decode_blocks, is_same, texts_of
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -27,7 +29,8 @@ FORMATS: dict[ir.Format, str] = {
     "generate_content": "google-gemini-v1",
     "chat_completions": "unknown",
 }
-REASONING = frozenset({"reasoning_content", "reasoning", "reasoning_details"})
+_TEXT_ALONE = ("reasoning_content", "reasoning")
+REASONING = frozenset({*_TEXT_ALONE, "reasoning_details", "thinking_blocks"})
 """The names that a message has for it."""
 
 _COUNTED = re.compile(r"rs_\d{1,5}")
@@ -41,25 +44,39 @@ _HIDDEN: dict[ir.Format, ir.SignatureKind] = {
 }
 
 
-def decode_reasoning(raw: JsonObject, src: str, *, is_piece: bool = False) -> tuple[list[ir.Reasoning], JsonObject | None]:
+def decode_reasoning(
+    raw: JsonObject, src: str, before: Mapping[str, int] | None = None
+) -> tuple[list[ir.Reasoning], JsonObject | None]:
     """Read reasoning from the first name that has any; another name that says something else is left over.
 
-    ``is_piece``: others came before, so a detail stands where its index says.
+    ``before``: how many items of a list came before those of this message, which is a piece then: a detail stands where its index says.
     """
-    details = raw.get("reasoning_details")
-    parts = _decode_details(details, f"{src}/reasoning_details", is_piece=is_piece) if details else []
-    texts = [part.text for part in parts if part.text]
+    details, blocks = raw.get("reasoning_details"), raw.get("thinking_blocks")
+    parts = _decode_details(details, f"{src}/reasoning_details", is_piece=before is not None) if details else []
     leftover: JsonObject = {}
-    for name in ("reasoning_content", "reasoning"):
+    if blocks:
+        parts, leftover = _with_blocks(parts, raw, src, (before or {}).get("thinking_blocks", 0))
+    texts = texts_of(parts)
+    for name in _TEXT_ALONE:
         text = raw.get(name)
         if not text:
             continue
-        if not any(texts) and isinstance(text, str):
+        if not texts and isinstance(text, str):
             parts.insert(0, ir.Reasoning(text=text, src=f"{src}/{name}"))
             texts = [text]
-        elif text not in ("".join(texts), "\n\n".join(texts), "\n".join(texts)):
+        elif not is_same(text, texts):
             leftover[name] = text
     return parts, leftover or None
+
+
+def _with_blocks(details: list[ir.Reasoning], raw: JsonObject, src: str, first: int) -> tuple[list[ir.Reasoning], JsonObject]:
+    """Return the thoughts of a message that has blocks as well, and what is left of these."""
+    blocks, leftover = decode_blocks(raw["thinking_blocks"], f"{src}/thinking_blocks", first)
+    text = next((raw[name] for name in _TEXT_ALONE if raw.get(name)), None)
+    told = choose(details, text, blocks)
+    if told is None:
+        return details, {"thinking_blocks": raw["thinking_blocks"]}
+    return told, leftover
 
 
 def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[ir.Reasoning]:

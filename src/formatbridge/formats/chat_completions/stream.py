@@ -18,12 +18,13 @@ from formatbridge.formats.chat_completions.answer import decode_message
 from formatbridge.formats.chat_completions.content import BESIDE, call_stem
 from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_part
-from formatbridge.formats.chat_completions.reasoning import decode_outer_token, decode_reasoning, index_of
+from formatbridge.formats.chat_completions.reasoning import REASONING, decode_outer_token, decode_reasoning, index_of
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error, told_failure
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.formats.chat_completions.stream_media import beside_token, feed_rest, feed_token
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
+from formatbridge.formats.chat_completions.thinking_blocks import is_whole
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
 
@@ -32,10 +33,7 @@ JsonObject = dict[str, Any]
 _HEAD = frozenset({"id", "object", "created", "model", "choices", "usage", "obfuscation"})
 _CHUNK = _HEAD | {"error"}
 _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs", "stop_reason"})
-_DELTA = frozenset({
-    "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_details", "annotations",
-    "audio", "images",
-})  # fmt: skip
+_DELTA = REASONING | {"role", "content", "refusal", "tool_calls", "function_call", "annotations", "audio", "images"}
 _WORDS = frozenset({"role", "content"})
 
 
@@ -185,7 +183,7 @@ class StreamDecoder:
             return
         if "extra_content" in delta:
             feed_token(choice, delta, made)
-        if delta.keys() & {"reasoning_content", "reasoning", "reasoning_details"}:
+        if not REASONING.isdisjoint(delta):
             self._feed_thoughts(choice, delta, made)
         if content:
             self._feed_content(choice, content, made)
@@ -201,7 +199,9 @@ class StreamDecoder:
 
     def _feed_thoughts(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
         src = f"/choices/{choice.index}/message"
-        parts, unread = decode_reasoning(delta, src, is_piece=True)
+        parts, unread = decode_reasoning(delta, src, choice.items)
+        if blocks := delta.get("thinking_blocks"):
+            choice.items["thinking_blocks"] = choice.items.get("thinking_blocks", 0) + sum(map(is_whole, blocks))
         indexes = {
             f"{src}/reasoning_details/{index_of(detail)}": index_of(detail) for detail in delta.get("reasoning_details") or ()
         }

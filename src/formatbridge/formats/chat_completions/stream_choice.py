@@ -107,7 +107,7 @@ class Choice:
         """End the part that text goes to, if there is one."""
         if self.open is not None:
             if self.open[0] == "reasoning":
-                self.thoughts.close()
+                self.thoughts.close(self.open[1])
             made.append(events.PartEnd(self.index, self.open[1], extra=self.take_more()))
             self.open = None
 

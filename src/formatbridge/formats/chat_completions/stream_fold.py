@@ -14,10 +14,12 @@ JsonObject = dict[str, Any]
 _GROWING = frozenset({"content", "refusal", "reasoning_content", "reasoning"})
 _LISTS = frozenset({"annotations", "images"})
 """Fields of a message whose items come one after the other."""
+_THOUGHTS = frozenset({"reasoning_details", "thinking_blocks"})
+"""Fields of a message whose items come in pieces."""
 _KNOWN = _GROWING | _LISTS | {"role", "audio", "tool_calls", "function_call"}
 """Fields of a message that have rules of their own; of others nobody knows how they grow."""
-_TEXTS = frozenset({"text", "summary"})
-"""Fields of a detail of reasoning that grow."""
+_TEXTS = frozenset({"text", "summary", "thinking"})
+"""Fields of a detail or block of reasoning that grow."""
 _SOUND = frozenset({"data", "transcript"})
 """Fields of a sound that grow."""
 _ARGUMENTS = {"function": "arguments", "custom": "input"}
@@ -52,7 +54,7 @@ class _Choice:
         self._calls: list[tuple[JsonObject, list[str]]] = []
         self._named_again: set[int] = set()
         self._logprobs: JsonObject = {}
-        self._details: list[_Detail] = []
+        self._details: dict[str, list[_Detail]] = {}
         self._latest: dict[str, _Detail] = {}
         self._sounds: dict[str, list[str]] = {}
         self._fields, self._lists = Pieces(), Pieces()
@@ -85,9 +87,9 @@ class _Choice:
         if key in _LISTS and isinstance(value, list):
             _extend(self._message, key, value)
             return True
-        if key == "reasoning_details" and isinstance(value, list):
+        if key in _THOUGHTS and isinstance(value, list):
             for detail in value:
-                self._detail(detail)
+                self._detail(key, detail)
             return True
         if key not in _KNOWN:
             self._message.setdefault(key)
@@ -112,15 +114,16 @@ class _Choice:
         self._message["audio"] = known
         return is_same
 
-    def _detail(self, raw: JsonObject) -> None:
+    def _detail(self, name: str, raw: JsonObject) -> None:
         """Add to the detail that an index names; one without goes on with the last, and one that is something else is new."""
         at, kind = raw.get("index"), raw.get("type")
-        place = repr((at, kind))
-        last = self._details[-1] if self._details else None
+        place = repr((name, at, kind))
+        details = self._details.setdefault(name, [])
+        last = details[-1] if details else None
         detail = self._latest.get(place) if at is not None else last if last and last.is_of(at, kind) else None
         if detail is None or not detail.grow(raw):
             self._latest[place] = detail = _Detail(raw)
-            self._details.append(detail)
+            details.append(detail)
 
     def _call(self, raw: JsonObject) -> bool:
         """Add to a call; false where it is not the one that its index names, or says again what it is."""
@@ -152,13 +155,13 @@ class _Choice:
         if self._sounds:
             message["audio"] = message["audio"] | {key: "".join(pieces) for key, pieces in self._sounds.items()}
         lists = {"tool_calls": [_joined(call, pieces) for call, pieces in self._calls]}
-        lists["reasoning_details"] = [detail.body() for detail in self._details]
+        lists |= {name: [detail.body() for detail in details] for name, details in self._details.items()}
         made: JsonObject = {"message": message | {key: items for key, items in lists.items() if items}}
         return made | self._outer | self._lists.whole() | ({"logprobs": self._logprobs} if self._logprobs else {})
 
 
 class _Detail:
-    """One detail of reasoning: its texts grow, and all else is told once. A token ends it, for it signs what came before."""
+    """One detail or block of reasoning: its texts grow, and all else is told once. A token ends it, for it signs what came before."""
 
     def __init__(self, raw: JsonObject) -> None:
         self._told = dict(raw)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from formatbridge import ir
 
-_DETAILS = "/reasoning_details/"
+_LISTS = ("/reasoning_details/", "/thinking_blocks/")
+"""Where thoughts are told that may have come as text."""
 
 
 class Thoughts:
@@ -14,7 +15,7 @@ class Thoughts:
         self._pieces: list[str] = []
         self._length = 0
         self._came_as_text = False
-        self._past: list[str] = []
+        self._past: list[tuple[str, int]] = []
         self._count = 0
         self._index: int | None = None
         self._unsigned: dict[int, int] = {}
@@ -22,12 +23,12 @@ class Thoughts:
     def open(self, part: ir.Reasoning) -> None:
         """Begin the next thought."""
         self._pieces, self._length, self._index = [], 0, None
-        self._came_as_text, self._count = _DETAILS not in part.src, self._count + 1
+        self._came_as_text, self._count = not _is_item(part), self._count + 1
 
-    def close(self) -> None:
-        """End the open one; details may tell it again."""
+    def close(self, number: int) -> None:
+        """End the open one, whose number it is; details may tell it again."""
         if self._came_as_text and self._pieces:
-            self._past.append(self.text())
+            self._past.append((self.text(), number))
         self._came_as_text = False
 
     def note(self, index: int | None, number: int, part: ir.Reasoning) -> None:
@@ -44,9 +45,15 @@ class Thoughts:
         return index is not None and self._index is not None and index != self._index
 
     def signed(self, index: int | None, part: ir.Reasoning, opened: int | None) -> int | None:
-        """Return the number of the thought that has closed and that a token alone signs by its index; None where there is none."""
-        is_alone = part.signature is not None and part.signature.kind == "thinking" and not part.text
-        if not is_alone or index is None or self._unsigned.get(index) == opened:
+        """Return the number of the thought that has closed and that a token signs; None where there is none.
+
+        A token alone signs by its index, one that comes with all of the text once more by that.
+        """
+        if part.signature is None or part.signature.kind != "thinking":
+            return None
+        if part.text:
+            return self._past.pop(0)[1] if self._is_told_again(part) and not self.is_again(part) else None
+        if index is None or self._unsigned.get(index) == opened:
             return None
         return self._unsigned.pop(index, None)
 
@@ -61,14 +68,17 @@ class Thoughts:
 
     def is_past(self, part: ir.Reasoning) -> bool:
         """Say whether a detail tells again of a thought that has closed; each is told once."""
-        if part.signature is None and _DETAILS in part.src and part.text and self._past[:1] == [part.text]:
+        if part.signature is None and part.text and self._is_told_again(part):
             del self._past[0]
             return True
         return False
 
+    def _is_told_again(self, part: ir.Reasoning) -> bool:
+        return _is_item(part) and bool(self._past) and self._past[0][0] == part.text
+
     def is_again(self, part: ir.Reasoning) -> bool:
         """Say whether a detail tells again of the open thought, which came as text."""
-        may_be = self._came_as_text and _DETAILS in part.src and len(part.text) == self._length
+        may_be = self._came_as_text and _is_item(part) and len(part.text) == self._length
         return may_be and part.text == self.text()
 
     def add(self, text: str) -> None:
@@ -88,3 +98,7 @@ class Thoughts:
         if text:
             self.add(text)
         return text
+
+
+def _is_item(part: ir.Reasoning) -> bool:
+    return any(name in part.src for name in _LISTS)
