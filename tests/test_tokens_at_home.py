@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -201,3 +202,23 @@ def test_an_image_comes_home_with_its_own_token() -> None:
 
     assert request.body["contents"][1] == {"role": "model", "parts": parts}
     assert request.losses == ()
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("token", ["s1", "abcdef", "a+b_", "QUI==", "=", "not base64!"])
+def test_a_token_that_the_official_client_cannot_read_goes_tagged(token: str, streams: bool) -> None:
+    """It takes base64 of one alphabet without bits left over, and refuses the whole answer over anything else."""
+    call = CALL | {"extra_content": {"google": {"thought_signature": token}}}
+    answer = _answer(tool_calls=[call])
+    if streams:
+        stream = b"".join(fb.replay_response(answer, source="chat_completions"))
+        told = fb.convert_stream([stream], source="chat_completions", target="generate_content")
+        kept = fb.collect_stream(told, source="generate_content").body
+    else:
+        kept = fb.convert_response(answer, source="chat_completions", target="generate_content").body
+
+    there = fb.convert_request(_next("generate_content", kept), source="generate_content", target="chat_completions", model="m")
+
+    written = kept["candidates"][0]["content"]["parts"][0]["thoughtSignature"]
+    assert base64.b64decode(written, validate=True).startswith(b"fb1|generate_content|")
+    assert there.body["messages"][1]["tool_calls"] == [call]

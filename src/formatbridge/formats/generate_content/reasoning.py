@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import re
 from typing import Any
 
 from formatbridge import ir
@@ -14,7 +15,9 @@ from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
 
-_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_URL_SAFE, _STANDARD = re.compile(r"[-_]"), re.compile(r"[+/]")
+"""What each alphabet of base64 has alone."""
+_TO_STANDARD = bytes.maketrans(b"-_", b"+/")
 _CONFIG = frozenset({"includeThoughts", "thinkingBudget", "thinkingLevel"})
 _SIGNING = ("thinking", "encrypted", "thought")
 _LEVELS: dict[str, ir.Effort] = {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "medium", "HIGH": "high", "XHIGH": "xhigh"}
@@ -39,15 +42,16 @@ def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carry: b
 
 
 def _is_base64(token: str) -> bool:
-    """Say whether a token is base64, in the standard or the URL-safe alphabet, padded or not."""
-    if not token.isascii():
+    """Say whether a token is base64 as the official client takes it: in one alphabet, padded or not, with no bits left over."""
+    data = token.rstrip("=")
+    if not data.isascii() or len(token) - len(data) > -len(data) % 4 or (_URL_SAFE.search(data) and _STANDARD.search(data)):
         return False
-    data = token.rstrip("=").encode().translate(_URL_SAFE)
+    plain = data.encode().translate(_TO_STANDARD)
     try:
-        binascii.a2b_base64(data + b"=" * (-len(data) % 4), strict_mode=True)
+        decoded = binascii.a2b_base64(plain + b"=" * (-len(plain) % 4), strict_mode=True)
     except binascii.Error:
         return False
-    return True
+    return binascii.b2a_base64(decoded, newline=False).rstrip(b"=") == plain
 
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> JsonObject | None:
