@@ -240,12 +240,12 @@ def _encode_media(part: ir.Media, at: str, turn: Turn, losses: Ledger) -> list[J
 
 
 def _encode_refusal(part: ir.Refusal, turn: Turn, losses: Ledger) -> JsonObject | None:
-    """Write a refusal as text; of an answer the finish reason tells that it is one."""
+    """Write a refusal as text."""
     if part.extra:
         losses.extras(part)
     drop_id(part, losses)
-    if not turn.is_answer:
-        losses.changed(part, "text", part.text, "flattened")
+    if turn.refusal_cost is not None:
+        losses.changed(part, "text", part.text, "flattened", severity=turn.refusal_cost)
     return {"text": part.text} if part.text else None
 
 

@@ -14,13 +14,13 @@ from formatbridge.formats._protocol import Context
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
 from formatbridge.formats.generate_content.content import CONTENT, decode_parts, encode_parts
 from formatbridge.formats.generate_content.errors import decode_error
-from formatbridge.formats.generate_content.finish import FINISH, UNSAID, decode_block, decode_finish, encode_finish
+from formatbridge.formats.generate_content.finish import FINISH, UNSAID, WORDS, decode_block, decode_finish, encode_finish
 from formatbridge.formats.generate_content.logprobs import decode_logprobs, encode_logprobs
 from formatbridge.formats.generate_content.parts import python_runs
 from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
-from formatbridge.options import Options
+from formatbridge.options import Options, Severity
 
 JsonObject = dict[str, Any]
 
@@ -127,6 +127,7 @@ def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Optio
         is_answer=True,
         carries=options.carry_reasoning,
         objects=read_objects(choice.parts) if ir.ToolCall in kinds else NOT_READ,
+        refusal_cost=_refusal_cost(choice) if ir.Refusal in kinds else None,
     )
     encode_parts(choice.parts, parts, f"/candidates/{place}/content/parts", turn, losses)
     made: JsonObject = {"content": {"role": "model", "parts": parts}}
@@ -141,3 +142,10 @@ def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Optio
     if choice.refusal_logprobs:
         losses.dropped(choice, "refusal_logprobs")
     return made
+
+
+def _refusal_cost(choice: ir.Choice) -> Severity | None:
+    """Return what it costs that a refusal becomes text: nothing where the reason of the end says that all text is one."""
+    if choice.finish is None or WORDS[choice.finish.reason][0] != "SAFETY":
+        return "lossy"
+    return "info" if any(type(part) is ir.Text and part.text for part in choice.parts) else None

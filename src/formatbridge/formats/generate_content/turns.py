@@ -10,6 +10,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._arguments import NOT_READ, Objects
 from formatbridge.formats._ids import made_call_id
+from formatbridge.options import Severity
 
 JsonObject = dict[str, Any]
 
@@ -19,10 +20,10 @@ class Turn:
 
     ``is_answer``: it is a response's. ``carries``: it keeps tokens of other formats, tagged. ``runs``: ids of the runs of code that this
     format has too. ``made_ids``: those of calls to which no source gave one. ``objects``: the arguments of its calls, as far as they have
-    been read.
+    been read. ``refusal_cost``: what it costs that a refusal is text here; None: why the answer ended tells all of it.
     """
 
-    __slots__ = ("_messages", "_names", "_paired", "carries", "is_answer", "made_ids", "objects", "runs")
+    __slots__ = ("_messages", "_names", "_paired", "carries", "is_answer", "made_ids", "objects", "refusal_cost", "runs")
 
     def __init__(
         self,
@@ -32,6 +33,7 @@ class Turn:
         is_answer: bool = False,
         carries: bool = False,
         objects: Objects = NOT_READ,
+        refusal_cost: Severity | None = "lossy",
     ) -> None:
         self._messages = messages
         self._names: dict[str, str] | None = None  # most conversations need none, so they are collected on demand
@@ -41,6 +43,7 @@ class Turn:
         self.is_answer = is_answer
         self.carries = carries
         self.objects = objects
+        self.refusal_cost = refusal_cost
 
     def name_of(self, result: ir.ToolResult) -> str | None:
         """Return the name of the tool whose call a result of the conversation answers."""
