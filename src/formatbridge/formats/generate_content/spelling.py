@@ -191,7 +191,9 @@ OWN: dict[str, Own] = {
     "Usage.serviceTier": _DIAGNOSTIC,
     "Usage.toolUsePromptTokensDetails": _ACCOUNTING,
     "Usage.promptTokensDetails/*": _ACCOUNTING,
+    "Usage.promptTokensDetails/*/modality": _ACCOUNTING,
     "Usage.candidatesTokensDetails/*": _ACCOUNTING,
+    "Usage.candidatesTokensDetails/*/modality": _ACCOUNTING,
     "Usage.cacheTokensDetails/*": _ACCOUNTING,
     **ERROR_OWN,
     **{

@@ -53,20 +53,24 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
 def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: JsonObject) -> dict[str, int] | None:
     """Read tokens by modality, but for zeros. A second count of one is left unread, and so is what no other format counts: video, say.
 
-    Of a list without text, all of which is read, text is what the others leave of the total.
+    Of a list without text, text is what the others leave of the total; of those that no other format counts, only the word is lost then.
     """
     counts: dict[str, int] = {}
-    items = raw.get(name) or ()
-    for index, item in enumerate(items):
-        word = word_of(item.get("modality"), _MODALITIES).lower()
+    items = [
+        (word_of(item.get("modality"), _MODALITIES).lower(), item.get("tokenCount") or 0, item) for item in raw.get(name) or ()
+    ]
+    left = (total or 0) - sum(count for _, count, _ in items)
+    is_counted = left > 0 and all(word != "text" for word, _, _ in items)
+    for index, (word, count, item) in enumerate(items):
         unread |= rest(item, frozenset({"modality", "tokenCount"}), f"{name}/{index}/") or {}
-        if word in counts or word not in _SHARED[name]:
-            unread[f"{name}/{index}"] = item
+        if word not in counts and word in _SHARED[name]:
+            counts[word] = count
+        elif is_counted and "modality" in item:
+            unread[f"{name}/{index}/modality"] = item["modality"]
         else:
-            counts[word] = item.get("tokenCount") or 0
-    left = (total or 0) - sum(counts.values())
-    if counts and len(counts) == len(items) and left > 0:
-        counts.setdefault("text", left)
+            unread[f"{name}/{index}"] = item
+    if items and is_counted:
+        counts["text"] = left
     return {word: count for word, count in counts.items() if count} or None
 
 
