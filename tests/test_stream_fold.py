@@ -238,8 +238,8 @@ def test_items_that_are_never_done_are_in_the_answer_where_the_last_event_has_no
         (
             "generate_content",
             [
-                {"candidates": [{"content": {"parts": [{"functionCall": {"id": "1", "name": "f", "willContinue": True}}]}}]},
-                {"candidates": [{"content": {"parts": [{"functionCall": {"willContinue": False}}]}, "finishReason": "RECITATION"}]},
+                {"candidates": [{"content": {"parts": [{"text": "A"}]}, "logprobsResult": {"chosenCandidates": [{"token": "A"}]}}]},
+                {"candidates": [{"logprobsResult": {"topCandidates": [{"candidates": []}]}, "finishReason": "RECITATION"}]},
             ],
         ),
         (
@@ -283,3 +283,53 @@ def test_two_tokens_that_are_alike_are_two() -> None:
     made = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="generate_content")
 
     assert made.body["candidates"][0]["logprobsResult"] == {key: [*tokens, *tokens] for key, tokens in weighed.items()}
+
+
+def test_what_an_answer_rests_on_is_collected_as_its_own_format_has_it() -> None:
+    """Law 3: sources come event by event, and licences, domains and scores are known to that format alone."""
+    quotes = [
+        {"endIndex": 2, "uri": "https://a", "license": "mit"},
+        {"startIndex": 3, "endIndex": 8, "publicationDate": {"year": 2014}},
+    ]
+    chunks = [{"maps": {"uri": "https://b", "placeId": "p"}}, {"web": {"uri": "https://c", "domain": "c"}}]
+    spans = [{"segment": {"endIndex": 2}, "groundingChunkIndices": [0], "confidenceScores": [0.5]} for _ in chunks]
+    told: list[dict[str, Any]] = [
+        {
+            "citationMetadata": {"citations": quotes[:1]},
+            "groundingMetadata": {"groundingChunks": chunks[:1], "groundingSupports": spans[:1]},
+        },
+        {"citationMetadata": {"citations": quotes}},
+        {"groundingMetadata": {"groundingChunks": chunks[1:], "groundingSupports": spans[1:], "webSearchQueries": ["q"]}},
+    ]
+    events: list[dict[str, Any]] = [{"candidates": [{"content": {"parts": [{"text": "Hi there"}]}, **each}]} for each in told]
+    events[-1]["candidates"][0]["finishReason"] = "STOP"
+
+    made = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="generate_content")
+
+    candidate, moved = made.body["candidates"][0], spans[1] | {"groundingChunkIndices": [1]}
+    assert candidate["citationMetadata"] == {"citations": quotes}
+    assert candidate["groundingMetadata"] == {
+        "groundingChunks": chunks,
+        "groundingSupports": [spans[0], moved],
+        "webSearchQueries": ["q"],
+    }
+    assert not made.losses
+
+
+def test_a_call_in_pieces_is_collected_with_all_that_stands_beside_it() -> None:
+    """Law 3: that its arguments have to be put together costs nothing of the answer."""
+    beside = {"urlContextMetadata": {"urlMetadata": [{"retrievedUrl": "https://a"}]}, "safetyRatings": [{"category": "C"}]}
+    pieces = [
+        {"name": "f", "id": "1", "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.city", "stringValue": "Os", "willContinue": True}], "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.city", "stringValue": "lo"}], "willContinue": True},
+        {},
+    ]
+    events: list[dict[str, Any]] = [{"candidates": [{"content": {"parts": [{"functionCall": piece}]}}]} for piece in pieces]
+    events.append({"candidates": [{"content": {"parts": [{"text": "Done."}]}, "finishReason": "STOP", **beside}]})
+
+    made = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="generate_content")
+
+    call = {"functionCall": {"name": "f", "id": "1", "args": {"city": "Oslo"}}}
+    assert made.body == {"candidates": [{"content": {"parts": [call, {"text": "Done."}]}, "finishReason": "STOP", **beside}]}
+    assert not made.losses

@@ -6,18 +6,20 @@ from collections.abc import Iterable
 from typing import Any
 
 from formatbridge.formats._choices import told_apart
+from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
 
 JsonObject = dict[str, Any]
 
-_LISTS = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
+_SOURCES = ("groundingMetadata", "citationMetadata")
+_PAGES = "urlContextMetadata"
+_LISTS = (*_SOURCES, _PAGES)
 """Fields of a candidate whose lists may go on from event to event; how, the vendor does not say."""
-_PIECEMEAL = frozenset({"willContinue", "partialArgs"})
 NOTHING: JsonObject = {"text": ""}
 """The part of an event that brings none. The official client's chats forget a turn of which one event has no parts."""
 
 
 def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
-    """Fold events: texts go on, the rest is told once or last. None where a list or a call comes in pieces."""
+    """Fold events: texts, lists and calls go on, the rest is told once or last. None where nobody knows what they add up to."""
     body: JsonObject = {}
     candidates: dict[int, _Candidate] = {}
     for raw in told:
@@ -33,7 +35,10 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
 
 
 class _Candidate:
-    """One candidate as far as it has come. ``_texts``: the pieces of each part, of those that are text."""
+    """One candidate as far as it has come.
+
+    ``_texts``: the pieces of each part, of those that are text; ``_lists``: what it rests on, event by event; ``_calls``: those in pieces.
+    """
 
     def __init__(self) -> None:
         self._outer: JsonObject = {}
@@ -41,25 +46,42 @@ class _Candidate:
         self._parts: list[JsonObject] = []
         self._texts: list[list[str]] = []
         self._tokens: JsonObject = {}
+        self._lists: list[JsonObject] = []
+        self._calls = PartialCalls()
 
     def grow(self, piece: JsonObject) -> bool:
-        """Add a piece; false where a list or a call would have to be put together."""
-        outer = self._outer
-        if any(outer.get(name) and piece.get(name) and outer[name] != piece[name] for name in _LISTS):
-            return False
+        """Add a piece; false where its lists of tokens do not match those before."""
         if not self._weigh(piece.get("logprobsResult") or {}):
             return False
-        outer |= {key: value for key, value in piece.items() if value is not None and key != "content"}
+        self._outer |= {key: value for key, value in piece.items() if value is not None and key != "content"}
+        lists = {name: piece[name] for name in _LISTS if piece.get(name)}
+        if lists:
+            self._lists.append(lists)
         if "content" not in piece:
             return True
         content = piece["content"] or {}
         self._content = (self._content or {}) | content
         for at, part in enumerate(content.get("parts") or ()):
-            call = part.get("functionCall")
-            if call is not None and (_PIECEMEAL & call.keys() or not any(call.values())):
-                return False
-            self._add(part, is_first=at == 0)
+            self._take(part, is_first=at == 0)
         return True
+
+    def _take(self, part: JsonObject, *, is_first: bool) -> None:
+        """Take a part, or a piece of a call; behind the end of such a one an empty call is none, but what stands beside it counts."""
+        call = part.get("functionCall")
+        if call is None or part.get("text") is not None:
+            self._end_calls()
+            self._add(part, is_first=is_first)
+        elif self._calls or call.get("willContinue") or call.get("partialArgs"):
+            for whole in self._calls.take(part):
+                self._add(whole, is_first=False)
+        elif any(call.values()):
+            self._add(part, is_first=False)
+        elif len(part) > 1:
+            self._add(NOTHING | {key: value for key, value in part.items() if key != "functionCall"}, is_first=is_first)
+
+    def _end_calls(self) -> None:
+        for call in self._calls.end():
+            self._add(call, is_first=False)
 
     def _weigh(self, told: JsonObject) -> bool:
         """Add the tokens of an event, which go on from event to event; false where their lists would not match any more."""
@@ -90,11 +112,22 @@ class _Candidate:
 
     def body(self) -> JsonObject:
         """Return the candidate as a whole answer has it."""
-        self._outer |= {"logprobsResult": self._tokens} if self._tokens else {}
+        self._end_calls()
+        self._outer |= self._gathered() | ({"logprobsResult": self._tokens} if self._tokens else {})
         if self._content is None:
             return self._outer
         parts = [part | ({"text": "".join(texts)} if texts else {}) for part, texts in zip(self._parts, self._texts, strict=True)]
         return {"content": self._content | ({"parts": parts} if "parts" in self._content else {})} | self._outer
+
+    def _gathered(self) -> JsonObject:
+        """Put the lists together that came in pieces; those that only came again stay as they are."""
+        sources, pages = Sources(), Gathered()
+        for lists in self._lists:
+            sources.feed(lists)
+            pages.feed(lists.get(_PAGES) or {})
+        whole = sources.told | {_PAGES: pages.told}
+        told = {name: [lists[name] for lists in self._lists if name in lists] for name in _LISTS}
+        return {name: whole[name] for name, pieces in told.items() if any(piece != pieces[0] for piece in pieces)}
 
 
 def _flags(part: JsonObject) -> JsonObject:
