@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from formatbridge import ir
@@ -56,6 +57,26 @@ def encode_logprobs(tokens: list[ir.TokenLogprob], losses: Ledger) -> JsonObject
     if any(token.top for token in tokens):
         made["topCandidates"] = [{"candidates": [_encode_token(top, losses) for top in token.top or ()]} for token in tokens]
     return made
+
+
+class Average:
+    """The mean chance of the tokens of an answer, taken one after the other, so that a stream ends in the same number."""
+
+    __slots__ = ("_count", "_total")
+
+    def __init__(self, tokens: Iterable[ir.TokenLogprob] = ()) -> None:
+        self._total, self._count = 0.0, 0
+        self.add(tokens)
+
+    def add(self, tokens: Iterable[ir.TokenLogprob]) -> None:
+        """Take the next tokens."""
+        for token in tokens:
+            self._total += token.logprob
+            self._count += 1
+
+    def told(self) -> JsonObject:
+        """Return the field that tells it; nothing where there are no tokens."""
+        return {"avgLogprobs": self._total / self._count} if self._count else {}
 
 
 def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:

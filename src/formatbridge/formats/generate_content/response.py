@@ -15,7 +15,7 @@ from formatbridge.formats.generate_content.citations import decode_citations, en
 from formatbridge.formats.generate_content.content import CONTENT, decode_parts, encode_parts
 from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.finish import FINISH, UNSAID, WORDS, decode_block, decode_finish, encode_finish
-from formatbridge.formats.generate_content.logprobs import decode_logprobs, encode_logprobs
+from formatbridge.formats.generate_content.logprobs import Average, decode_logprobs, encode_logprobs
 from formatbridge.formats.generate_content.parts import python_runs
 from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
@@ -138,7 +138,7 @@ def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Optio
     if grounding:
         made["groundingMetadata"] = grounding
     if choice.logprobs:
-        made["logprobsResult"] = encode_logprobs(choice.logprobs, losses)
+        made |= Average(choice.logprobs).told() | {"logprobsResult": encode_logprobs(choice.logprobs, losses)}
     if choice.refusal_logprobs:
         losses.dropped(choice, "refusal_logprobs")
     return made

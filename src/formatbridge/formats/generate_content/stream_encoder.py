@@ -17,7 +17,7 @@ from formatbridge.formats.generate_content.citations import encode_citations
 from formatbridge.formats.generate_content.content import belongs_to_next, encode_parts
 from formatbridge.formats.generate_content.errors import encode_error
 from formatbridge.formats.generate_content.finish import encode_finish
-from formatbridge.formats.generate_content.logprobs import encode_logprobs
+from formatbridge.formats.generate_content.logprobs import Average, encode_logprobs
 from formatbridge.formats.generate_content.parts import python_runs
 from formatbridge.formats.generate_content.response import encode_response
 from formatbridge.formats.generate_content.stream_fold import NOTHING
@@ -50,7 +50,8 @@ class _Part:
 class _Choice:
     """One candidate. ``waiting``: tokens of the part that follows; ``visible``: what citations count, in the order in which it left.
 
-    ``calls``: those that have not left, in their order; ``ended``: those that wait for one before them; ``cited``: what came late.
+    ``calls``: those that have not left, in their order; ``ended``: those that wait for one before them; ``cited``: what came late;
+    ``weighed``: how likely the tokens were that have left.
     """
 
     turn: Turn
@@ -63,6 +64,7 @@ class _Choice:
     ended: dict[int, events.PartEnd] = field(default_factory=dict)
     cited: list[ir.Citation] = field(default_factory=list)
     has_calls: bool = False
+    weighed: Average | None = None
     end: JsonObject | None = None
 
 
@@ -152,7 +154,9 @@ class StreamEncoder:
         held.has_text = True
         return held.head + dumps(event.text) + held.tail
 
-    def _weighed_delta(self, held: _Part, event: events.Delta) -> bytes:
+    def _weighed_delta(self, choice: _Choice, held: _Part, event: events.Delta) -> bytes:
+        choice.weighed = choice.weighed or Average()
+        choice.weighed.add(event.logprobs or ())
         parts = []
         if held.head is not None and event.text:
             held.has_text = True
@@ -213,6 +217,8 @@ class StreamEncoder:
         if any(isinstance(part, ir.Text) and part.citations for part in choice.visible):
             visible = [_with_text(part, choice.pieces.get(place)) for place, part in enumerate(choice.visible)]
             made["groundingMetadata"] = encode_citations(visible, nowhere())
+        if choice.weighed is not None:
+            made |= choice.weighed.told()
         choice.end = made
 
     # Events.
