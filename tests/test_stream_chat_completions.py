@@ -26,6 +26,7 @@ from formatbridge.streaming.collect import Collector, replay
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import grammar_check
 from tests.corpus import Entry, entries, requires_corpus
+from tests.fixtures import streams
 from tests.laws import Sample, recorded, shipped
 
 NAME: ir.Format = "chat_completions"
@@ -441,3 +442,23 @@ def test_a_late_citation_that_the_stream_has_left_without_is_reported(target: st
     assert ("/choices/0/message/annotations/0" in [loss.path for loss in converter.losses if loss.code == "late"]) is is_late
     assert (b"https://a.example" in made) is not is_late
     assert "https://a.example" in json.dumps(converter.response().body)
+
+
+@pytest.mark.parametrize("source", [format for format in FORMATS if format != NAME])
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_who_asks_for_usage_finds_the_field_in_every_chunk(source: str, is_asked: bool) -> None:
+    """The vendor's servers say null in all but the last; a reader that takes the field for granted trips over one without it."""
+    asked = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
+    asked |= {"stream_options": {"include_usage": True}} if is_asked else {}
+    request = convert_request(asked, source=NAME, target=source)
+    stream = next(each.data for each in streams(source) if each.stem == "text_plain")
+    converter = StreamConverter(source=source, target=NAME, request=request)
+
+    told = converter.feed(stream) + converter.finish()
+
+    *others, last = [json.loads(line[6:]) for line in told.decode().splitlines() if line.startswith("data: {")]
+    if is_asked:
+        assert [chunk["usage"] for chunk in others] == [None] * len(others)
+        assert (last["choices"], last["usage"]["completion_tokens"] > 0) == ([], True)
+    else:
+        assert not any("usage" in chunk for chunk in (*others, last))

@@ -61,7 +61,9 @@ class StreamEncoder:
 
     def __init__(self, options: Options, context: Context | None) -> None:
         self._options = options
-        self._tells_usage = context is None or bool((context.body.get("stream_options") or {}).get("include_usage"))
+        is_asked = context is not None and bool((context.body.get("stream_options") or {}).get("include_usage"))
+        self._tells_usage = context is None or is_asked
+        self._no_usage: JsonObject = {"usage": None} if is_asked else {}  # what all chunks say but the one that tells it
         self._head: JsonObject = {}
         self._order = ChoicesInOrder()
         self._choices: dict[int, _Choice] = {}
@@ -106,7 +108,7 @@ class StreamEncoder:
     def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta | events.Signed) -> bytes:
         if isinstance(event, events.Start):
             answer = ir.Response("chat_completions", event.id, event.model, [], event.created)
-            self._head = encode_head(answer, nowhere(), self._options) | {"object": "chat.completion.chunk"}
+            self._head = encode_head(answer, nowhere(), self._options) | {"object": "chat.completion.chunk"} | self._no_usage
             self._usage = event.usage
         elif isinstance(event, events.UsageTold):
             self._usage = event.usage
