@@ -148,7 +148,7 @@ class StreamEncoder:
         if held.pieces is not None:
             held.pieces.append(event.text)
         if event.logprobs and not isinstance(held.part, ir.Refusal):  # those of a refusal have no place here
-            return self._weighed_delta(held, event)
+            return self._weighed_delta(choice, held, event)
         if held.head is None or not event.text:
             return b""
         held.has_text = True
