@@ -11,6 +11,7 @@ import base64
 from typing import cast
 
 from formatbridge import ir
+from formatbridge.formats._parts import drop_id
 from formatbridge.losses import Ledger
 
 _TAG = "fb1|"
@@ -119,9 +120,10 @@ def drop_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger) 
 
 
 def drop_empty(part: ir.Reasoning, losses: Ledger) -> None:
-    """Note reasoning that has a foreign token and no text: hidden reasoning is gone as a whole, of visible reasoning its proof."""
+    """Note reasoning that has a foreign token and no text: hidden reasoning is gone as a whole, of other its proof and its id."""
     signature = part.signature
     if signature and signature.kind in ("redacted", "encrypted"):
         losses.dropped(part, code="foreign_signature")
     elif signature:
         losses.dropped(signature, code="foreign_signature")
+        drop_id(part, losses)

@@ -32,7 +32,7 @@ from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
-MESSAGE = REASONING | {"role", "content", "refusal", "tool_calls", "tool_call_id", "function_call"}
+MESSAGE = REASONING | {"role", "content", "refusal", "tool_calls", "function_call"}
 _IMAGE = frozenset({"type", "image_url", "index", "extra_content"})
 BESIDE = frozenset({"extra_content", "thought_signature"})
 """The names under which a token stands beside a message."""
@@ -42,7 +42,8 @@ _WORDS = frozenset({"role", "content"})
 _SILENT = _HISTORY | {"audio"}
 _PLAIN = frozenset({"role", "content", "refusal", "tool_calls"})
 _FUNCTION = frozenset({"name", "arguments"})
-_CALL = frozenset({"id", "type", "function", "custom", "extra_content", "index"})
+_CALL = frozenset({"id", "type", "function", "extra_content", "index"})
+_CUSTOM_CALL = frozenset({"id", "type", "custom", "extra_content", "index"})
 
 
 def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Message:
@@ -57,8 +58,9 @@ def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.
         result = ir.ToolResult(raw["tool_call_id"], [ir.Text(content, f"{src}/content")], src)
         return ir.Message("tool", [result], src)
     if role in ("tool", "function"):
-        result, extra = decode_result(raw, src), rest(raw, _RESULT)
-        if extra and "cache_control" in extra:
+        result = decode_result(raw, src)
+        extra = rest(raw, _WORDS if result.id_made else _RESULT)
+        if role == "tool" and extra and "cache_control" in extra:
             result.cache = decode_cache_control(raw, src)
             del extra["cache_control"]
         if result.id_made:
@@ -244,14 +246,14 @@ def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
         return ir.ToolCall(call_id, name, arguments, src)
     call = ir.ToolCall(call_id or _made_id(src, answer_id), name or "", arguments or "", src)
     call.id_made = not call_id
-    call.signature, extra = _decode_call_extra(raw, src)
+    call.signature, extra = _decode_call_extra(raw, src, _CALL)
     call.extra = joined(extra, rest(function, _FUNCTION, "function/"))
     return call
 
 
 def _decode_custom_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.ToolCall:
     custom = raw["custom"]
-    signature, extra = _decode_call_extra(raw, src)
+    signature, extra = _decode_call_extra(raw, src, _CUSTOM_CALL)
     return ir.ToolCall(
         id=raw.get("id") or _made_id(src, answer_id),
         id_made=not raw.get("id"),
@@ -264,10 +266,10 @@ def _decode_custom_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.
     )
 
 
-def _decode_call_extra(raw: JsonObject, src: str) -> tuple[ir.Signature | None, JsonObject | None]:
-    """Read the token of a call, and what else nobody models."""
+def _decode_call_extra(raw: JsonObject, src: str, known: frozenset[str]) -> tuple[ir.Signature | None, JsonObject | None]:
+    """Read the token of a call, and what it has besides what calls of its kind are known to have."""
     signature, extra = decode_outer_token(raw, src)
-    return signature, joined(rest(raw, _CALL), extra)
+    return signature, joined(rest(raw, known), extra)
 
 
 def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
@@ -333,9 +335,11 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Read a message that answers a call; a legacy one names the function instead of the call.
 
-    Without either it is marked on itself: it answers no call, unless one without an id waits for it.
+    Without either it is marked on itself: it answers no call, unless one without an id waits for it. Nothing holds the id that a legacy
+    one may have to a type.
     """
     given, name = raw.get("tool_call_id"), raw.get("name")
+    given = given if isinstance(given, str) else None
     result = ir.ToolResult(given or name or f"call_{_position(src)}", decode_content(raw.get("content"), f"{src}/content"), src)
     if not given:
         result.id_made = True

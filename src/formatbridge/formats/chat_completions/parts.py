@@ -32,11 +32,10 @@ _AUDIO_FORMATS = {
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 _TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
 
-_PART = frozenset(
-    {"type", "text", "image_url", "input_audio", "file", "refusal", "video_url", "prompt_cache_breakpoint", "cache_control"}
-)
-
-_UNMARKED = _PART - {"cache_control"}
+_PARTS = {kind: frozenset({"type", kind, "prompt_cache_breakpoint"}) for kind in ("text", "image_url", "input_audio", "file")}
+"""What parts have, by their kinds, which are also the names of what they hold."""
+_VIDEO = frozenset({"type", "video_url", "cache_control"})
+_REFUSAL = frozenset({"type", "refusal"})
 _CONTROL = frozenset({"type", "ttl"})
 _THINKING = frozenset({"type", "thinking"})
 
@@ -100,9 +99,9 @@ def _decode_video(raw: JsonObject, src: str) -> ir.Part:
         mime=mime,
         data=data,
         url=None if data is not None else url,
-        cache=_decode_cache(raw, src),
+        cache=decode_cache_control(raw, src),
         src=src,
-        extra=joined(_rest(raw), rest(raw["video_url"], frozenset({"url"}), "video_url/")),
+        extra=joined(rest(raw, _VIDEO), rest(raw["video_url"], frozenset({"url"}), "video_url/")),
     )
     return at_home(made)
 
@@ -140,7 +139,7 @@ def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
 
 
 def _decode_refusal(raw: JsonObject, src: str) -> ir.Part:
-    return ir.Refusal(text=raw["refusal"], src=src, extra=rest(raw, _UNMARKED))
+    return ir.Refusal(text=raw["refusal"], src=src, extra=rest(raw, _REFUSAL))
 
 
 _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
@@ -172,9 +171,9 @@ def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
 
 
 def _rest(raw: JsonObject) -> JsonObject | None:
-    """Return what a part has besides; a second cache mark too."""
-    has_both = raw.get("prompt_cache_breakpoint") and raw.get("cache_control")
-    return rest(raw, _UNMARKED if has_both else _PART)
+    """Return what a part has besides what its kind has; a second cache mark too."""
+    known = _PARTS[raw["type"]]
+    return rest(raw, known if raw.get("prompt_cache_breakpoint") else known | {"cache_control"})
 
 
 def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:

@@ -117,14 +117,18 @@ def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
     """Read one detail. Nothing holds those of kinds that nobody knows to a shape: what is no text where one is expected stays as it is."""
     unread = {key: value for key, value in detail.items() if key in _TEXTS and value is not None and not isinstance(value, str)}
     raw = {key: value for key, value in detail.items() if key not in unread} if unread else detail
-    word = raw.get("format") or ""
+    word, text, summary = raw.get("format") or "", raw.get("text") or "", raw.get("summary") or ""
     home: ir.Format = next((home for prefix, home in _HOMES if word.startswith(prefix)), "chat_completions")
-    token = raw.get("signature") or raw.get("data")
-    kind: ir.SignatureKind = "thinking" if raw.get("signature") else _HIDDEN.get(home, "encrypted")
     slot = "signature" if raw.get("signature") else "data"
+    kind: ir.SignatureKind = "thinking" if slot == "signature" else _HIDDEN.get(home, "encrypted")
+    token = raw.get(slot)
+    if slot == "signature" and raw.get("data"):
+        unread["data"] = raw["data"]
+    if text and summary not in ("", text):
+        unread["summary"] = summary
     known = _DETAIL | {"format"} if word in ("", FORMATS[home]) else _DETAIL
     return ir.Reasoning(
-        text=raw.get("text") or raw.get("summary") or "",
+        text=text or summary,
         summary="summary" in raw,
         signature=decode_token(token, home, kind, f"{src}/{slot}", raw.get("id") or None, "chat_completions") if token else None,
         id=raw.get("id") or None,

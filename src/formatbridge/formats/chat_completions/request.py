@@ -222,9 +222,11 @@ def _encode_reasoning(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
 
 
 def _decode_format(raw: JsonObject) -> ir.OutputFormat | None:
-    kind, schema = raw.get("type"), raw.get("json_schema") or {}
+    kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
         return ir.OutputFormat(type="text", src="/response_format", extra={ITSELF: raw})
+    schema = raw["json_schema"] if kind == "json_schema" else {}
+    outer = rest(raw, {"type", "json_schema"} if schema else {"type"})
     return ir.OutputFormat(
         type=kind,
         schema=schema.get("schema"),
@@ -232,10 +234,7 @@ def _decode_format(raw: JsonObject) -> ir.OutputFormat | None:
         description=schema.get("description"),
         strict=schema.get("strict"),
         src="/response_format",
-        extra=joined(
-            rest(raw, frozenset({"type", "json_schema"})),
-            rest(schema, frozenset({"schema", "name", "description", "strict"}), "json_schema/"),
-        ),
+        extra=joined(outer, rest(schema, frozenset({"schema", "name", "description", "strict"}), "json_schema/")),
     )
 
 

@@ -23,7 +23,7 @@ JsonObject = dict[str, Any]
 
 __all__ = ["FINISH", "decode_error", "decode_response", "encode_error", "encode_response", "failure_of"]
 
-_RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage", "error"})
+_RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage"})
 _CHOICE = frozenset({"index", "message", "finish_reason", "logprobs"})
 LOGPROBS = frozenset({"content", "refusal"})
 """The members of a choice's log probabilities."""
@@ -40,6 +40,8 @@ def decode_response(body: JsonObject) -> ir.Response:
     made = ir.Response("chat_completions", given, body.get("model"), choices, body.get("created"), counts, extra)
     if "error" in body or (len(told) == 1 and ("error" in told[0] or told[0].get("finish_reason") == "error")):
         made.error = failure_of(body)
+        if made.extra and isinstance(body.get("error"), dict | str):
+            made.extra.pop("error", None)
         if made.error and made.error.src and choices[0].extra:
             choices[0].extra.pop("error", None)
     return made
