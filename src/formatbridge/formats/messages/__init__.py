@@ -126,6 +126,7 @@ SPELLING = Spelling(
         "Request.thinking/block_binding": _BINDING,
         "Request.thread": Own("impossible", "not_portable"),
         "ReasoningConfig.thinking/block_binding": _BINDING,
+        "ReasoningConfig.thinking/budget_tokens": Own(neutral=(0,)),
         "Message.clear_at": Own(neutral=("never",)),
         "Media.citations": Own(neutral=({"enabled": False},)),
         "Media.context": Own(),

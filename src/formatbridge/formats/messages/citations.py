@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 from formatbridge import ir
 from formatbridge.formats._extra import rest
@@ -11,8 +11,17 @@ from formatbridge.losses import ITSELF, Ledger
 
 JsonObject = dict[str, Any]
 
-_KNOWN = frozenset({"type", "cited_text", "url", "title", "source", "document_title", "file_id"})
-_KINDS = ("char_location", "page_location", "content_block_location", "web_search_result_location", "search_result_location")
+_Kind = Literal["web", "document", "search"]
+
+_DOCUMENT: tuple[_Kind, frozenset[str]] = ("document", frozenset({"type", "cited_text", "document_title", "file_id"}))
+_KINDS: dict[str, tuple[_Kind, frozenset[str]]] = {
+    "char_location": _DOCUMENT,
+    "page_location": _DOCUMENT,
+    "content_block_location": _DOCUMENT,
+    "web_search_result_location": ("web", frozenset({"type", "cited_text", "url", "title"})),
+    "search_result_location": ("search", frozenset({"type", "cited_text", "source", "title"})),
+}
+"""What each kind of place is elsewhere, and what it says."""
 _WEB = frozenset({"web", "map"})
 _THICKET = 50
 """Times that the citations of a text may be repeated, on average, where their spans overlap."""
@@ -27,17 +36,19 @@ def decode_citations(raw: list[JsonObject], src: str) -> list[ir.Citation]:
 
 def decode_citation(raw: JsonObject, src: str) -> ir.Citation:
     """Read one citation."""
-    kind = raw.get("type")
-    if kind not in _KINDS:
+    word = raw.get("type")
+    if not isinstance(word, str) or word not in _KINDS:
         return ir.Citation(kind="document", src=src, extra={ITSELF: raw})
+    kind, known = _KINDS[word]
+    told = {key: raw[key] for key in known if key in raw}
     return ir.Citation(
-        kind="web" if kind == "web_search_result_location" else "search" if kind == "search_result_location" else "document",
-        url=raw.get("url") or raw.get("source"),
-        title=raw.get("title") or raw.get("document_title"),
-        file_id=raw.get("file_id"),
-        cited_text=raw.get("cited_text"),
+        kind=kind,
+        url=told.get("url") or told.get("source"),
+        title=told.get("title") or told.get("document_title"),
+        file_id=told.get("file_id"),
+        cited_text=told.get("cited_text"),
         src=src,
-        extra=rest(raw, _KNOWN),
+        extra=rest(raw, known),
     )
 
 

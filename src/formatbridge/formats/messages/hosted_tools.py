@@ -30,7 +30,11 @@ SERVER_NAMES = {family: name for family, (_, name) in _LATEST.items()}
 
 _CHOICES = {"web_search_preview": "web_search", "code_interpreter": "code", "code_execution": "code"}
 
-_HOSTED = frozenset({"type", "name", "allowed_domains", "blocked_domains", "user_location", "max_uses", "cache_control"})
+_HOSTED = frozenset({"type", "name", "cache_control"})
+_FETCHING: dict[str, type] = {"allowed_domains": list, "blocked_domains": list, "max_uses": int}
+_OPTIONS: dict[str, dict[str, type]] = {"web_search": _FETCHING | {"user_location": dict}, "web_fetch": _FETCHING}
+"""Families to what their tools can be told, and the types of that: nothing holds versions that nobody here knows yet to them."""
+
 _SERVER = frozenset({"type", "name", "url", "authorization_token", "tool_configuration"})
 _TOOLSET = frozenset({"type", "mcp_server_name", "cache_control", "default_config", "configs"})
 _SWITCHES = {"enabled": True, "defer_loading": False}
@@ -43,25 +47,26 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
     if not _is_sound(raw):
         return ir.HostedTool(family="other", kind=kind, src=src)
     family: _Family = next((family for prefix, family in _FAMILIES if kind.startswith(prefix)), "other")
-    location, name = raw.get("user_location"), raw.get("name")
+    options = {key: raw[key] for key, shape in _OPTIONS.get(family, {}).items() if type(raw.get(key)) is shape}
+    location, name = options.get("user_location"), raw.get("name")
     return ir.HostedTool(
         family=family,
         kind=kind,
         name=name,
-        allowed_domains=raw.get("allowed_domains"),
-        blocked_domains=raw.get("blocked_domains"),
+        allowed_domains=options.get("allowed_domains"),
+        blocked_domains=options.get("blocked_domains"),
         user_location={key: value for key, value in location.items() if key != "type" and value is not None} if location else None,
-        max_uses=raw.get("max_uses"),
+        max_uses=options.get("max_uses"),
         cache=decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _HOSTED), None if name is None or kind.startswith(name) else {"name": name}),
+        extra=joined(rest(raw, _HOSTED | options.keys()), None if name is None or kind.startswith(name) else {"name": name}),
     )
 
 
 def _is_sound(raw: JsonObject) -> bool:
     """Say whether a tool of a version that nobody here knows yet has the shape of its elders."""
-    shapes = {"name": str, "user_location": dict, "cache_control": dict}
-    return all(raw.get(key) is None or isinstance(raw[key], kind) for key, kind in shapes.items())
+    mark = raw.get("cache_control") or {}
+    return isinstance(raw.get("name"), str | None) and isinstance(mark, dict) and isinstance(mark.get("ttl"), str | None)
 
 
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:

@@ -19,7 +19,12 @@ JsonObject = dict[str, Any]
 _TEXT = frozenset({"type", "text", "citations", "cache_control"})
 _MEDIA = frozenset({"type", "source", "cache_control"})
 _DOCUMENT = _MEDIA | {"title"}
-_SOURCE = frozenset({"type", "media_type", "data", "url", "file_id"})
+_SOURCES = {
+    "base64": frozenset({"type", "media_type", "data"}),
+    "text": frozenset({"type", "media_type", "data"}),
+    "url": frozenset({"type", "url"}),
+    "file": frozenset({"type", "file_id"}),
+}
 _MARK = frozenset({"type", "ttl"})
 
 _IMAGES = {kind: kind for kind in ("image/jpeg", "image/png", "image/gif", "image/webp")} | {"image/jpg": "image/jpeg"}
@@ -85,41 +90,50 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     source = raw["source"]
     if source.get("type") not in ("base64", "url", "file"):
         return decode_opaque(raw, src)
+    told, left = _decode_source(source)
     return ir.Media(
         kind="image",
-        mime=source.get("media_type"),
-        data=source.get("data"),
-        url=source.get("url"),
-        file_id=source.get("file_id"),
+        mime=told.get("media_type"),
+        data=told.get("data"),
+        url=told.get("url"),
+        file_id=told.get("file_id"),
         home="messages",
         cache=decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _MEDIA), rest(source, _SOURCE, "source/")),
+        extra=joined(rest(raw, _MEDIA), left),
     )
+
+
+def _decode_source(source: JsonObject) -> tuple[JsonObject, JsonObject | None]:
+    """Read where media come from: what a source of its kind says, and what is left over."""
+    known = _SOURCES[source["type"]]
+    return {key: source[key] for key in known if key in source}, rest(source, known, "source/")
 
 
 def _decode_document(raw: JsonObject, src: str) -> ir.Part:
     source = raw["source"]
-    kind, data = source.get("type"), source.get("data")
+    kind = source.get("type")
     if kind == "content":
         title = raw.get("title")
         body = _words_of(source["content"])
         return _decode_told(raw, src, f"{title}\n{body}" if title else body, source["content"], "source/content")
     if kind not in ("base64", "text", "url", "file"):
         return decode_opaque(raw, src)
+    told, left = _decode_source(source)
+    data = told.get("data")
     if kind == "text":
-        data = base64.b64encode(data.encode()).decode()
+        data = base64.b64encode(told["data"].encode()).decode()
     return ir.Media(
         kind="document",
-        mime=source.get("media_type") or ("text/plain" if kind == "text" else None),
+        mime=told.get("media_type") or ("text/plain" if kind == "text" else None),
         data=data,
-        url=source.get("url"),
-        file_id=source.get("file_id"),
+        url=told.get("url"),
+        file_id=told.get("file_id"),
         home="messages",
         filename=raw.get("title"),
         cache=decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _DOCUMENT), rest(source, _SOURCE, "source/")),
+        extra=joined(rest(raw, _DOCUMENT), left),
     )
 
 

@@ -19,7 +19,12 @@ _LEAST_BUDGET = 1024
 
 _THINKING = frozenset({"type", "thinking", "signature"})
 _REDACTED = frozenset({"type", "data"})
-_CONFIG = frozenset({"type", "budget_tokens", "display"})
+_CONFIGS = {
+    "on": frozenset({"type", "budget_tokens", "display"}),
+    "adaptive": frozenset({"type", "display"}),
+    "off": frozenset({"type"}),
+    "between_tools": frozenset({"type"}),
+}
 _MODES = {"enabled": "on", "adaptive": "adaptive", "disabled": "off", "between_tools": "between_tools"}
 _SHOWN = {"summarized": "auto", "omitted": "hide"}
 
@@ -68,6 +73,8 @@ def encode_thinking(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
 
 def _drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
     """Note reasoning that this vendor has not signed: its text, and a token that is another's."""
+    if part.extra:
+        losses.extras(part)
     if not part.text:
         if part.signature:
             drop_empty(part, losses)
@@ -78,8 +85,6 @@ def _drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
     if part.signature:
         losses.dropped(part.signature, code="foreign_signature")
     drop_id(part, losses)
-    if part.extra:
-        losses.extras(part)
 
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
@@ -128,16 +133,18 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
     known = None if unread else effort
     if thinking is None:
         return (ir.ReasoningConfig(effort=known) if known else None), unread
-    kind, display = thinking.get("type"), thinking.get("display")
+    kind = thinking.get("type")
     mode = _MODES.get(kind) if isinstance(kind, str) else "on" if kind is None else None
     if mode is None:
         return (ir.ReasoningConfig(effort=known) if known else None), joined(unread, {"thinking": thinking})
+    fields = _CONFIGS[mode]
+    display = thinking.get("display") if "display" in fields else None
     config = ir.ReasoningConfig(
         mode=mode,  # type: ignore[arg-type]  # the values of the table
         effort=known,
-        budget=thinking.get("budget_tokens"),
+        budget=thinking.get("budget_tokens") if "budget_tokens" in fields else None,
         show=_SHOWN.get(display, "auto") if display is not None else None,  # type: ignore[arg-type]  # likewise
-        extra=rest(thinking, _CONFIG, "thinking/"),
+        extra=rest(thinking, fields, "thinking/"),
     )
     return config, joined(unread, {"thinking/display": display} if display is not None and display not in _SHOWN else None)
 

@@ -48,7 +48,7 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
             settings["user"] = metadata["user_id"]
         left |= rest(metadata, frozenset({"user_id"}), "metadata/") or {}
     choice = body.get("tool_choice")
-    if choice and choice.get("disable_parallel_tool_use") is not None:
+    if choice and isinstance(choice.get("disable_parallel_tool_use"), bool):
         settings["parallel_tool_calls"] = not choice["disable_parallel_tool_use"]
     if body.get("context_management"):
         _decode_context_management(body["context_management"], settings, left)

@@ -24,6 +24,7 @@ _FUNCTION = frozenset({
     "type", "name", "description", "input_schema", "strict", "defer_loading", "allowed_callers", "cache_control",
 })  # fmt: skip
 _CHOICE = frozenset({"type", "name", "disable_parallel_tool_use"})
+_ODD_CHOICE = frozenset({"type", "name"})
 _CODE_CALLERS = ("code_execution_20250825", "code_execution_20260120", "code_execution_20260521")
 _MODES = {"auto": "auto", "any": "required", "none": "none"}
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
@@ -133,7 +134,7 @@ def _encode_callers(tool: ir.FunctionTool, callers: list[str], has_code: bool, l
 def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice:
     """Read which tools may or must be called; whether one at a time stands with the settings."""
     kind = "tool" if raw.get("type") is None else raw["type"]
-    extra = rest(raw, _CHOICE)
+    extra = rest(raw, _CHOICE if isinstance(raw.get("disable_parallel_tool_use"), bool) else _ODD_CHOICE)
     if kind == "tool":
         name = raw["name"]
         hosted = next((tool for tool in tools if isinstance(tool, ir.HostedTool) and tool.name == name), None)
