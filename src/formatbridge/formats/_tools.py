@@ -90,7 +90,9 @@ def adapt_tools(
         request = adapt_offer(request, rules, losses)
     added = [] if talk else added_tools(request)
     calls, results = (talk[2], []) if talk else _uses_in(request.messages)  # the results of a talk have the ids of its calls
-    if _fits(request.tools + added if added else request.tools, calls, results, rules):
+    choice = request.tool_choice
+    has_spaces = choice is not None and choice.namespaces is not None and not rules.namespaces
+    if not has_spaces and _fits(request.tools + added if added else request.tools, calls, results, rules):
         return request, {}
     names = _Names(rules, IdsOfRequest(rules, request.messages))
     names.reserve(request.tools + added)
@@ -102,9 +104,8 @@ def adapt_tools(
     )
     messages = [_adapt_message(message, names, losses) for message in messages]
     messages = request.messages if _is_same(messages, request.messages) else messages
-    if _is_same(tools, request.tools) and messages is request.messages:
+    if not has_spaces and _is_same(tools, request.tools) and messages is request.messages:
         return request, names.home
-    choice = request.tool_choice
     if choice and choice.names and choice.mode != "hosted":
         spaces = choice.namespaces or [None] * len(choice.names)
         there = names.chosen(choice.names, spaces)
