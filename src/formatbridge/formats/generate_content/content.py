@@ -20,6 +20,7 @@ from formatbridge.formats.generate_content.parts import (
     decode_bare,
     decode_code,
     decode_code_result,
+    decode_returned,
     decode_text,
     encode_code,
     encode_media,
@@ -273,7 +274,8 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
         if "error" in response and len(response) == 1:
             made.is_error = True
     if result.get("parts"):
-        made.content += decode_parts(result["parts"], f"{src}/functionResponse", calls)
+        returned = [decode_returned(part, f"{src}/functionResponse/parts/{index}") for index, part in enumerate(result["parts"])]
+        made.content += [part for part in returned if part is not None]
     if "thoughtSignature" in raw:
         made.signature = decode_signature(raw, src)
     if len(raw) > 1 or len(result) > 3 or not (given and name and response is not None):  # else these are all there is

@@ -22,6 +22,7 @@ _TEXT = frozenset({"text", "thought", "thoughtSignature"})
 _MEDIA = frozenset({"inlineData", "fileData", "thought", "thoughtSignature", "mediaResolution", "audioTranscription"})
 _BLOB = frozenset({"data", "mimeType", "displayName"})
 _FILE = frozenset({"fileUri", "mimeType", "displayName"})
+_RETURNED = frozenset({"inlineData", "fileData", "mediaResolution"})
 _CODE = frozenset({"executableCode", "thoughtSignature"})
 _CODE_RESULT = frozenset({"codeExecutionResult", "thoughtSignature"})
 
@@ -87,16 +88,34 @@ def decode_media(raw: JsonObject, src: str) -> ir.Part:
             src=src,
             severity="lossy",
         )
+    return _decode_shown(raw, src)
+
+
+def decode_returned(raw: JsonObject, src: str) -> ir.Part | None:
+    """Read a part of what a function returned: media, or a text, which some callers put there. Nothing holds other members to a type."""
+    if isinstance(raw.get("text"), str):
+        return ir.Text(raw["text"], src, rest(raw, frozenset({"text"})))
+    told = {key: raw[key] for key in _RETURNED if key in raw}
+    if told.get("inlineData") is None and told.get("fileData") is None:
+        kinds = [key for key, value in raw.items() if value is not None]
+        return ir.Opaque(format="generate_content", raw=raw, what=kinds[0], src=src) if kinds else None
+    media = _decode_shown(told, src)
+    media.extra = joined(rest(raw, _RETURNED), media.extra)
+    return media
+
+
+def _decode_shown(raw: JsonObject, src: str) -> ir.Media:
     blob, file = raw.get("inlineData"), raw.get("fileData") or {}
     resolution, transcription = raw.get("mediaResolution") or {}, raw.get("audioTranscription") or {}
+    source, known, at = (file, _FILE, "fileData/") if blob is None else (blob, _BLOB, "inlineData/")
     extra = joined(
         rest(raw, _MEDIA) if blob is None or not file else rest(raw, _MEDIA - {"fileData"}),
-        rest(blob, _BLOB, "inlineData/") if blob is not None else rest(file, _FILE, "fileData/"),
+        rest(source, known, at),
         rest(resolution, frozenset({"level"}), "mediaResolution/") if resolution else None,
         rest(transcription, frozenset({"text"}), "audioTranscription/") if transcription else None,
     )
     return _decode_source(
-        blob if blob is not None else file,
+        source if known.issuperset(source) else {key: source[key] for key in known if key in source},
         src,
         detail=_decode_detail(resolution.get("level")),
         transcript=transcription.get("text"),

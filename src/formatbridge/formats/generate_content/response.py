@@ -43,6 +43,8 @@ def decode_response(body: JsonObject) -> ir.Response:
     error = failure_of(body)
     blocked = [choice for choice in choices if choice.finish and choice.finish.raw in UNSAID] if feedback.get("blockReason") else []
     for choice in blocked:
+        if choice.finish and choice.finish.message:
+            choice.extra = joined(choice.extra, {"finishMessage": choice.finish.message})
         choice.finish = decode_block(feedback)
     if not choices and not error:
         blocked = choices = [_decode_missing(feedback)]
