@@ -43,7 +43,9 @@ def _decode_function(raw: JsonObject, src: str, at: str, outer: JsonObject | Non
 
 def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.CustomTool:
     format = raw.get("format") or {}
-    grammar = format.get("grammar") or {}
+    kind = format.get("type", "text")
+    grammar = format["grammar"] if kind == "grammar" else {}
+    known = {"type", kind} if grammar else {"type"}
     return ir.CustomTool(
         name=raw["name"],
         description=raw.get("description"),
@@ -53,7 +55,7 @@ def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.Cu
         extra=joined(
             outer,
             rest(raw, _CUSTOM, "custom/"),
-            rest(format, frozenset({"type", "grammar"}), "custom/format/"),
+            rest(format, known, "custom/format/") if kind in ("text", "grammar") else {"custom/format": format},
             rest(grammar, frozenset({"syntax", "definition"}), "custom/format/grammar/"),
         ),
     )

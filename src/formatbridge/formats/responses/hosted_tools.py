@@ -33,7 +33,8 @@ FAMILIES = {
 }
 """Words of this format to the families that others have too."""
 
-_SEARCH = frozenset({"type", "filters", "search_context_size", "user_location"})
+_PREVIEW = frozenset({"type", "search_context_size", "user_location"})
+_SEARCH = _PREVIEW | {"filters"}
 _SERVER = frozenset({
     "type", "server_label", "server_url", "authorization", "headers", "allowed_tools", "require_approval", "server_description",
     "defer_loading",
@@ -73,7 +74,8 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
 
 
 def _decode_search(raw: JsonObject, kind: str, src: str) -> ir.HostedTool:
-    filters, place = raw.get("filters") or {}, raw.get("user_location")
+    known = _PREVIEW if kind.startswith("web_search_preview") else _SEARCH
+    filters, place = raw.get("filters") or {} if "filters" in known else {}, raw.get("user_location")
     return ir.HostedTool(
         family="web_search",
         kind=kind,
@@ -81,7 +83,7 @@ def _decode_search(raw: JsonObject, kind: str, src: str) -> ir.HostedTool:
         user_location={key: value for key, value in place.items() if key != "type" and value is not None} if place else None,
         context_size=raw.get("search_context_size"),
         src=src,
-        extra=joined(rest(raw, _SEARCH), rest(filters, frozenset({"allowed_domains"}), "filters/")),
+        extra=joined(rest(raw, known), rest(filters, frozenset({"allowed_domains"}), "filters/")),
     )
 
 

@@ -199,8 +199,10 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
         return ir.OutputFormat(type="text", src="/text/format", extra={ITSELF: raw})
+    if kind != "json_schema":
+        return ir.OutputFormat(type=kind, src="/text/format", extra=rest(raw, frozenset({"type"})))
     return ir.OutputFormat(
-        type=kind,
+        type="json_schema",
         schema=raw.get("schema"),
         name=raw.get("name"),
         description=raw.get("description"),

@@ -24,6 +24,7 @@ _FUNCTION = _COMMON | {"parameters", "strict", "output_schema"}
 _PLAIN_FUNCTION = frozenset({"type", "name", "description", "parameters", "strict"})
 _CUSTOM = _COMMON | {"format"}
 _GRAMMAR = frozenset({"type", "syntax", "definition"})
+_PLAIN = frozenset({"type"})
 
 
 def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
@@ -93,17 +94,18 @@ def _encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> J
 
 def _decode_custom(raw: JsonObject, src: str) -> ir.CustomTool:
     format = raw.get("format") or {}
-    extra = rest(raw, _CUSTOM)
-    known = format.get("type", "text") in ("text", "grammar")
+    kind = format.get("type", "text")
+    grammar = format if kind == "grammar" else {}
+    left = rest(format, _GRAMMAR if grammar else _PLAIN, "format/") if kind in ("text", "grammar") else {"format": format}
     return ir.CustomTool(
         name=raw["name"],
         description=raw.get("description"),
-        syntax=format.get("syntax") if known else None,
-        definition=format.get("definition") if known else None,
+        syntax=grammar.get("syntax"),
+        definition=grammar.get("definition"),
         defer_loading=raw.get("defer_loading"),
         callers=raw.get("allowed_callers"),
         src=src,
-        extra=joined(extra, rest(format, _GRAMMAR, "format/") if known else {"format": format}),
+        extra=joined(rest(raw, _CUSTOM), left),
     )
 
 
