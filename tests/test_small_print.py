@@ -339,3 +339,17 @@ def test_a_speed_and_a_tier_are_two_things(target: str, key: str, word: str, los
     assert made.body[key] == word
     assert (lost, "dropped", "lossy") in [(loss.path, loss.kind, loss.severity) for loss in made.losses]
     assert {loss.path for loss in made.losses} <= {"/speed", lost}
+
+
+def test_a_tool_of_a_version_that_nobody_knows_is_read_by_what_it_holds() -> None:
+    """No type holds it to a shape: an option of another type is reported as it stands, and not written where the target would refuse it."""
+    options: dict[str, Any] = {"max_uses": "few", "allowed_domains": ["example.org"], "blocked_domains": {"a": 1}}
+    tool = {"type": "web_search_20990101", "name": "web_search", **options}
+    body = {"model": "m", "max_tokens": 9, "messages": ASKED, "tools": [tool]}
+
+    made = fb.convert_request(body, source="messages", target="responses")
+
+    assert made.body["tools"] == [{"type": "web_search", "filters": {"allowed_domains": ["example.org"]}}]
+    assert {loss.path: loss.before for loss in made.losses} == {
+        f"/tools/0/{key}": options[key] for key in ("max_uses", "blocked_domains")
+    }
