@@ -69,6 +69,3 @@ def is_same(text: Any, texts: list[str]) -> bool:
 
 def _gist(parts: list[ir.Reasoning]) -> tuple[list[str], list[str]]:
     return texts_of(parts), [part.signature.token for part in parts if part.signature]
-
-
-__all__ = ["choose", "decode_blocks", "is_same", "is_whole", "texts_of"]

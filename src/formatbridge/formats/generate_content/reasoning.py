@@ -30,10 +30,13 @@ def decode_signature(raw: JsonObject, src: str) -> ir.Signature | None:
 
 
 def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carry: bool) -> JsonObject:
-    """Write the token of a part: as it is where it is at home, tagged where foreign ones are carried. Always valid base64."""
+    """Write the token of a part: as it is where it is at home, tagged where foreign ones are carried. Always valid base64.
+
+    The official client, which reads what is carried, is strict about that; the server, which gets it back, is not.
+    """
     if signature is None:
         return {}
-    if signature.home == "generate_content" and _is_base64(signature.token):
+    if signature.home == "generate_content" and _is_base64(signature.token, is_strict=carry):
         return {"thoughtSignature": signature.token}
     if carry:
         return {"thoughtSignature": encode_token(signature, "generate_content", kind=signature.kind)}
@@ -41,17 +44,24 @@ def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carry: b
     return {}
 
 
-def _is_base64(token: str) -> bool:
-    """Say whether a token is base64 as the official client takes it: in one alphabet, padded or not, with no bits left over."""
-    data = token.rstrip("=")
-    if not data.isascii() or len(token) - len(data) > -len(data) % 4 or (_URL_SAFE.search(data) and _STANDARD.search(data)):
+def _is_base64(token: str, *, is_strict: bool) -> bool:
+    """Say whether a token is base64, in the standard or the URL-safe alphabet, padded or not.
+
+    ``is_strict``: in one of the two, with no more padding than it needs and no bits left over.
+    """
+    if not token.isascii():
         return False
+    data = token.rstrip("=")
     plain = data.encode().translate(_TO_STANDARD)
     try:
         decoded = binascii.a2b_base64(plain + b"=" * (-len(plain) % 4), strict_mode=True)
     except binascii.Error:
         return False
-    return binascii.b2a_base64(decoded, newline=False).rstrip(b"=") == plain
+    if not is_strict:
+        return True
+    is_mixed = bool(_URL_SAFE.search(data) and _STANDARD.search(data))
+    is_padded = len(token) - len(data) <= -len(data) % 4
+    return is_padded and not is_mixed and binascii.b2a_base64(decoded, newline=False).rstrip(b"=") == plain
 
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> JsonObject | None:
