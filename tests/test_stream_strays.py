@@ -328,3 +328,38 @@ def test_losses_of_an_answer_that_is_not_over_show_what_they_are_about(count: in
         fb.collect_stream([begun], source="messages", target="chat_completions")
     assert raised.value.partial is not None
     assert [(loss.path, loss.before) for loss in raised.value.partial.losses] == [("/hour", 9)]
+
+
+def _framed(events: list[dict[str, Any]]) -> bytes:
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+
+
+def test_a_summary_that_is_no_text_ends_no_stream() -> None:
+    """A detail of the reasoning text has no summary, so no type holds it to one: in its own format it stays as it came."""
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    details = [
+        {"type": "reasoning.text", "index": 0, "text": "a"},
+        {"type": "reasoning.text", "index": 0, "text": "b", "summary": {"k": 1}},
+    ]
+    deltas: list[dict[str, Any]] = [{"delta": {"reasoning_details": [detail]}} for detail in details]
+    choices = [*deltas, {"delta": {"content": "Hi."}, "finish_reason": "stop"}]
+
+    made = fb.collect_stream(
+        [_framed([head | {"choices": [{"index": 0, **choice}]} for choice in choices]) + b"data: [DONE]\n\n"],
+        source="chat_completions",
+    )
+
+    assert made.body["choices"][0]["message"]["reasoning_details"] == details
+
+
+def test_a_piece_of_arguments_says_nothing_of_its_call() -> None:
+    """A field of a piece that is named as one of the call: the call keeps its own, and the piece's is reported."""
+    piece = {"jsonPath": "$.city", "stringValue": "Oslo", "args": "all", "name": "other"}
+    call = {"name": "f", "id": "c1", "partialArgs": [piece]}
+    event = {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": call}]}, "finishReason": "STOP"}]}
+
+    made = fb.collect_stream([_framed([event])], source="generate_content", target="messages")
+
+    (block,) = made.body["content"]
+    assert (block["name"], block["input"]) == ("f", {"city": "Oslo"})
+    assert {"all", "other"} <= {loss.before for loss in made.losses if isinstance(loss.before, str)}

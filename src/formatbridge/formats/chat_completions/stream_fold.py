@@ -177,6 +177,8 @@ class _Detail:
         is_over = self._told.get("signature") or self._told.get("data")
         if is_over or any(self._told.get(key) not in (None, "", value) for key, value in told.items()):
             return False
+        if any(not isinstance(raw[key], str | None) for key in _TEXTS & raw.keys()):  # no piece of a text
+            return False
         self._told |= _news(raw, self._told)
         for key in _TEXTS & raw.keys():
             self._pieces.setdefault(key, []).append(raw[key] or "")

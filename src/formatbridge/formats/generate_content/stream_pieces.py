@@ -21,6 +21,8 @@ _EXACT = 2**53
 _LISTS = ("groundingChunks", "groundingSupports", "citations", "citationSources")
 _VALUES = ("stringValue", "numberValue", "boolValue")
 _PIECE = frozenset({"jsonPath", "willContinue", "nullValue", *_VALUES})
+_CALL = frozenset({"id", "name", "args", "partialArgs", "willContinue"})
+"""What a call itself has: a piece has nothing to say by these names."""
 
 
 class PartialCall:
@@ -47,7 +49,8 @@ class PartialCall:
         }
         for piece in call.get("partialArgs") or ():
             path = piece.get("jsonPath") or ""
-            self._call |= rest(piece, _PIECE) or {}
+            unread = rest(piece, _PIECE) or {}
+            self._call |= {f"partialArgs/{key}" if key in _CALL else key: value for key, value in unread.items()}
             name = next((name for name in _VALUES if piece.get(name) is not None), None)
             known = self._values.get(path)
             if name == "stringValue" and isinstance(known, list):
