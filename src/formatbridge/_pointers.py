@@ -16,6 +16,15 @@ def unescape(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
 
 
+KNOWN = 64
+"""How many items of a list have pointers that are made once: to make those of a short list anew is a twentieth of what a tiny request costs."""
+
+
+def known_places(above: str, below: str) -> tuple[tuple[str, str], ...]:
+    """Return the pointers of the first items of a list, each with the pointer of a member of it."""
+    return tuple((f"{above}/{index}", f"{above}/{index}/{below}") for index in range(KNOWN))
+
+
 def to_snake(key: str) -> str:
     """Spell a camelCase key in snake_case."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)

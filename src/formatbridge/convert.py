@@ -196,8 +196,8 @@ def convert_request(
     if not model and far.IN_URL:
         raise ConfigurationError(f"{far.NAME} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
-    tools: dict[str, Home] = {}
     if near is far:
+        tools: dict[str, Home] = {}
         if not is_finite:
             refuse_infinity(losses, near.NAME, "request")
         made = _same_request(without_foreign_tokens(raw, checked, near, body, losses), near, model, stream)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import added_tools
 from formatbridge.formats._parts import note_no_turns, note_prefill, with_instructions_first
@@ -34,6 +35,7 @@ _SHAPED = frozenset({
 })  # fmt: skip
 _KNOWN = _SHAPED | SETTINGS.canonical.keys()
 _BESIDE = frozenset({"model", "messages", "stream"})
+_PLACES = known_places("/messages", "content")
 _VOICE = "alloy"
 """A voice that the vendor has always had; another vendor's names mean nothing to it."""
 
@@ -43,9 +45,10 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     loose: list[ir.ToolResult] = []
     messages: list[ir.Message] = []
     for index, raw in enumerate(body["messages"]):
-        content, role, src = raw.get("content"), raw["role"], f"/messages/{index}"
+        content, role = raw.get("content"), raw["role"]
+        src, place = _PLACES[index] if index < KNOWN else (f"/messages/{index}", f"/messages/{index}/content")
         if len(raw) == 2 and type(content) is str and role != "tool":  # text and nothing else
-            messages.append(ir.Message(role, [ir.Text(content, f"{src}/content")], src))
+            messages.append(ir.Message(role, [ir.Text(content, place)], src))
         else:
             messages.append(decode_message(raw, src, loose))
     if loose:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._arguments import encode_all_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import brings_tools
@@ -49,6 +50,7 @@ _KNOWN = SETTINGS.canonical.keys() | {
 _OUTPUT_CONFIG = frozenset({"effort", "format"})
 _SCHEMA_AT = "/output_config/format/schema"
 _OFF = {"type": "disabled"}
+_PLACES = known_places("/messages", "content")
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
@@ -59,9 +61,10 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
         words: list[ir.Part] = [ir.Text(system, "/system")] if type(system) is str else decode_content(system, "/system", WORDS)
         messages.append(ir.Message("system", words, "/system"))
     for index, raw in enumerate(body["messages"]):
-        content, role, src = raw.get("content"), raw["role"], f"/messages/{index}"
+        content, role = raw.get("content"), raw["role"]
+        src, place = _PLACES[index] if index < KNOWN else (f"/messages/{index}", f"/messages/{index}/content")
         if len(raw) == 2 and type(content) is str and role != "system":  # text and nothing else
-            messages.append(ir.Message(role, [ir.Text(content, f"{src}/content")], src))
+            messages.append(ir.Message(role, [ir.Text(content, place)], src))
         else:
             messages.append(decode_message(raw, src))
     stream = bool(body.get("stream") if stream is None else stream)
