@@ -170,3 +170,22 @@ def test_an_error_of_a_stream_is_understood_whatever_its_type_is(source: str, ta
     assert converter.error is not None
     assert "no" in converter.error.message
     assert b"error" in told
+
+
+def failed_answer(error: dict[str, Any]) -> dict[str, Any]:
+    rest = {"status": "failed", "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    return {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [], "error": error, **rest}
+
+
+@pytest.mark.parametrize("code", ["insufficient_quota", "insufficient_user_quota", "billing_hard_limit_reached"])
+@pytest.mark.parametrize("source", OPENAI)
+def test_a_code_for_an_empty_account_is_no_fault_of_the_server_where_no_status_says_so(source: str, code: str) -> None:
+    """SDKs send a call again after a 500, which an empty account does not fill."""
+    error = {"code": code, "message": "no"}
+
+    in_place = fb.convert_error({"error": error}, source=source, target="messages", status=200)
+    failed = fb.convert_response(failed_answer(error), source="responses", target="messages")
+
+    for made in (in_place, failed):
+        assert isinstance(made, fb.ConvertedError)
+        assert (made.status, made.body["error"]["type"]) == (402, "billing_error")

@@ -15,17 +15,6 @@ from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
 
-BY_CODE: Mapping[str, ir.ErrorKind] = {
-    "model_not_found": "not_found",
-    "invalid_api_key": "authentication",
-    "API_KEY_INVALID": "authentication",
-    "rate_limit_exceeded": "rate_limit",
-    "request_too_large": "too_large",
-    "context_length_exceeded": "invalid_request",
-    "overloaded_error": "overloaded",
-}
-"""Codes that mean the same whatever the status beside them."""
-
 BY_STATUS: Mapping[int, ir.ErrorKind] = {
     400: "invalid_request", 401: "authentication", 402: "billing", 403: "permission", 404: "not_found", 408: "timeout", 409: "conflict",
     413: "too_large", 422: "invalid_request", 429: "rate_limit", 499: "cancelled", 500: "server", 503: "overloaded", 504: "timeout",
@@ -68,11 +57,41 @@ WORDINGS: Mapping[ir.ErrorKind, _Wording] = {
     "timeout": _Wording(504, "server_error", "timeout"),
 }
 
+BY_CODE: Mapping[str, ir.ErrorKind] = {
+    "API_KEY_INVALID": "authentication",
+    "context_length_exceeded": "invalid_request",
+    **{wording.code: kind for kind, wording in WORDINGS.items() if wording.code},
+}
+"""Codes that mean the same whatever the status beside them."""
+
+QUOTA_CODES = frozenset({
+    "insufficient_user_quota", "pre_consume_token_quota_failed", "insufficient_quota", "quota_exceeded", "billing_error",
+    "billing_hard_limit_reached", "credit_balance_too_low",
+})  # fmt: skip
+"""Codes and types that say that the account is empty."""
+
+FAULTS = frozenset({
+    "invalid_prompt", "data_residency_mismatch", "bio_policy", "misalignment_policy_violation", "invalid_image", "invalid_image_format",
+    "invalid_base64_image", "invalid_image_url", "image_too_large", "image_too_small", "image_parse_error",
+    "image_content_policy_violation", "invalid_image_mode", "image_file_too_large", "unsupported_image_media_type", "empty_image_file",
+    "failed_to_download_image", "image_file_not_found",
+})  # fmt: skip
+"""Codes of an answer that failed on the way that lay the fault on the request."""
+
+_BY_CODE_ALONE: Mapping[str, ir.ErrorKind] = {
+    "vector_store_timeout": "timeout",
+    **dict.fromkeys(QUOTA_CODES, "billing"),
+    **dict.fromkeys(FAULTS, "invalid_request"),
+}
+"""Codes that decide where there is no status: in a stream, and in an answer that failed."""
+
 
 def classify(status: int | None, *, code: object = None, word: object = None) -> ir.ErrorKind:
     """Name the kind of an error. A 429 stays a rate limit whatever its words, for clients retry by status."""
     if isinstance(code, str) and code in BY_CODE and status != 429:
         return BY_CODE[code]
+    if status is None and isinstance(code, str) and code in _BY_CODE_ALONE:
+        return _BY_CODE_ALONE[code]
     if status is not None and status in BY_STATUS:
         return BY_STATUS[status]
     if status is not None and 500 <= status < 600:

@@ -23,7 +23,7 @@ from formatbridge.errors import (
     RequestTooLargeError,
     UnexpectedResponseError,
 )
-from formatbridge.formats._errors import BY_WORD, WORDINGS, classify, is_error_body, says_error
+from formatbridge.formats._errors import BY_WORD, QUOTA_CODES, WORDINGS, classify, is_error_body, says_error
 from formatbridge.relay.secret import Mask
 from formatbridge.streaming.sse import without_comments
 
@@ -33,12 +33,6 @@ CLASSES: Mapping[int, type[APIStatusError]] = {
     400: BadRequestError, 401: AuthenticationError, 402: QuotaExceededError, 403: PermissionDeniedError, 404: NotFoundError,
     413: RequestTooLargeError, 422: BadRequestError, 429: RateLimitError, 503: OverloadedError, 529: OverloadedError,
 }  # fmt: skip
-
-QUOTA_CODES = frozenset({
-    "insufficient_user_quota", "pre_consume_token_quota_failed", "insufficient_quota", "quota_exceeded", "billing_error",
-    "billing_hard_limit_reached", "credit_balance_too_low",
-})  # fmt: skip
-"""Codes and types that say that the account is empty."""
 
 _REQUEST_ID = re.compile(r"\s*\(request id: ([^()\s]{1,200})\)\s*$")
 _LONGEST_PLAIN = 500

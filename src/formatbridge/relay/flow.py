@@ -21,6 +21,7 @@ from formatbridge.errors import (
     UnexpectedResponseError,
     tell_more,
 )
+from formatbridge.formats._errors import QUOTA_CODES
 from formatbridge.relay import faults
 from formatbridge.relay.calls import Call, Head, redirected
 from formatbridge.relay.clock import Clock
@@ -166,7 +167,7 @@ def drain(clock: Clock, seconds: float) -> Flow[None]:
         taken += len(chunk)
 
 
-_NEVER = faults.QUOTA_CODES | {"model_not_found", "access_denied"}
+_NEVER = QUOTA_CODES | {"model_not_found", "access_denied"}
 
 
 def _pause(failure: Exception, head: Head | None, number: int, rules: Rules, elapsed: float) -> float | None:

@@ -8,23 +8,13 @@ from typing import Any
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._error_shapes import decode_error_body
-from formatbridge.formats._errors import encode_error_object
+from formatbridge.formats._errors import FAULTS, encode_error_object
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
 
-_CODES: Mapping[str, ir.ErrorKind] = {
-    "server_error": "server",
-    "rate_limit_exceeded": "rate_limit",
-    "vector_store_timeout": "timeout",
-}
-_FAULTS = frozenset({
-    "invalid_prompt", "data_residency_mismatch", "bio_policy", "misalignment_policy_violation", "invalid_image", "invalid_image_format",
-    "invalid_base64_image", "invalid_image_url", "image_too_large", "image_too_small", "image_parse_error",
-    "image_content_policy_violation", "invalid_image_mode", "image_file_too_large", "unsupported_image_media_type", "empty_image_file",
-    "failed_to_download_image", "image_file_not_found",
-})  # fmt: skip
-"""Codes inside a failed answer that lay the fault on the request; with those of ``_CODES`` there are no others."""
+_CODES = FAULTS | {"server_error", "rate_limit_exceeded", "vector_store_timeout"}
+"""The codes inside a failed answer; there are no others."""
 _WORDS: Mapping[ir.ErrorKind, str] = {
     "rate_limit": "rate_limit_exceeded",
     "timeout": "vector_store_timeout",
@@ -44,9 +34,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
 
 def decode_failure(raw: JsonObject) -> ir.Error:
     """Read the error inside an answer that failed; it has no HTTP status."""
-    error = decode_error({"error": raw}, status=None)
-    error.kind = "invalid_request" if error.code in _FAULTS else _CODES.get(str(error.code), error.kind)
-    return error
+    return decode_error({"error": raw}, status=None)
 
 
 def failure_in(event: JsonObject) -> ir.Error:
@@ -69,7 +57,7 @@ def encode_failure(error: ir.Error, losses: Ledger) -> JsonObject:
     for name in ("request_id", "retry_after"):
         if getattr(error, name) is not None:
             losses.dropped(error, name, "diagnostic", severity="info")
-    if isinstance(error.code, str) and (error.code in _CODES or error.code in _FAULTS):
+    if isinstance(error.code, str) and error.code in _CODES:
         code = error.code
     else:
         code = _WORDS.get(error.kind, "server_error")
