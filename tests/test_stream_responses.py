@@ -393,7 +393,7 @@ def test_the_official_client_reads_a_stream_that_failed() -> None:
 
     made = _judged(out + encoder.fail(ir.Error(kind="overloaded", message="cut off")))
 
-    assert made["error"] == {"code": "server_error", "message": "cut off"}
+    assert made["error"] == {"code": "server_error", "message": "cut off", "type": "overloaded_error"}
     assert [item["status"] for item in made["output"]] == ["incomplete"] * 3
 
 

@@ -66,7 +66,7 @@ def handed_out(answer: ir.Response, far: Format, losses: Ledger) -> ir.Response:
     """
     if not answer.error or far.HOLDS_FAILURES:
         return answer
-    far.encode_error(answer.error, losses)
+    far.encode_error(replace(answer.error, status=None), losses)  # the call itself went well
     return replace(answer, error=None)
 
 

@@ -16,7 +16,7 @@ Family = Literal["detail", "messages", "status"]
 
 ERROR_PLACES: Mapping[str, tuple[str, ...]] = {
     "Error.message": ("error/message", "message", "detail", "error"),
-    "Error.type": ("error/type", "error/status"),
+    "Error.type": ("error/type", "error/status", "error/code"),
     "Error.code": ("error/code", "error/details/error_code"),
     "Error.param": ("error/param",),
     "Error.status": ("error/code",),
@@ -82,7 +82,6 @@ def _decode_worded(body: JsonObject, detail: JsonObject, family: Family, status:
     details, word = detail.get("details") if family == "messages" else None, detail.get("type")
     finer = details.get("error_code") if isinstance(details, dict) else None
     code = detail.get("code") if finer is None else finer
-    standing_in = code if status is None and isinstance(code, int) else status  # streams have no status; relays put it in the code
     unread = rest(detail, _WORDED, "error/") or {}
     if isinstance(details, dict):
         del unread["error/details"]
@@ -92,7 +91,7 @@ def _decode_worded(body: JsonObject, detail: JsonObject, family: Family, status:
     if word == _NIL:
         unread["error/type"] = word
     return ir.Error(
-        kind=classify(standing_in, code=code, word=word or detail.get("status")),
+        kind=classify(status, code=code, word=word or detail.get("status")),
         message=_text(detail.get("message")),
         family=family,
         status=status,

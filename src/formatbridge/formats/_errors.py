@@ -25,9 +25,10 @@ BY_WORD: Mapping[str, ir.ErrorKind] = {
     "invalid_request_error": "invalid_request", "authentication_error": "authentication", "billing_error": "billing",
     "insufficient_quota": "billing", "permission_error": "permission", "not_found_error": "not_found", "conflict_error": "conflict",
     "request_too_large": "too_large", "rate_limit_error": "rate_limit", "timeout_error": "timeout", "api_error": "server",
-    "server_error": "server", "overloaded_error": "overloaded", "timeout": "timeout", "INVALID_ARGUMENT": "invalid_request",
-    "FAILED_PRECONDITION": "invalid_request", "OUT_OF_RANGE": "invalid_request", "UNAUTHENTICATED": "authentication",
-    "PERMISSION_DENIED": "permission", "NOT_FOUND": "not_found", "ABORTED": "conflict", "ALREADY_EXISTS": "conflict",
+    "server_error": "server", "overloaded_error": "overloaded", "timeout": "timeout", "cancelled": "cancelled",
+    "INVALID_ARGUMENT": "invalid_request", "FAILED_PRECONDITION": "invalid_request", "OUT_OF_RANGE": "invalid_request",
+    "UNAUTHENTICATED": "authentication", "PERMISSION_DENIED": "permission", "NOT_FOUND": "not_found", "ABORTED": "conflict",
+    "ALREADY_EXISTS": "conflict",
     "RESOURCE_EXHAUSTED": "rate_limit", "CANCELLED": "cancelled", "INTERNAL": "server", "UNKNOWN": "server", "UNAVAILABLE": "overloaded",
     "DEADLINE_EXCEEDED": "timeout",
 }  # fmt: skip
@@ -87,7 +88,12 @@ _BY_CODE_ALONE: Mapping[str, ir.ErrorKind] = {
 
 
 def classify(status: int | None, *, code: object = None, word: object = None) -> ir.ErrorKind:
-    """Name the kind of an error. A 429 stays a rate limit whatever its words, for clients retry by status."""
+    """Name the kind of an error. A 429 stays a rate limit whatever its words, for clients retry by status.
+
+    Streams have no status; relays put it in the code.
+    """
+    if status is None and isinstance(code, int):
+        status = code
     if isinstance(code, str) and code in BY_CODE and status != 429:
         return BY_CODE[code]
     if status is None and isinstance(code, str) and code in _BY_CODE_ALONE:
@@ -142,11 +148,17 @@ def kept_status(error: ir.Error, usual: int) -> int:
     return given if says == error.kind or (says is None and given // 100 == usual // 100) else usual
 
 
-def note_type(error: ir.Error, word: str, losses: Ledger) -> None:
-    """Note that ``word`` stands for the type of an error, unless that says no more than the error's kind, which the target has."""
+def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object = None, status: int | None = None) -> None:
+    """Note that ``word`` stands for the type of an error, unless the target says no less with it.
+
+    The error's kind it says by the ``code`` and ``status`` beside the word, too; some formats have one word for two kinds.
+    """
     known = BY_WORD.get(error.type) if isinstance(error.type, str) else None  # in a stream it may be anything
-    if error.type not in (None, "", word) and known != error.kind and WORDINGS[error.kind].type != error.type:
-        losses.changed(error, "type", word, "diagnostic", severity="info")
+    is_finer = error.type not in (None, "", word) and known != error.kind and WORDINGS[error.kind].type != error.type
+    by_status = "type" if error.family == "status" else None  # elsewhere the HTTP status alone may say what it is
+    told = next((name for name in ("type", "code") if getattr(error, name) not in (None, "")), by_status)
+    if is_finer or (told and classify(status, code=code, word=word) != error.kind):
+        losses.changed(error, told or "type", word, "diagnostic", severity="info")
 
 
 def encode_error_object(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
@@ -160,9 +172,10 @@ def encode_error_object(error: ir.Error, losses: Ledger) -> tuple[int, JsonObjec
         losses.dropped(error, "retry_after", "diagnostic", severity="info")
     wording = WORDINGS[error.kind]
     word = (error.type if keep else None) or wording.type
-    note_type(error, word, losses)
     code: object = error.code if keep else wording.code
+    status = kept_status(error, wording.status)
+    note_type(error, word, losses, code=code, status=error.status and status)
     if not keep and error.code is not None:
         losses.dropped(error, "code", "diagnostic", severity="info")
     detail = {"message": error.message, "type": word, "param": error.param, "code": code}
-    return kept_status(error, wording.status), {"error": detail}
+    return status, {"error": detail}

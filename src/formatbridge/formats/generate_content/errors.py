@@ -41,13 +41,13 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     if error.extra:
         losses.extras(error)
     status, word = STATUSES[error.kind]
-    note_type(error, word, losses)
+    status = kept_status(error, status)
+    note_type(error, word, losses, status=status)
     if error.code not in (None, ""):
         losses.changed(error, "code", word, "diagnostic", severity="info")
     for name in ("param", "request_id"):
         if getattr(error, name) not in (None, ""):
             losses.dropped(error, name, "diagnostic", severity="info")
-    status = kept_status(error, status)
     detail: JsonObject = {"code": status, "message": error.message, "status": word}
     if error.retry_after is not None:
         detail["details"] = [{"@type": _RETRY, "retryDelay": f"{error.retry_after:.9g}s"}]

@@ -39,7 +39,8 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     status, word = ERRORS[error.kind]
     if error.extra:
         losses.extras(error)
-    note_type(error, word, losses)
+    status = kept_status(error, status)
+    note_type(error, word, losses, status=error.status and status)
     if error.code not in (None, "", word):
         losses.changed(error, "code", word, "diagnostic", severity="info")
     if error.param not in (None, ""):
@@ -49,4 +50,4 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     body: JsonObject = {"type": "error", "error": {"type": word, "message": error.message}}
     if error.request_id is not None:
         body["request_id"] = error.request_id
-    return kept_status(error, status), body
+    return status, body

@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._error_shapes import decode_error_body
-from formatbridge.formats._errors import FAULTS, encode_error_object
+from formatbridge.formats._errors import FAULTS, WORDINGS, classify, encode_error_object, note_type
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -20,6 +20,13 @@ _WORDS: Mapping[ir.ErrorKind, str] = {
     "timeout": "vector_store_timeout",
     "invalid_request": "invalid_prompt",
 }
+_TYPES: Mapping[ir.ErrorKind, str] = {kind: wording.type for kind, wording in WORDINGS.items()} | {
+    "not_found": "not_found_error",
+    "too_large": "request_too_large",
+    "cancelled": "cancelled",
+    "overloaded": "overloaded_error",
+}
+"""Types that say the kind of a failure without the code that the format has no room for."""
 
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
@@ -51,7 +58,7 @@ def _is_sound(detail: JsonObject) -> bool:
 
 
 def encode_failure(error: ir.Error, losses: Ledger) -> JsonObject:
-    """Write the error inside an answer that failed; its codes are a closed set."""
+    """Write the error inside an answer that failed; its codes are a closed set, and what they cannot say the type does."""
     if error.extra:
         losses.extras(error)
     for name in ("request_id", "retry_after"):
@@ -63,5 +70,16 @@ def encode_failure(error: ir.Error, losses: Ledger) -> JsonObject:
         code = _WORDS.get(error.kind, "server_error")
         if error.code is not None:
             losses.changed(error, "code", code, severity="info")
+    word = error.type if classify(None, code=code, word=error.type) == error.kind else _TYPES[error.kind]
+    note_type(error, word, losses, code=code)
     made: JsonObject = {"code": code, "message": error.message}
-    return made | {key: value for key, value in (("param", error.param), ("type", error.type)) if value is not None}
+    return made | {key: value for key, value in (("param", error.param), ("type", word)) if value is not None}
+
+
+def says_cancelled(error: ir.Error) -> bool:
+    """Say whether an error says nothing but that the answer was cancelled, which has a status of its own."""
+    is_bare = not (error.param or error.request_id or error.retry_after or error.extra)
+    is_plain = error.type in (None, WORDINGS["cancelled"].type) and all(
+        word in (None, "", "cancelled") for word in (error.message, error.code)
+    )
+    return error.kind == "cancelled" and is_bare and is_plain

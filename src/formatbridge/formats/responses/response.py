@@ -10,7 +10,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.responses.answer import OutputEncoder, decode_output
-from formatbridge.formats.responses.errors import decode_failure, encode_failure
+from formatbridge.formats.responses.errors import decode_failure, encode_failure, says_cancelled
 from formatbridge.formats.responses.finish import decode_finish, encode_finish, refusal_of, status_of_last, with_last
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
@@ -69,7 +69,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     ended = encode_finish(finish, first.parts, losses)
     if refusal:
         first = ir.Choice(parts=[*first.parts, refusal], logprobs=first.logprobs, src=first.src)
-    if response.error and response.error.kind == "cancelled" and response.error.code is None:
+    if response.error and says_cancelled(response.error):
         ended = {"status": "cancelled", "error": None, "incomplete_details": None}
     elif response.error:
         ended = {"status": "failed", "error": encode_failure(response.error, losses), "incomplete_details": None}
