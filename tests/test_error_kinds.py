@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -88,3 +88,25 @@ def test_what_is_said_of_a_cancelled_answer_stays(message: str) -> None:
 
 def tells_kind(losses: tuple[fb.Loss, ...]) -> bool:
     return any(loss.path in ("/error/type", "/error/status", "/error/code") for loss in losses)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "error", "code": "server_error", "message": "no", "request_id": "req_1"},
+        {"type": "error", "error": {"code": "server_error", "message": "no"}, "request_id": "req_1"},
+        {"type": "response.failed", "response": {"error": {"message": "no"}, "output": [], "request_id": "req_1"}},
+    ],
+)
+def test_an_error_in_a_stream_has_the_id_of_its_request(event: dict[str, Any]) -> None:
+    """It is what an operator asks the relay about."""
+    stream = b"data: " + json.dumps(event).encode() + b"\n\n"
+
+    there, read = through("responses", "messages", stream)
+    _, own = through("responses", "responses", stream)
+
+    assert read.error is not None
+    assert read.error.request_id == "req_1"
+    assert '"request_id":"req_1"' in there.decode()
+    assert "/request_id" not in {loss.path for loss in read.response().losses}
+    assert (own.response().body["request_id"], own.response().losses) == ("req_1", ())

@@ -43,8 +43,14 @@ def without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:
             own[f"{choice.src}/{stop}"] = finish.stop_sequence
         return replace(choice, finish=replace(finish, reason="stop", finer=False, stop_sequence=None))
 
+    error = answer.error
+    if error and error.request_id:
+        own["/request_id"], error = error.request_id, replace(error, request_id=None)
     made = replace(
-        bare(answer), choices=[ended(bare(choice)) for choice in answer.choices], usage=answer.usage and bare(answer.usage)
+        bare(answer),
+        error=error,
+        choices=[ended(bare(choice)) for choice in answer.choices],
+        usage=answer.usage and bare(answer.usage),
     )
     return made, own
 

@@ -52,6 +52,12 @@ def failure_in(event: JsonObject) -> ir.Error:
     return decode_failure(detail)
 
 
+def take_request_id(error: ir.Error, fields: JsonObject | None) -> None:
+    """Give an error the id of its request, which stands among the fields of the answer that nobody knows."""
+    if error.request_id is None and fields and isinstance(fields.get("request_id"), str):
+        error.request_id = fields.pop("request_id")
+
+
 def _is_sound(detail: JsonObject) -> bool:
     words = (detail.get("message"), detail.get("type"), detail.get("param"))
     return all(isinstance(word, str | None) for word in words) and isinstance(detail.get("code"), str | int | None)

@@ -10,7 +10,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.responses.answer import OutputEncoder, decode_output
-from formatbridge.formats.responses.errors import decode_failure, encode_failure, says_cancelled
+from formatbridge.formats.responses.errors import decode_failure, encode_failure, says_cancelled, take_request_id
 from formatbridge.formats.responses.finish import decode_finish, encode_finish, refusal_of, status_of_last, with_last
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
@@ -40,7 +40,8 @@ def decode_response(body: JsonObject) -> ir.Response:
     made = ir.Response("responses", body["id"], body.get("model"), choices, body.get("created_at"), counts, extra)
     made.error = failure
     if failure:
-        made.extra = joined(made.extra, {"status": status} if error and status not in (None, "failed", "cancelled") else None)
+        take_request_id(failure, extra)
+        made.extra = joined(extra, {"status": status} if error and status not in (None, "failed", "cancelled") else None)
     return made
 
 

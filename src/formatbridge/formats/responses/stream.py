@@ -17,7 +17,7 @@ from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.responses.answer import take_message
 from formatbridge.formats.responses.citations import decode_annotations, shift
 from formatbridge.formats.responses.content import decode_answer, kind_of, waits
-from formatbridge.formats.responses.errors import decode_error, failure_in
+from formatbridge.formats.responses.errors import decode_error, failure_in, take_request_id
 from formatbridge.formats.responses.finish import decode_finish
 from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import decode_response
@@ -133,7 +133,10 @@ class StreamDecoder:
 
     def _leave(self, end: events.Failed | events.End, extra: JsonObject | None = None) -> None:
         """Tell the fields of the answer, then its end."""
-        if fields := {**(extra or {}), **self._fields.whole()}:
+        fields = {**(extra or {}), **self._fields.whole()}
+        if isinstance(end, events.Failed):
+            take_request_id(end.error, fields)
+        if fields:
             self._tell.made.append(events.Meta(fields))
         self._tell.made.append(end)
         self.is_complete = True
