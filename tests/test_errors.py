@@ -9,6 +9,8 @@ import httpx
 import pytest
 
 import formatbridge as fb
+from formatbridge.formats._error_shapes import decode_error_body
+from formatbridge.relay.faults import read_fault
 
 OPENAI = ["chat_completions", "responses"]
 FORMATS = [*OPENAI, "messages", "generate_content"]
@@ -192,3 +194,26 @@ def test_a_code_for_an_empty_account_is_no_fault_of_the_server_where_no_status_s
     for made in (in_place, failed):
         assert isinstance(made, fb.ConvertedError)
         assert (made.status, made.body["error"]["type"]) == (402, "billing_error")
+
+
+@pytest.mark.parametrize(
+    ("delay", "seconds"),
+    [
+        ("17s", 17),
+        ("0.5s", 0.5),
+        ("034.074824224s", 34.074824224),
+        ("9" * 400 + "s", None),
+        ("1e9s", None),
+        ("-1s", None),
+        (17, None),
+    ],
+)
+def test_the_client_and_the_converter_read_one_wait(delay: object, seconds: float | None) -> None:
+    """A wait that nobody can mean is none; in JSON it would be no number either."""
+    details = [7, {"@type": "other"}, {"retryDelay": delay}]
+    body = {"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED", "details": details}}
+
+    raised = read_fault(json.dumps(body).encode())
+    converted = decode_error_body(body, status=429, otherwise="status")
+
+    assert (raised.retry_after, converted.retry_after) == (seconds, seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -40,6 +41,7 @@ _NIL = "<nil>"
 """What some relays write for no type."""
 _WORDED = frozenset({"message", "type", "param", "code"})
 _STATUS = frozenset({"message", "code", "status", "details"})
+_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)s")
 _COARSER = {"billing": "PERMISSION_DENIED", "too_large": "INVALID_ARGUMENT"}
 """Words for kinds of which they say less."""
 
@@ -116,7 +118,7 @@ def _decode_status(body: JsonObject, detail: JsonObject, status: int | None) -> 
         family="status",
         status=status,
         code=code if isinstance(code, str) else None,
-        retry_after=next((wait for item in items if (wait := _seconds(item.get("retryDelay"))) is not None), None),
+        retry_after=retry_delay(details),
         extra=joined(
             _outer(body, "error"),
             rest(detail, _STATUS, "error/"),
@@ -136,9 +138,9 @@ def _text(message: object) -> str:
     return message if isinstance(message, str) else dumps(message).decode() if message else ""
 
 
-def _seconds(duration: object) -> float | None:
-    """Read a duration such as ``17s`` or ``0.5s``."""
-    if not isinstance(duration, str) or not duration.endswith("s"):
-        return None
-    digits = duration[:-1]
-    return float(digits) if digits.isascii() and digits.replace(".", "", 1).isdigit() else None
+def retry_delay(details: object) -> float | None:
+    """Return the seconds to wait that the details of an error tell, such as ``17s`` or ``0.5s``; None where none does."""
+    items = details if isinstance(details, list) else []
+    told = [item.get("retryDelay") for item in items if isinstance(item, dict)]
+    found = (_DURATION.fullmatch(text) for text in told if isinstance(text, str))
+    return next((float(match[1]) for match in found if match), None)

@@ -23,6 +23,7 @@ from formatbridge.errors import (
     RequestTooLargeError,
     UnexpectedResponseError,
 )
+from formatbridge.formats._error_shapes import retry_delay
 from formatbridge.formats._errors import BY_WORD, QUOTA_CODES, WORDINGS, classify, is_error_body, says_error
 from formatbridge.relay.secret import Mask
 from formatbridge.streaming.sse import without_comments
@@ -96,9 +97,7 @@ def _fault(outer: JsonObject, detail: JsonObject) -> Fault:
         type=_word(detail.get("type") or detail.get("status")),
         param=_word(detail.get("param")),
         request_id=given if isinstance(given, str) and given else found and found[1],
-        retry_after=next((wait for item in details if (wait := _duration(item)) is not None), None)
-        if isinstance(details, list)
-        else None,
+        retry_after=retry_delay(details),
     )
 
 
@@ -118,13 +117,6 @@ def _plain(body: bytes) -> str:
     if text.lstrip("\ufeff \t\r\n")[:1] == "<":
         return "the body is HTML or XML, expected JSON"
     return " ".join(text.split())[:_LONGEST_PLAIN] or "the body is empty"
-
-
-def _duration(item: object) -> float | None:
-    """Read the ``retryDelay`` of an error's detail, such as ``17s``."""
-    text = item.get("retryDelay") if isinstance(item, dict) else None
-    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)s", text) if isinstance(text, str) else None
-    return float(match[1]) if match else None
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
