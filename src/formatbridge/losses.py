@@ -113,6 +113,7 @@ _Note = tuple[Literal["dropped", "changed", "extras", "examined", "all examined"
 """A note as it was made: what happened, the node, the field, the value that stands there now, code (or what finds it) and severity."""
 
 _UNKNOWN = Own(code="unknown_field")
+_COUNT = Own("info", "accounting", neutral=(0, 0.0))
 _SETTLING = RLock()
 """Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
 _ABSENT = object()
@@ -272,7 +273,7 @@ class Ledger:
     def _settle_extras(self, node: Any) -> None:
         kind = type(node).__name__
         for pointer, value in node.extra.items():
-            own = self._own(f"{kind}.{pointer}")
+            own = self._own(f"{kind}.{pointer}", value)
             if own.is_neutral(value):
                 continue
             place = pointer if pointer[:1] == "/" else f"{node.src}/{pointer}"
@@ -284,10 +285,10 @@ class Ledger:
                 continue
             self._keep(Loss(path, own.kind, own.severity, own.code, REASONS[own.code], before, own.after))
 
-    def _own(self, name: str) -> Own:
-        """Return what the loss of a field means; a row may have a star for any index."""
-        own = self._spelling.own.get(name)
-        return own or self._spelling.own.get(_INDEX.sub("*", name), _UNKNOWN)
+    def _own(self, name: str, value: JsonValue) -> Own:
+        """Return what the loss of a field means; a row may have a star for any index. Any number in usage counts something."""
+        own = self._spelling.own.get(name) or self._spelling.own.get(_INDEX.sub("*", name))
+        return own or (_COUNT if name.startswith("Usage.") and type(value) in (int, float) else _UNKNOWN)
 
     def _keep(self, loss: Loss) -> None:
         known = self._losses.get(loss.path)

@@ -9,7 +9,7 @@ from formatbridge.losses import ITSELF, Own, Spelling
 
 _ECHO = Own("info", "echo")
 _DIAGNOSTIC = Own("info", "diagnostic")
-_COUNTED = Own("info", "accounting")
+_COUNTED = Own("info", "accounting", neutral=(0, 0.0))
 _STATE = Own("impossible", "not_portable")
 _LATE = Own("impossible", "position_lost")
 """What the last event adds to a call that has left."""
