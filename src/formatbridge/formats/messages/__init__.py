@@ -130,6 +130,7 @@ SPELLING = Spelling(
         "Message.clear_at": Own(neutral=("never",)),
         "Media.citations": Own(neutral=({"enabled": False},)),
         "Media.context": Own(),
+        "Media.source/media_type": Own("info"),
         "Media.transformations": Own(neutral=({"oversized_image": "downsize"},)),
         "Text.parsed_output": Own("info", "unknown_field", restates="text"),
         "ToolCall.caller": Own(neutral=({"type": "direct"},)),

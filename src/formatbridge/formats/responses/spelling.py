@@ -107,6 +107,8 @@ SPELLING = Spelling(
         "Request.truncation": Own(neutral=("disabled",)),
         "ReasoningConfig.context": Own(neutral=("auto",)),
         "ReasoningConfig.mode": Own(neutral=("standard",)),
+        "OutputFormat.name": Own("info"),
+        "OutputFormat.strict": Own("info"),
         # Items.
         "CacheMark.mode": Own("info", neutral=("explicit",)),
         "Message.id": Own("info", "diagnostic"),
