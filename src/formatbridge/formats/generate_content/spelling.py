@@ -85,7 +85,6 @@ PLACES: dict[str, tuple[str, ...]] = {
     "Usage.output_modality": ("candidatesTokensDetails",),
     "Usage.cached_modality": ("cacheTokensDetails",),
     **ERROR_PLACES,
-    "Error.type": ("error/status", "error/type", "error/code"),
     "Model.id": ("name",),
     "Model.display_name": ("displayName",),
     "Model.input_limit": ("inputTokenLimit",),
