@@ -17,7 +17,8 @@ Family = Literal["detail", "messages", "status"]
 
 ERROR_PLACES: Mapping[str, tuple[str, ...]] = {
     "Error.message": ("error/message", "message", "detail", "error"),
-    "Error.type": ("error/type", "error/status", "error/code"),
+    "Error.type": ("error/type",),
+    "Error.word": ("error/status", "error/code"),
     "Error.code": ("error/code", "error/details/error_code"),
     "Error.param": ("error/param",),
     "Error.status": ("error/code",),

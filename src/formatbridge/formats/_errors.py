@@ -155,7 +155,7 @@ def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object
     """
     known = BY_WORD.get(error.type) if isinstance(error.type, str) else None  # in a stream it may be anything
     is_finer = error.type not in (None, "", word) and known != error.kind and WORDINGS[error.kind].type != error.type
-    by_status = "type" if error.family == "status" else None  # elsewhere the HTTP status alone may say what it is
+    by_status = "word" if error.family == "status" else None  # elsewhere the HTTP status alone may say what it is
     told = next((name for name in ("type", "code") if getattr(error, name) not in (None, "")), by_status)
     if is_finer or (told and classify(status, code=code, word=word) != error.kind):
         losses.changed(error, told or "type", word, "diagnostic", severity="info")
