@@ -27,9 +27,13 @@ def converted(kind: str, source: str | None, target: str, body: object) -> forma
     return formatbridge.convert_request(body, source=source, target=target)
 
 
-def convert(kind: str, source: str, target: str, body: bytes) -> bytes:
-    """Convert bytes to bytes, as the README says: what the bounds are about."""
-    return converted(kind, source, target, body).json()
+def conversion(kind: str, source: str, target: str, body: bytes) -> Callable[[], bytes]:
+    """Return what converts bytes to bytes by the public call, as the README says: what the bounds are about."""
+    if kind == "response":
+        return lambda: formatbridge.convert_response(body, source=source, target=target).json()
+    if source == "generate_content":
+        return lambda: formatbridge.convert_request(body, source=source, target=target, model=MODEL).json()
+    return lambda: formatbridge.convert_request(body, source=source, target=target).json()
 
 
 def convert_and_report(kind: str, source: str, target: str, body: bytes) -> bytes:
@@ -78,7 +82,7 @@ def direction_row(case: str, payload: Payload, source: str, target: str, effort:
     """Measure one direction, the peers beside it."""
     body = payload.bytes(source)
     least = 0.8 * len(payload.bytes(target))
-    works: dict[str, Work] = {"formatbridge": lambda: convert(payload.kind, source, target, body)}
+    works: dict[str, Work] = {"formatbridge": conversion(payload.kind, source, target, body)}
     words: dict[str, str] = {}
     for name, make in PEERS.items():
         try:
@@ -129,7 +133,7 @@ def growth_rows(case: str, effort: Effort) -> Iterator[Row]:
 
 def _growth(source: str, target: str, sizes: tuple[bytes, bytes], effort: Effort) -> tuple[float | None, str]:
     """Return the exponent for one direction, or what is wrong with it; the factor is that of the bytes."""
-    works: list[Work] = [lambda body=body: convert("request", source, target, body) for body in sizes]
+    works: list[Work] = [conversion("request", source, target, body) for body in sizes]
     word = attempt(works[0], 0)
     if word:
         return None, word

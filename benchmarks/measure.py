@@ -128,14 +128,14 @@ def peak_memory(kind: str, source: str, target: str, document: bytes, warmer: by
 
 def print_peak(gauge: str, direction: str, document: str, warmer: str) -> None:
     """Convert one document in this process and print by how many bytes memory grew at most."""
-    from benchmarks.cases import convert
+    from benchmarks.cases import conversion
 
     kind, source, target = direction.split("/")
-    convert(kind, source, target, Path(warmer).read_bytes())
+    conversion(kind, source, target, Path(warmer).read_bytes())()
     body = Path(document).read_bytes()
     gc.collect()
     gauges = {"traced": _traced_peak, "resident": resident_peak}
-    print(gauges[gauge](lambda: convert(kind, source, target, body)))
+    print(gauges[gauge](conversion(kind, source, target, body)))
 
 
 def _traced_peak(work: Work) -> int:

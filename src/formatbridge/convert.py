@@ -277,8 +277,8 @@ def convert_response(
         refuse_losses(losses, options)
         return Converted(losses.body, losses, near.NAME, far.NAME, "response")
     answer = near.decode_response(checked)
-    if not is_finite:
-        refuse_infinity(losses, near.NAME, "response", unread_of_answer(answer))
+    if not is_finite and (unread := unread_of_answer(answer)) != []:
+        refuse_infinity(losses, near.NAME, "response", unread)
     return encode_answer(answer, far, losses, options, context)
 
 

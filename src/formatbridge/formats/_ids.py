@@ -14,6 +14,8 @@ def encode_id(given: str | None, prefix: str) -> str | None:
     """Return an id with the target's prefix that still holds the source's; None where there is none."""
     if not given:
         return None
+    if prefix and prefix not in given:  # nearly always: it was not made from an id of the target's
+        return f"{prefix}{given}"
     for known in _PREFIXES:
         if given.startswith(known):
             inner = given.removeprefix(known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._choices import number_apart
 from formatbridge.formats._error_shapes import decode_error_body
 from formatbridge.formats._errors import encode_error_object
@@ -24,6 +25,7 @@ JsonObject = dict[str, Any]
 __all__ = ["FINISH", "decode_error", "decode_response", "encode_error", "encode_response", "failure_of"]
 
 _RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage"})
+_PLACES = known_places("/choices", "message")
 _CHOICE = frozenset({"index", "message", "finish_reason", "logprobs"})
 LOGPROBS = frozenset({"content", "refusal"})
 """The members of a choice's log probabilities."""
@@ -113,8 +115,8 @@ def encode_created(response: ir.Response, losses: Ledger, options: Options) -> i
 
 
 def _decode_choice(raw: JsonObject, position: int, answer_id: str) -> ir.Choice:
-    src = f"/choices/{position}"
-    parts, unread = decode_message(raw.get("message") or {}, f"{src}/message", answer_id, position)
+    src, place = _PLACES[position] if position < KNOWN else (f"/choices/{position}", f"/choices/{position}/message")
+    parts, unread = decode_message(raw.get("message") or {}, place, answer_id, position)
     index = raw.get("index")
     choice = ir.Choice(parts, decode_finish(raw, parts, src), position if index is None else index, src)
     if unread:
