@@ -111,11 +111,22 @@ def _texts(count: int) -> list[Body]:
 NOTE = {"type": "url_citation", "url_citation": {"url": "https://a.test", "title": "t", "start_index": 0, "end_index": 1}}
 IMAGE = {"type": "image_url", "image_url": {"url": "https://a.test/a.png"}}
 
+CALL = {"type": "function_call", "name": "f", "arguments": "{}"}
+RESULT = {"type": "function_call_output", "output": "r"}
+
+
+def _results_of_no_call(count: int) -> Body:
+    """Return calls, and as many results that name none of them, but a namespace that no call has."""
+    calls = [CALL | {"call_id": f"c{index}"} for index in range(count)]
+    return {"model": "m", "input": [{"role": "user", "content": "x"}, *calls, *[RESULT | {"namespace": "other"}] * count]}
+
+
 MANY: dict[str, Callable[[int], Act]] = {
     "items with a field": lambda n: _request("responses", "messages", {"model": "m", "input": _said(n)}),
     "items of an answer": lambda n: lambda: fb.convert_response(_output(n), source="responses", target="messages").losses,
     "contents with a field": lambda n: _request("generate_content", "messages", _model_turns(n)),
     "files without a name": lambda n: _request("messages", "chat_completions", _documents(8 * n)),
+    "results of no call": lambda n: _request("responses", "messages", _results_of_no_call(n)),
     "unknown annotations": lambda n: _stream("chat_completions", "messages", _deltas([{"annotations": [{"type": "novel"}]}] * n)),
     "unknown fields of chunks": lambda n: _decoded([{**_chunk({"content": "a"}), f"k{i}": i} for i in range(n)]),
     "unknown fields of a sound": lambda n: _folded(chat_completions, _deltas([{"audio": {f"k{i}": i}} for i in range(4 * n)])),

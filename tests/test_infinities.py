@@ -46,3 +46,19 @@ def test_an_infinity_is_refused_wherever_it_stands(fixture: Fixture) -> None:
             with pytest.raises(fb.InvalidPayloadError) as caught:
                 convert(text, fixture, target)
             assert caught.value.problems[0][1].startswith("is inf, expected a finite number"), (pointer, target)
+
+
+@pytest.mark.parametrize(
+    ("source", "beside"),
+    [
+        ("responses", {"object": "response", "created_at": 1, "status": "failed", "output": []}),
+        ("chat_completions", {"object": "chat.completion", "created": 1, "choices": []}),
+    ],
+)
+def test_an_infinity_in_an_error_is_refused(source: str, beside: dict[str, Any]) -> None:
+    """An answer that failed is as plain as any, but for its error."""
+    body = {"id": "a", "model": "m", **beside, "error": {"message": "x", "code": "server_error", "wait": {"for": MARK}}}
+    text = json.dumps(body).replace(json.dumps(MARK), "1e400").encode() + PADDING
+
+    with pytest.raises(fb.InvalidPayloadError, match="/error/wait/for is inf, expected a finite number"):
+        fb.convert_response(text, source=source, target="messages")

@@ -345,3 +345,19 @@ def test_functions_that_may_not_be_called_stay_where_nothing_else_would_be_left(
 
     assert _names(made.body) == ["f"]
     assert _chosen(made.body) == "none"
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
+@pytest.mark.parametrize(("namespace", "lost"), [("crm", [("/tool_choice", "renamed")]), ("", [])])
+def test_a_choice_in_a_namespace_that_no_tool_has_is_of_the_tool_of_that_name(
+    namespace: str, lost: list[tuple[str, str]], target: str
+) -> None:
+    """A name that no tool has would be refused by the target, and an empty namespace is none."""
+    tools = [{"type": "function", "name": "f", "parameters": {"type": "object"}}]
+    choice = {"type": "function", "name": "f", "namespace": namespace}
+    body = {"model": "m", "input": "Hi", "tools": tools, "tool_choice": choice}
+
+    made = fb.convert_request(body, source="responses", target=target)
+
+    assert '"f"' in json.dumps(made.body.get("tool_choice") or made.body["toolConfig"])
+    assert [(loss.path, loss.code) for loss in made.losses] == lost

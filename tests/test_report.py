@@ -136,7 +136,11 @@ RESTATED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("read", [READ, READ | {"name": "Roma"}, ["Rome"]], ids=["the same", "another", "no object"])
+@pytest.mark.parametrize(
+    "read",
+    [READ, READ | {"name": "Roma"}, READ | {"inhabitants": True}, ["Rome"]],
+    ids=["the same", "another", "another kind", "no object"],
+)
 @pytest.mark.parametrize("where", RESTATED)
 def test_what_an_sdk_read_in_a_json_text_is_lost_only_where_it_says_something_else(where: str, read: Any) -> None:
     """SDKs that parse structured answers hang the value on the turn; callers who send it back are not to be refused for that."""
@@ -150,3 +154,11 @@ def test_what_an_sdk_read_in_a_json_text_is_lost_only_where_it_says_something_el
 
     told = [(loss.kind, loss.severity, loss.before) for loss in made.losses if "parsed" in loss.path]
     assert told == ([] if read == READ else [("dropped", "info", read)])
+
+
+def test_members_of_another_role_that_servers_leave_empty_are_no_losses() -> None:
+    """Servers in Go send all members of a message with each role; those that they have not filled in say nothing."""
+    unset = {"refusal": "", "reasoning_content": "", "tool_call_id": "", "function_call": {"name": "", "arguments": ""}}
+    body = {"model": "m", "messages": [USER | unset | {"tool_calls": []}]}
+
+    assert fb.convert_request(body, source="chat_completions", target="generate_content").losses == ()

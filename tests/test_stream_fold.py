@@ -333,3 +333,18 @@ def test_a_call_in_pieces_is_collected_with_all_that_stands_beside_it() -> None:
     call = {"functionCall": {"name": "f", "id": "1", "args": {"city": "Oslo"}}}
     assert made.body == {"candidates": [{"content": {"parts": [call, {"text": "Done."}]}, "finishReason": "STOP", **beside}]}
     assert not made.losses
+
+
+def test_what_an_answer_rests_on_stays_where_a_later_event_has_none() -> None:
+    """Servers send an empty object where an event has nothing to add."""
+    sources = {"groundingChunks": [{"web": {"uri": "https://example.org", "title": "A"}}]}
+    candidate = {"content": {"role": "model", "parts": [{"text": "a"}]}, "index": 0}
+    told = [
+        {"candidates": [candidate | {"groundingMetadata": sources}]},
+        {"candidates": [candidate | {"groundingMetadata": {}, "finishReason": "STOP"}]},
+    ]
+
+    made = formats.load("generate_content").fold_stream(told)
+
+    assert made is not None
+    assert made["candidates"][0]["groundingMetadata"] == sources

@@ -386,10 +386,11 @@ def resolve(body: JsonValue, pointer: str, spelling: Spelling = _PLAIN) -> tuple
 
 
 def _says(text: JsonValue, value: JsonValue) -> bool:
-    """Say whether something is the JSON text of a value."""
+    """Say whether something is the JSON text of a value; 1 is 1.0 there, and not true."""
     try:
-        return isinstance(text, str) and bool(json.loads(text) == value)
-    except (ValueError, RecursionError):
+        given, told = (json.dumps(json.loads(each, parse_int=float), sort_keys=True) for each in (text, json.dumps(value)))
+        return given == told
+    except (TypeError, ValueError, RecursionError):
         return False
 
 

@@ -7,6 +7,7 @@ are, and the report says so.
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from dataclasses import replace
 
 from formatbridge import ir
@@ -25,7 +26,7 @@ def pair_loose(messages: list[ir.Message]) -> None:
     One without an id answers the first call that has no result yet, and no other result names: of its name and its namespace, where it
     has them. What is not as the call says it goes to what only the format itself can hold.
     """
-    waiting: list[ir.ToolCall] = []
+    waiting = _Waiting()
     calls: dict[str, ir.ToolCall] = {}
     results = [part for message in messages for part in message.parts if type(part) is ir.ToolResult]
     asked_for = {part.call_id for part in results if not part.id_made}
@@ -34,10 +35,10 @@ def pair_loose(messages: list[ir.Message]) -> None:
             if type(part) is ir.ToolCall:
                 calls[part.id] = part
                 if part.id_made or part.id not in asked_for:
-                    waiting.append(part)
+                    waiting.add(part)
             elif type(part) is ir.ToolResult:
-                if part.id_made:
-                    _answer_first(part, waiting)
+                if part.id_made and (call := waiting.take(part.name, part.namespace)):
+                    part.call_id, part.id_made, part.extra = call.id, False, rest(part.extra or {}, _MARK)
                 _agree(part, calls.get(part.call_id))
 
 
@@ -53,14 +54,27 @@ def _agree(result: ir.ToolResult, call: ir.ToolCall | None) -> None:
     result.extra = joined(other, result.extra)
 
 
-def _answer_first(result: ir.ToolResult, waiting: list[ir.ToolCall]) -> None:
-    """Let a result answer the first call of its name and its namespace; take that from those that wait."""
-    for index, call in enumerate(waiting):
-        if result.name in (None, call.name) and result.namespace in (None, call.namespace):
-            result.call_id, result.id_made = call.id, False
-            result.extra = rest(result.extra or {}, _MARK)
-            del waiting[index]
-            return
+class _Waiting:
+    """The calls that wait for a result, in their order: by name, by namespace, by both, and whatever they are."""
+
+    def __init__(self) -> None:
+        self._queues: defaultdict[tuple[str | None, str | None], deque[ir.ToolCall]] = defaultdict(deque)
+        self._taken: set[int] = set()
+
+    def add(self, call: ir.ToolCall) -> None:
+        """Let a call wait."""
+        for key in {(None, None), (call.name, None), (None, call.namespace), (call.name, call.namespace)}:
+            self._queues[key].append(call)
+
+    def take(self, name: str | None, namespace: str | None) -> ir.ToolCall | None:
+        """Return the first call of a name and a namespace, of any where they are None, which then waits no longer."""
+        queue = self._queues.get((name, namespace))
+        while queue:
+            call = queue.popleft()
+            if id(call) not in self._taken:
+                self._taken.add(id(call))
+                return call
+        return None
 
 
 def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: bool) -> list[ir.Message]:

@@ -71,10 +71,7 @@ class _Names:
         first: dict[str, str] = {}
         for (_, known), given in self.there.items():
             first.setdefault(known, given)
-        return [
-            self.give(space, name) if space or (None, name) in self.there else first.get(name, name)
-            for name, space in zip(names, namespaces, strict=True)
-        ]
+        return [self.there.get((space, name)) or first.get(name, name) for name, space in zip(names, namespaces, strict=True)]
 
 
 def adapt_tools(
@@ -109,6 +106,8 @@ def adapt_tools(
     if choice and choice.names and choice.mode != "hosted":
         spaces = choice.namespaces or [None] * len(choice.names)
         there = names.chosen(choice.names, spaces)
+        if any(space and (space, name) not in names.there for name, space in zip(choice.names, spaces, strict=True)):
+            losses.changed(choice, "names", there, "renamed")
         choice = replace(choice, names=there, namespaces=choice.namespaces if rules.namespaces else None)
     return replace(request, tools=tools, messages=messages, tool_choice=choice), names.home
 

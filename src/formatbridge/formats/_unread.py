@@ -25,11 +25,10 @@ def unread_of_request(body: ir.JsonObject, talk: Talk | None) -> list[Any] | Non
 
 def unread_of_answer(response: ir.Response) -> list[Any] | None:
     """Return what may be anything in an answer of texts and calls; None where anything in it may."""
+    if response.error or any(map(_tells_more, response.choices)):
+        return None
     values: list[Any] = []
     for choice in response.choices:
-        finish = choice.finish
-        if choice.extra or choice.logprobs or choice.refusal_logprobs or (finish and finish.extra):
-            return None
         for part in choice.parts:
             if isinstance(part, ir.Text):
                 if part.extra or part.citations or part.signature:
@@ -43,3 +42,9 @@ def unread_of_answer(response: ir.Response) -> list[Any] | None:
     if response.usage and response.usage.extra:
         values.append(response.usage.extra)
     return values
+
+
+def _tells_more(choice: ir.Choice) -> bool:
+    """Say whether a choice has more than its parts and a plain end."""
+    finish = choice.finish
+    return bool(choice.extra or choice.logprobs or choice.refusal_logprobs or (finish and finish.extra))

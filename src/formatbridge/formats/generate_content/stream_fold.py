@@ -53,7 +53,11 @@ class _Candidate:
         """Add a piece; false where its lists of tokens do not match those before."""
         if not self._weigh(piece.get("logprobsResult") or {}):
             return False
-        self._outer |= {key: value for key, value in piece.items() if value is not None and key != "content"}
+        self._outer |= {
+            key: value
+            for key, value in piece.items()
+            if value is not None and key != "content" and (value != {} or key not in self._outer)
+        }
         lists = {name: piece[name] for name in _LISTS if piece.get(name)}
         if lists:
             self._lists.append(lists)

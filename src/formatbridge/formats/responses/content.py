@@ -214,7 +214,7 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
         # That a call is whole is nothing to lose: the spelling calls it neutral. With the id those are six members, and there are no more.
         is_whole = raw.get("status") == "completed"
         if not is_whole or call.item_id is None or len(raw) != 6:
-            call.namespace, call.extra = raw.get("namespace"), rest(raw, _WHOLE_CALL if is_whole else _CALL)
+            call.namespace, call.extra = raw.get("namespace") or None, rest(raw, _WHOLE_CALL if is_whole else _CALL)
     return call
 
 
@@ -229,7 +229,7 @@ def _decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
         name=raw["name"],
         arguments=raw["input"],
         kind="custom",
-        namespace=raw.get("namespace"),
+        namespace=raw.get("namespace") or None,
         item_id=raw.get("id"),
         src=src,
         extra=rest(raw, _CUSTOM_CALL),
@@ -266,7 +266,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     if raw["type"] == "custom_tool_call_output":
         result.kind = "custom"
     if len(raw) > 3 or not call_id:  # type and output are always there: with an id, three members are nothing else
-        result.name, result.namespace = raw.get("name"), raw.get("namespace")
+        result.name, result.namespace = raw.get("name"), raw.get("namespace") or None
         result.extra, result.id_made = rest(raw, _RESULT), not call_id
     if not call_id:
         result.extra = joined({ITSELF: result.name or ""}, result.extra)

@@ -172,7 +172,7 @@ def decode_tool_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
     if kind == "allowed_tools":
         return _decode_allowed(raw, src)
     if kind in ("function", "custom"):
-        space = [raw["namespace"]] if isinstance(raw.get("namespace"), str) else None
+        space = [raw["namespace"] or None] if isinstance(raw.get("namespace"), str) else None
         known = frozenset({"type", "name", "namespace"} if space else {"type", "name"})
         return ir.ToolChoice(mode="named", names=[raw["name"]], namespaces=space, src=src, extra=rest(raw, known))
     return ir.ToolChoice(mode="hosted", names=[FAMILIES.get(kind, kind)], src=src, extra=rest(raw, frozenset({"type"})))
