@@ -36,6 +36,7 @@ def test_every_canonical_type_is_described() -> None:
         "Role",
         "Effort",
         "Tool",
+        "MediaKind",
         "SignatureKind",
         "FinishReason",
         "ErrorKind",
