@@ -25,10 +25,13 @@ def unread_of_request(body: ir.JsonObject, talk: Talk | None) -> list[Any] | Non
 
 def unread_of_answer(response: ir.Response) -> list[Any] | None:
     """Return what may be anything in an answer of texts and calls; None where anything in it may."""
-    if response.error or any(map(_tells_more, response.choices)):
+    if response.error:
         return None
     values: list[Any] = []
     for choice in response.choices:
+        finish = choice.finish
+        if choice.extra or choice.logprobs or choice.refusal_logprobs or (finish and finish.extra):
+            return None
         for part in choice.parts:
             if isinstance(part, ir.Text):
                 if part.extra or part.citations or part.signature:
@@ -37,14 +40,7 @@ def unread_of_answer(response: ir.Response) -> list[Any] | None:
                 return None
             elif not isinstance(part.arguments, str):
                 values.append(part.arguments)
-    if response.extra:
-        values.append(response.extra)
-    if response.usage and response.usage.extra:
-        values.append(response.usage.extra)
+    usage = response.usage
+    if response.extra or (usage and usage.extra):
+        values += (response.extra, usage and usage.extra)
     return values
-
-
-def _tells_more(choice: ir.Choice) -> bool:
-    """Say whether a choice has more than its parts and a plain end."""
-    finish = choice.finish
-    return bool(choice.extra or choice.logprobs or choice.refusal_logprobs or (finish and finish.extra))
