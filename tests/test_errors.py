@@ -85,6 +85,55 @@ def test_the_word_of_an_error_decides_where_no_status_does(source: str) -> None:
     assert (made.status, made.body["error"]["type"], made.losses) == (529, "overloaded_error", ())
 
 
+UNTYPED: dict[str, Any] = {
+    "a number for its status": {"param": "p", "code": "c", "status": 400},
+    "words for details": {"code": "c", "details": "no, no"},
+    "no details": {"param": "p", "code": "c", "details": []},
+    "details of its own": {"code": "c", "details": [{"code": "d", "message": "no"}]},
+    "a word for its status": {"param": "p", "code": "c", "status": "INVALID_ARGUMENT"},
+}
+
+
+@pytest.mark.parametrize("shape", UNTYPED)
+@pytest.mark.parametrize(("source", "target"), zip(OPENAI, OPENAI[::-1], strict=True))
+def test_an_error_without_a_type_keeps_its_code_and_its_parameter_where_the_target_has_room(
+    shape: str, source: str, target: str
+) -> None:
+    """Azure leaves the type out. Callers look at the code to tell a refused prompt from a fault, and at the parameter for the field."""
+    detail = UNTYPED[shape]
+    body = {"error": {"message": "no", "type": None, **detail}}
+
+    made = fb.convert_error(body, source=source, target=target, status=400)
+
+    assert made.body["error"]["code"] == "c"
+    assert made.body["error"]["param"] == detail.get("param")
+    assert {"/error/code", "/error/param"}.isdisjoint(loss.path for loss in made.losses)
+    assert "lossy" not in {loss.severity for loss in made.losses}
+
+
+@pytest.mark.parametrize("shape", [name for name, detail in UNTYPED.items() if "param" in detail])
+@pytest.mark.parametrize("target", ["messages", "generate_content"])
+def test_a_parameter_that_the_target_has_no_room_for_tells_about_the_server(shape: str, target: str) -> None:
+    """The model never sees an error, so nothing of one is grave."""
+    body = {"error": {"message": "no", **UNTYPED[shape]}}
+
+    losses = fb.convert_error(body, source="chat_completions", target=target, status=400).losses
+
+    assert [loss.severity for loss in losses if loss.path == "/error/param"] == ["info"]
+
+
+@pytest.mark.parametrize("source", [*OPENAI, "messages"])
+@pytest.mark.parametrize("details", ["no, no", [{"code": "d"}]], ids=repr)
+def test_details_of_which_nothing_is_read_are_gone(source: str, details: Any) -> None:
+    """Only beside a word for the status do details say the reason, or how long to wait."""
+    body = error_of(source, "invalid_request_error")
+    body["error"]["details"] = details
+
+    losses = fb.convert_error(body, source=source, target="generate_content", status=400).losses
+
+    assert [(loss.path, loss.kind) for loss in losses] == [("/error/details", "dropped")]
+
+
 def failed_call(word: str) -> dict[str, Any]:
     error = {"type": word, "content": [{"type": "text", "text": "no such row"}]}
     item = {"type": "mcp_call", "id": "mcp_1", "server_label": "s", "name": "n", "arguments": "{}", "error": error}

@@ -21,6 +21,7 @@ ERROR_PLACES: Mapping[str, tuple[str, ...]] = {
     "Error.word": ("error/status", "error/code"),
     "Error.code": ("error/code", "error/details/error_code"),
     "Error.param": ("error/param",),
+    "Error.details": ("error/details",),
     "Error.status": ("error/code",),
     "Error.retry_after": ("error/details",),
 }
@@ -29,7 +30,7 @@ ERROR_PLACES: Mapping[str, tuple[str, ...]] = {
 _DIAGNOSTIC = Own("info", "diagnostic")
 ERROR_OWN: Mapping[str, Own] = {
     "Error.error/code": _DIAGNOSTIC,
-    "Error.error/details": Own("info", "diagnostic", kind="changed"),
+    "Error.error/details": _DIAGNOSTIC,
     "Error.error/metadata": _DIAGNOSTIC,
     "Error.error/misalignment": _DIAGNOSTIC,
     "Error.error/status": _DIAGNOSTIC,
@@ -41,7 +42,7 @@ ERROR_OWN: Mapping[str, Own] = {
 _NIL = "<nil>"
 """What some relays write for no type."""
 _WORDED = frozenset({"message", "type", "param", "code"})
-_STATUS = frozenset({"message", "code", "status", "details"})
+_STATUS = frozenset({"message", "param", "code", "status", "details"})
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)s")
 _COARSER = {"billing": "PERMISSION_DENIED", "too_large": "INVALID_ARGUMENT"}
 """Words for kinds of which they say less."""
@@ -63,11 +64,18 @@ def decode_error_body(body: JsonObject, *, status: int | None, otherwise: Family
 
 
 def _family(body: JsonObject, detail: JsonObject, otherwise: Family) -> Family:
-    if detail.get("type") is None and (detail.get("status") is not None or detail.get("details") is not None):
+    if detail.get("type") is None and (isinstance(detail.get("status"), str) or _has_plain_details(detail)):
         return "status"
     if body.get("type") == "error" and detail.keys().isdisjoint(("code", "param")):
         return "messages"
     return "detail" if otherwise == "status" and "type" in detail else otherwise
+
+
+def _has_plain_details(detail: JsonObject) -> bool:
+    """Say whether an error has a list of objects for details, and neither a word for its code nor a parameter: those others have."""
+    details = detail.get("details")
+    is_listed = isinstance(details, list) and any(isinstance(item, dict) for item in details)
+    return is_listed and detail.get("param") is None and not isinstance(detail.get("code"), str)
 
 
 def _outer(body: JsonObject, key: str) -> JsonObject | None:
@@ -119,6 +127,7 @@ def _decode_status(body: JsonObject, detail: JsonObject, status: int | None) -> 
         family="status",
         status=status,
         code=code if isinstance(code, str) else None,
+        param=detail.get("param"),
         retry_after=retry_delay(details),
         extra=joined(
             _outer(body, "error"),

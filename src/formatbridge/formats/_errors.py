@@ -148,6 +148,15 @@ def kept_status(error: ir.Error, usual: int) -> int:
     return given if says == error.kind or (says is None and given // 100 == usual // 100) else usual
 
 
+def note_unread(error: ir.Error, losses: Ledger) -> None:
+    """Note what only its own shape has of an error. Of details beside a status the reason and the wait are read, the rest is not."""
+    if not error.extra:
+        return
+    if error.family == "status" and isinstance(error.extra.get("error/details"), list):
+        losses.changed(error, "details", None, "diagnostic", severity="info")
+    losses.extras(error)
+
+
 def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object = None, status: int | None = None) -> None:
     """Note that ``word`` stands for the type of an error, unless the target says no less with it.
 
@@ -162,20 +171,20 @@ def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object
 
 
 def encode_error_object(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
-    """Write the error body that chat_completions and responses share; words of the same family are kept."""
+    """Write the error body that chat_completions and responses share; words of the same family are kept, and a code beside a status."""
     keep = error.family == "detail"
-    if error.extra:
-        losses.extras(error)
+    note_unread(error, losses)
     if error.request_id is not None:
         losses.dropped(error, "request_id", "diagnostic", severity="info")
     if error.retry_after is not None:
         losses.dropped(error, "retry_after", "diagnostic", severity="info")
     wording = WORDINGS[error.kind]
     word = (error.type if keep else None) or wording.type
-    code: object = error.code if keep else wording.code
+    keeps_code = keep or (error.family == "status" and error.code)
+    code: object = error.code if keeps_code else wording.code
     status = kept_status(error, wording.status)
     note_type(error, word, losses, code=code, status=error.status and status)
-    if not keep and error.code is not None:
+    if not keeps_code and error.code is not None:
         losses.dropped(error, "code", "diagnostic", severity="info")
     detail = {"message": error.message, "type": word, "param": error.param, "code": code}
     return status, {"error": detail}

@@ -7,7 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._error_shapes import decode_error_body
-from formatbridge.formats._errors import kept_status, note_type
+from formatbridge.formats._errors import kept_status, note_type, note_unread
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -37,8 +37,7 @@ def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
 def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     """Write an error: the HTTP status and the body."""
     status, word = ERRORS[error.kind]
-    if error.extra:
-        losses.extras(error)
+    note_unread(error, losses)
     status = kept_status(error, status)
     note_type(error, word, losses, status=error.status and status)
     if error.code not in (None, "", word):

@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._error_shapes import decode_error_body
-from formatbridge.formats._errors import FAULTS, WORDINGS, classify, encode_error_object, note_type
+from formatbridge.formats._errors import FAULTS, WORDINGS, classify, encode_error_object, note_type, note_unread
 from formatbridge.losses import Ledger
 
 JsonObject = dict[str, Any]
@@ -65,8 +65,7 @@ def _is_sound(detail: JsonObject) -> bool:
 
 def encode_failure(error: ir.Error, losses: Ledger) -> JsonObject:
     """Write the error inside an answer that failed; its codes are a closed set, and what they cannot say the type does."""
-    if error.extra:
-        losses.extras(error)
+    note_unread(error, losses)
     for name in ("request_id", "retry_after"):
         if getattr(error, name) is not None:
             losses.dropped(error, name, "diagnostic", severity="info")
