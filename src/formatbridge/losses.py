@@ -321,10 +321,12 @@ class Ledger:
     def _told(self, node: Any, places: tuple[str, ...]) -> tuple[str, JsonValue] | None:
         """Return the first place that says something, else the first that exists; None where none does.
 
-        Null, false and empty containers say nothing.
+        Null, false and empty containers say nothing, nor does a zero among counts.
         """
         found = [at for place in places if (at := self._resolve(_join(node, place)))[1] is not _ABSENT]
-        return next((at for at in found if at[1] is not False and not is_empty(at[1])), found[0] if found else None)
+        is_count = type(node).__name__ == "Usage"
+        said = [at for at in found if at[1] or not (is_count or at[1] is False or is_empty(at[1]))]
+        return next(iter(said or found), None)
 
     def _resolve(self, pointer: str) -> tuple[str, JsonValue]:
         if self.body is UNSEEN:

@@ -1,0 +1,74 @@
+"""Counts of tokens under several names: which of them is believed, and where the report says that one is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+ANSWERS: dict[str, dict[str, Any]] = {
+    "chat_completions": {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "x"}, "finish_reason": "stop"}],
+    },
+    "responses": {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": "completed",
+        "output": [],
+        "tools": [],
+        "tool_choice": "auto",
+        "parallel_tool_calls": True,
+    },
+}
+
+
+def convert(source: str, target: str, usage: dict[str, Any]) -> fb.Converted:
+    return fb.convert_response({**ANSWERS[source], "model": "m", "usage": usage}, source=source, target=target)
+
+
+SENT = {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35}
+TOLD = {"input_tokens": 30, "output_tokens": 5, "total_tokens": 35}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "usage", "lost"),
+    [
+        (
+            "chat_completions",
+            "generate_content",
+            {**SENT, "prompt_tokens_details": {"cache_write_tokens": 0}, "cache_creation_input_tokens": 11},
+            ("/usage/cache_creation_input_tokens", 11),
+        ),
+        (
+            "chat_completions",
+            "messages",
+            {**SENT, "completion_tokens_details": {"audio_tokens": 0}, "output_tokens_details": {"audio_tokens": 3}},
+            ("/usage/output_tokens_details/audio_tokens", 3),
+        ),
+        (
+            "responses",
+            "messages",
+            {**TOLD, "output_tokens_details": {"audio_tokens": 0}, "completion_tokens_details": {"audio_tokens": 3}},
+            ("/usage/completion_tokens_details/audio_tokens", 3),
+        ),
+        (
+            "responses",
+            "generate_content",
+            {**TOLD, "input_tokens_details": {"cache_write_tokens": 0}, "prompt_tokens_details": {"cache_write_tokens": 7}},
+            ("/usage/prompt_tokens_details/cache_write_tokens", 7),
+        ),
+    ],
+)
+def test_the_loss_of_a_count_points_at_the_name_that_has_it(
+    source: str, target: str, usage: dict[str, Any], lost: tuple[str, int]
+) -> None:
+    """Relays send the other names with zeros; who adds up what was not carried over needs the number."""
+    told = [(loss.path, loss.before) for loss in convert(source, target, usage).losses if loss.path.startswith("/usage")]
+
+    assert told == [lost]
