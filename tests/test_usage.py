@@ -26,6 +26,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "parallel_tool_calls": True,
     },
 }
+TOTALS = {"messages": "", "generate_content": "totalTokenCount", "chat_completions": "total_tokens", "responses": "total_tokens"}
 
 
 def convert(source: str, target: str, usage: dict[str, Any]) -> fb.Converted:
@@ -72,3 +73,23 @@ def test_the_loss_of_a_count_points_at_the_name_that_has_it(
     told = [(loss.path, loss.before) for loss in convert(source, target, usage).losses if loss.path.startswith("/usage")]
 
     assert told == [lost]
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {"prompt_tokens": 0, "completion_tokens": 0, "input_tokens": 30, "output_tokens": 5},
+        {"prompt_tokens": 30, "completion_tokens": 5, "input_tokens": 0, "output_tokens": 0},
+        {"prompt_tokens": 30, "completion_tokens": 5},
+        {"input_tokens": 30, "output_tokens": 5},
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize(("source", "target"), [(source, target) for source in ANSWERS for target in TOTALS if source != target])
+def test_a_total_of_zero_is_one_that_nobody_filled_in(source: str, target: str, counts: dict[str, int]) -> None:
+    """Whoever bills by the total would bill nothing."""
+    made, bare = convert(source, target, {**counts, "total_tokens": 0}), convert(source, target, counts)
+
+    usage = made.body["usageMetadata" if target == "generate_content" else "usage"]
+    assert (made.body, made.losses) == (bare.body, bare.losses)
+    assert target == "messages" or usage[TOTALS[target]] == 35

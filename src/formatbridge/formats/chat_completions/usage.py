@@ -46,7 +46,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     usage = ir.Usage(
         raw.get("prompt_tokens") or 0,
         raw.get("completion_tokens") or 0,
-        raw.get("total_tokens"),
+        raw.get("total_tokens") or None,
         sent.get("cached_tokens"),
         sent.get("cache_write_tokens"),
         made.get("reasoning_tokens"),
@@ -64,7 +64,7 @@ def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
     usage = ir.Usage(
         either(raw, _SENT, leftover) or 0,
         either(raw, _MADE, leftover) or 0,
-        raw.get("total_tokens"),
+        raw.get("total_tokens") or None,
         either(raw, _CACHED, leftover, sent.get("cached_tokens")),
         either(raw, _WRITTEN, leftover, sent.get("cache_write_tokens")),
         made.get("reasoning_tokens"),

@@ -34,7 +34,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     usage = ir.Usage(
         input=prompt + (tools or 0),
         output=made if includes_thoughts else made + (thoughts or 0),
-        total=total,
+        total=total or None,
         cache_read=raw.get("cachedContentTokenCount"),
         reasoning=thoughts,
         tool_prompt=tools,

@@ -45,7 +45,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     if _PLAIN.issuperset(raw) and _PLAIN_SENT.issuperset(sent) and _PLAIN_MADE.issuperset(made):
         # Nothing stands under the other names, and no counts but these: what follows below would find nothing more.
         written, thought = sent.get("cache_write_tokens"), made.get("reasoning_tokens")
-        total, read = raw.get("total_tokens"), sent.get("cached_tokens")
+        total, read = raw.get("total_tokens") or None, sent.get("cached_tokens")
         return ir.Usage(raw.get("input_tokens") or 0, raw.get("output_tokens") or 0, total, read, written, thought, src)
     return _decode_any(raw, src)
 
@@ -61,7 +61,7 @@ def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
     return ir.Usage(
         input=sent_count,
         output=made_count,
-        total=raw.get("total_tokens"),
+        total=raw.get("total_tokens") or None,
         cache_read=sent.get("cached_tokens"),
         cache_write=written if written is not None or not ttl else sum(ttl.values()),
         cache_write_ttl=ttl or None,
