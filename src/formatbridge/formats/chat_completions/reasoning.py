@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeGuard
 
@@ -44,18 +43,17 @@ _HIDDEN: dict[ir.Format, ir.SignatureKind] = {
 }
 
 
-def decode_reasoning(
-    raw: JsonObject, src: str, before: Mapping[str, int] | None = None
-) -> tuple[list[ir.Reasoning], JsonObject | None]:
+def decode_reasoning(raw: JsonObject, src: str, *, is_piece: bool = False) -> tuple[list[ir.Reasoning], JsonObject | None]:
     """Read reasoning from the first name that has any; another name that says something else is left over.
 
-    ``before``: how many items of a list came before those of this message, which is a piece then: a detail stands where its index says.
+    ``is_piece``: others came before, so a detail stands where its index says, and what a block is depends on those before:
+    ``Blocks`` reads them.
     """
-    details, blocks = raw.get("reasoning_details"), raw.get("thinking_blocks")
-    parts = _decode_details(details, f"{src}/reasoning_details", is_piece=before is not None) if details else []
+    details, blocks = raw.get("reasoning_details"), raw.get("thinking_blocks") if not is_piece else None
+    parts = _decode_details(details, f"{src}/reasoning_details", is_piece=is_piece) if details else []
     leftover: JsonObject = {}
     if blocks:
-        parts, leftover = _with_blocks(parts, raw, src, (before or {}).get("thinking_blocks", 0))
+        parts, leftover = _with_blocks(parts, raw, src)
     texts = texts_of(parts)
     for name in _TEXT_ALONE:
         text = raw.get(name)
@@ -69,9 +67,9 @@ def decode_reasoning(
     return parts, leftover or None
 
 
-def _with_blocks(details: list[ir.Reasoning], raw: JsonObject, src: str, first: int) -> tuple[list[ir.Reasoning], JsonObject]:
+def _with_blocks(details: list[ir.Reasoning], raw: JsonObject, src: str) -> tuple[list[ir.Reasoning], JsonObject]:
     """Return the thoughts of a message that has blocks as well, and what is left of these."""
-    blocks, leftover = decode_blocks(raw["thinking_blocks"], f"{src}/thinking_blocks", first)
+    blocks, leftover = decode_blocks(raw["thinking_blocks"], f"{src}/thinking_blocks", 0)
     text = next((raw[name] for name in _TEXT_ALONE if raw.get(name)), None)
     told = choose(details, text, blocks)
     if told is None:

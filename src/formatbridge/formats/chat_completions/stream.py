@@ -20,11 +20,11 @@ from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_part
 from formatbridge.formats.chat_completions.reasoning import REASONING, decode_outer_token, decode_reasoning, index_of
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error, told_failure
+from formatbridge.formats.chat_completions.stream_blocks import Blocks, Item
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.formats.chat_completions.stream_media import beside_token, feed_rest, feed_token
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
-from formatbridge.formats.chat_completions.thinking_blocks import is_whole
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
 
@@ -147,7 +147,7 @@ class StreamDecoder:
             self._end(choice, made)
             finish = decode_finish(choice.ending, choice.parts, f"/choices/{choice.index}")
             unread = None if choice.stop is None or finish.stop_sequence is not None else {"stop_reason": choice.stop}
-            made.append(events.Finished(choice.index, finish, joined(choice.extra, choice.unknown.whole(), unread)))
+            made.append(events.Finished(choice.index, finish, joined(choice.left_over(), choice.unknown.whole(), unread)))
         if self._extra:
             made.append(events.Meta(self._extra))
         return [*made, *self._tail, events.End()]
@@ -199,9 +199,13 @@ class StreamDecoder:
 
     def _feed_thoughts(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
         src = f"/choices/{choice.index}/message"
-        parts, unread = decode_reasoning(delta, src, choice.items)
-        if blocks := delta.get("thinking_blocks"):
-            choice.items["thinking_blocks"] = choice.items.get("thinking_blocks", 0) + sum(map(is_whole, blocks))
+        parts, unread = decode_reasoning(delta, src, is_piece=True)
+        blocks = choice.blocks
+        items: list[Item] = []
+        if blocks is not None or delta.get("thinking_blocks"):
+            blocks = choice.blocks = blocks or Blocks()
+            items, leftover = blocks.take(delta, parts, src, choice.thoughts)
+            parts, unread = [] if blocks.tell else parts, joined(unread, leftover)
         indexes = {
             f"{src}/reasoning_details/{index_of(detail)}": index_of(detail) for detail in delta.get("reasoning_details") or ()
         }
@@ -209,6 +213,25 @@ class StreamDecoder:
             choice.extra = gathered(choice.extra, {f"message/{name}": text for name, text in unread.items()})
         for part in parts:
             self._feed_thought(choice, part, made, indexes.get(part.src))
+        for item in items:
+            self._feed_block(choice, item, made)
+
+    def _feed_block(self, choice: Choice, item: Item, made: list[events.Event]) -> None:
+        part, token, opened = item.part, item.part.signature, choice.open_thought
+        assert choice.blocks is not None
+        place = choice.blocks.place_of(item, opened, choice.latest_thought, choice.thoughts)
+        if place == "hidden":
+            choice.add(part, made)
+            choice.blocks.note(token, "")
+            return
+        if part.extra and place != "over" and (opened is not None or place != "piece"):
+            choice.keep_beside(part.src, part.extra)
+        if place in ("piece", opened):
+            self._grow_thought(choice, part, None, made, is_again=place == opened)
+            choice.blocks.note(token, choice.thoughts.text())
+        elif isinstance(place, int) and token:
+            made.append(events.Signed(choice.index, place, token))
+            choice.blocks.note(token, choice.thoughts.sign(place))
 
     def _feed_content(self, choice: Choice, content: str | list[JsonObject], made: list[events.Event]) -> None:
         if isinstance(content, str):

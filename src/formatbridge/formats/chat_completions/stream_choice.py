@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._extra import Pieces, gathered
+from formatbridge.formats._extra import Pieces, gathered, joined
+from formatbridge.formats.chat_completions.stream_blocks import Blocks
 from formatbridge.formats.chat_completions.stream_calls import Calls
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.ir import events
@@ -24,7 +25,8 @@ class Choice:
     probabilities came, by their kind; ``finish`` and ``stop``: why it ended, and the text or token that ended it; ``notes``: citations that
     wait for a text; ``token``: the latest that came beside the message, ``beside``: one that waits for its part; ``sound``: the number of
     the sound, to which more may come until the very end; ``more``: fields that came when their part had begun; ``unknown``: those that
-    nobody knows; ``has_text``: whether any of the parts is visible text.
+    nobody knows; ``has_text``: whether any of the parts is visible text; ``blocks``: its thoughts as
+    blocks, where any came.
     """
 
     index: int
@@ -43,6 +45,7 @@ class Choice:
     more: JsonObject | None = None
     unknown: Pieces = field(default_factory=Pieces)
     has_text: bool = False
+    blocks: Blocks | None = None
     _thoughts: Thoughts | None = None
 
     @property
@@ -122,8 +125,31 @@ class Choice:
             said = ChainMap(self.more or {}, opened.extra or {})
             self.more = gathered(self.more, {name: value for name, value in extra.items() if said.get(name) is not False})
         else:
-            place = src.removeprefix(f"/choices/{self.index}/")
-            self.extra = gathered(self.extra, {f"{place}/{name}": value for name, value in extra.items()})
+            self.keep_beside(src, extra)
+
+    def keep_beside(self, src: str, extra: JsonObject) -> None:
+        """Keep fields of an item that is no part of its own, under its number."""
+        place = src.removeprefix(f"/choices/{self.index}/")
+        self.extra = gathered(self.extra, {f"{place}/{name}": value for name, value in extra.items()})
+
+    @property
+    def open_thought(self) -> int | None:
+        """The number of the open part, where that is a thought."""
+        return self.open[1] if self.open is not None and self.open[0] == "reasoning" else None
+
+    @property
+    def latest_thought(self) -> int | None:
+        """The number of the latest thought; None where none has come."""
+        numbers = range(len(self.parts) - 1, -1, -1)
+        return next((number for number in numbers if isinstance(self.parts[number], ir.Reasoning)), None)
+
+    def left_over(self) -> JsonObject | None:
+        """Return the fields of the whole choice that are no part of it, at its end."""
+        if self.blocks is None:
+            return self.extra
+        told: JsonObject = {"message/thinking_blocks": self.blocks.left} if self.blocks.left else {}
+        aside = self.blocks.aside(self.thoughts)
+        return joined(self.extra, told, {"message/reasoning_content": aside} if aside else None)
 
     def take_more(self) -> JsonObject | None:
         """Return the fields that came when the open part had begun: its end tells them."""

@@ -120,6 +120,8 @@ class _Choice:
         place = repr((name, at, kind))
         details = self._details.setdefault(name, [])
         last = details[-1] if details else None
+        if name == "thinking_blocks" and raw.get("signature") and any(raw == each.body() for each in details):
+            return  # told whole once more
         detail = self._latest.get(place) if at is not None else last if last and last.is_of(at, kind) else None
         if detail is None or not detail.grow(raw):
             self._latest[place] = detail = _Detail(raw)
@@ -180,7 +182,8 @@ class _Detail:
         if any(not isinstance(raw[key], str | None) for key in _TEXTS & raw.keys()):  # no piece of a text
             return False
         self._told |= _news(raw, self._told)
-        for key in _TEXTS & raw.keys():
+        is_again = raw.get("thinking") and raw.get("signature") and raw["thinking"] == "".join(self._pieces.get("thinking", ()))
+        for key in _TEXTS & raw.keys() if not is_again else ():
             self._pieces.setdefault(key, []).append(raw[key] or "")
         return True
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 
-_LISTS = ("/reasoning_details/", "/thinking_blocks/")
-"""Where thoughts are told that may have come as text."""
+_DETAILS = "/reasoning_details/"
 
 
 class Thoughts:
@@ -14,7 +13,8 @@ class Thoughts:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._length = 0
-        self._came_as_text = False
+        self._may_come_again = False
+        self._all: list[list[str]] = []
         self._past: list[tuple[str, int]] = []
         self._count = 0
         self._index: int | None = None
@@ -23,13 +23,14 @@ class Thoughts:
     def open(self, part: ir.Reasoning) -> None:
         """Begin the next thought."""
         self._pieces, self._length, self._index = [], 0, None
-        self._came_as_text, self._count = not _is_item(part), self._count + 1
+        self._all.append(self._pieces)
+        self._may_come_again, self._count = _DETAILS not in part.src, self._count + 1
 
     def close(self, number: int) -> None:
-        """End the open one, whose number it is; details may tell it again."""
-        if self._came_as_text and self._pieces:
+        """End the open one, whose number it is; details or blocks may tell it again."""
+        if self._may_come_again and self._pieces:
             self._past.append((self.text(), number))
-        self._came_as_text = False
+        self._may_come_again = False
 
     def note(self, index: int | None, number: int, part: ir.Reasoning) -> None:
         """Note that a detail of an index was of a thought."""
@@ -61,6 +62,26 @@ class Thoughts:
         """Return the text of the open thought."""
         return "".join(self._pieces)
 
+    def texts(self) -> list[str]:
+        """Return the texts of all thoughts."""
+        return ["".join(pieces) for pieces in self._all]
+
+    def whose(self, text: str, opened: int | None) -> int | None:
+        """Return the number of the thought without a token that has this text, which may be the open one; None where there is none."""
+        if opened is not None and self._may_come_again and len(text) == self._length and text == self.text():
+            return opened
+        return next((number for told, number in self._past if told == text), None)
+
+    @property
+    def last_unsigned(self) -> int | None:
+        """The number of the last thought that has closed without a token; None where there is none."""
+        return self._past[-1][1] if self._past else None
+
+    def sign(self, number: int) -> str:
+        """Take the token of a thought that has closed, and return its text."""
+        at = next(at for at, (_, each) in enumerate(self._past) if each == number)
+        return self._past.pop(at)[0]
+
     @property
     def is_first(self) -> bool:
         """Whether no thought has come yet."""
@@ -74,11 +95,11 @@ class Thoughts:
         return False
 
     def _is_told_again(self, part: ir.Reasoning) -> bool:
-        return _is_item(part) and bool(self._past) and self._past[0][0] == part.text
+        return _DETAILS in part.src and bool(self._past) and self._past[0][0] == part.text
 
     def is_again(self, part: ir.Reasoning) -> bool:
         """Say whether a detail tells again of the open thought, which came as text."""
-        may_be = self._came_as_text and _is_item(part) and len(part.text) == self._length
+        may_be = self._may_come_again and _DETAILS in part.src and len(part.text) == self._length
         return may_be and part.text == self.text()
 
     def add(self, text: str) -> None:
@@ -98,7 +119,3 @@ class Thoughts:
         if text:
             self.add(text)
         return text
-
-
-def _is_item(part: ir.Reasoning) -> bool:
-    return any(name in part.src for name in _LISTS)

@@ -52,7 +52,7 @@ def choose(details: list[ir.Reasoning], text: Any, blocks: list[ir.Reasoning]) -
     ``text``: the same thoughts without tokens.
     """
     if details:
-        return details if _gist(blocks) == _gist(details) and not any(block.extra for block in blocks) else None
+        return details if is_told_in(details, blocks) else None
     texts = texts_of(blocks)
     return blocks if not (text and texts) or is_same(text, texts) else None
 
@@ -65,6 +65,11 @@ def texts_of(parts: list[ir.Reasoning]) -> list[str]:
 def is_same(text: Any, texts: list[str]) -> bool:
     """Say whether a text is that of some thoughts, whatever stands between them."""
     return text in ("".join(texts), "\n\n".join(texts), "\n".join(texts))
+
+
+def is_told_in(details: list[ir.Reasoning], blocks: list[ir.Reasoning]) -> bool:
+    """Say whether details tell all that blocks do."""
+    return bool(details) and _gist(blocks) == _gist(details) and not any(block.extra for block in blocks)
 
 
 def _gist(parts: list[ir.Reasoning]) -> tuple[list[str], list[str]]:
