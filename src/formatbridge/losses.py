@@ -390,8 +390,7 @@ def resolve(body: JsonValue, pointer: str, spelling: Spelling = _PLAIN) -> tuple
 def _says(text: JsonValue, value: JsonValue) -> bool:
     """Say whether something is the JSON text of a value; 1 is 1.0 there, and not true."""
     try:
-        given, told = (json.dumps(json.loads(each, parse_int=float), sort_keys=True) for each in (text, json.dumps(value)))
-        return given == told
+        return len({json.dumps(json.loads(each, parse_int=float), sort_keys=True) for each in (text, json.dumps(value))}) == 1
     except (TypeError, ValueError, RecursionError):
         return False
 
