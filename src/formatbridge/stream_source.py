@@ -145,7 +145,7 @@ class StreamSource:
             self._decoder.start = None
         if closes and not self.is_over:
             self.is_closed = True
-            happened += self.collect([*self._collector.unfinished(), events.End()])
+            happened += self.collect([*self._decoder.beside(), *self._collector.unfinished(), events.End()])
         self._is_torn = self._is_torn and not closes
         return happened
 
@@ -159,6 +159,8 @@ class StreamSource:
         self._late = self._catch_up()
         if self._decoder.start is not None:
             self._collector.feed(self._decoder.start)  # as far as it is known; it will be told once more
+        if not self.is_over:
+            self.collect(self._decoder.beside())
         return self._collector.response()
 
     def new_text(self) -> list[str]:

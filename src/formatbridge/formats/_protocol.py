@@ -88,6 +88,12 @@ class StreamDecoder(Protocol):
     def recount(self, raw: JsonObject) -> list[events.Event]:
         """Take nothing but the counts of an event whose text has been taken."""
 
+    def beside(self) -> list[events.Event]:
+        """Return what is known of the answer beside its parts: the fields that only its format has, and what it costs.
+
+        An end or an error tells this by itself; it may be told again, with what has come since.
+        """
+
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``."""
 

@@ -96,11 +96,10 @@ class PartEnd:
 
 @dataclass(slots=True)
 class Finished:
-    """A choice ends; all its parts are closed. ``extra`` is that of ``ir.Choice``."""
+    """A choice ends; all its parts are closed."""
 
     choice: int
     finish: Finish
-    extra: JsonObject | None = None
 
 
 @dataclass(slots=True)
@@ -112,9 +111,10 @@ class UsageTold:
 
 @dataclass(slots=True)
 class Meta:
-    """Fields of the answer that only its own format knows, by pointer relative to the answer."""
+    """Fields of the answer, or of one ``choice``, that only its own format knows: the ``extra`` of ``ir.Response`` or ``ir.Choice``."""
 
     extra: JsonObject
+    choice: int | None = None
 
 
 @dataclass(slots=True)

@@ -76,7 +76,7 @@ class _Choice:
     logprobs: list[ir.TokenLogprob] | None = None
     refusal_logprobs: list[ir.TokenLogprob] | None = None
     finish: ir.Finish | None = None
-    extra: ir.JsonObject | None = None
+    extra: ir.JsonObject = field(default_factory=dict)
 
     def tokens(self, part: ir.Part) -> list[ir.TokenLogprob]:
         """Return the list that the log probabilities of a part go to."""
@@ -124,8 +124,7 @@ class Collector:
             case events.PartEnd():
                 self._close(self._choices[event.choice].parts[event.index], event)
             case events.Finished():
-                choice = self._choice(event.choice)
-                choice.finish, choice.extra = event.finish, event.extra
+                self._choice(event.choice).finish = event.finish
             case _:
                 self._feed_answer(event)
 
@@ -142,8 +141,10 @@ class Collector:
                 self._late = (*self._late, *told)
             case events.UsageTold():
                 self._usage = event.usage
-            case events.Meta():
-                self._extra |= event.extra
+            case events.Meta(extra, None):
+                self._extra |= extra
+            case events.Meta(extra, int(index)):
+                self._choice(index).extra |= extra
             case events.Failed():
                 self._error = event.error
             case events.End():
@@ -192,7 +193,7 @@ class Collector:
         for index, choice in self._choices.items() if self._choices else ((0, _Choice()),):
             made += [events.PartEnd(index, number) for number, part in choice.parts.items() if part.is_open]
             if choice.finish is None:
-                made.append(events.Finished(index, ir.Finish("length"), choice.extra))
+                made.append(events.Finished(index, ir.Finish("length")))
         return made
 
     def _place(self, at: int) -> str:
@@ -244,7 +245,7 @@ def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
         logprobs=choice.logprobs,
         refusal_logprobs=choice.refusal_logprobs,
         src=src,
-        extra=choice.extra,
+        extra=choice.extra or None,
     )
 
 
@@ -270,8 +271,10 @@ def replay(response: ir.Response) -> list[events.Event]:
         tokens = {ir.Text: choice.logprobs, ir.Refusal: choice.refusal_logprobs}
         for index, part in enumerate(choice.parts):  # all tokens go with the first text, or the first refusal
             made += unfold(choice.index, index, part, tokens.pop(type(part), None))
+        if choice.extra:
+            made.append(events.Meta(choice.extra, choice.index))
         if choice.finish or not response.error:  # what failed has come to no other end
-            made.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop"), choice.extra))
+            made.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop")))
     if response.usage:
         made.append(events.UsageTold(response.usage))
     made.append(events.Failed(response.error) if response.error else events.End())

@@ -77,7 +77,7 @@ class StreamDecoder:
         if error:
             self._is_over = self.is_complete = True
             bare = {"error": error} if raw.get("choices") else raw
-            made.append(events.Failed(decode_error(bare, status=None)))
+            made += [*self.beside(), events.Failed(decode_error(bare, status=None))]
         elif not _CHUNK.issuperset(raw):
             self._keep(rest(raw, _CHUNK) or {})
         return made
@@ -146,11 +146,16 @@ class StreamDecoder:
             self._close(choice, made)
             self._end(choice, made)
             finish = decode_finish(choice.ending, choice.parts, f"/choices/{choice.index}")
-            unread = None if choice.stop is None or finish.stop_sequence is not None else {"stop_reason": choice.stop}
-            made.append(events.Finished(choice.index, finish, joined(choice.left_over(), choice.unknown.whole(), unread)))
-        if self._extra:
-            made.append(events.Meta(self._extra))
-        return [*made, *self._tail, events.End()]
+            if finish.stop_sequence is not None:
+                choice.stop = None  # that has it
+            made.append(events.Finished(choice.index, finish))
+        return [*made, *self.beside(), events.End()]
+
+    def beside(self) -> list[events.Event]:
+        """Return what is known of the answer beside its parts."""
+        told = [(choice.left_over(), choice.index) for choice in self._choices.values()]
+        made: list[events.Event] = [events.Meta(extra, index) for extra, index in [*told, (self._extra, None)] if extra]
+        return made + self._tail
 
     # One choice of one chunk.
 

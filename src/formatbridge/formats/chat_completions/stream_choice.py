@@ -144,12 +144,14 @@ class Choice:
         return next((number for number in numbers if isinstance(self.parts[number], ir.Reasoning)), None)
 
     def left_over(self) -> JsonObject | None:
-        """Return the fields of the whole choice that are no part of it, at its end."""
-        if self.blocks is None:
-            return self.extra
-        told: JsonObject = {"message/thinking_blocks": self.blocks.left} if self.blocks.left else {}
-        aside = self.blocks.aside(self.thoughts)
-        return joined(self.extra, told, {"message/reasoning_content": aside} if aside else None)
+        """Return the fields of the whole choice that are no part of it."""
+        made: JsonObject = {"stop_reason": self.stop} if self.stop is not None else {}
+        if self.blocks is not None:
+            if self.blocks.left:
+                made["message/thinking_blocks"] = self.blocks.left
+            if aside := self.blocks.aside(self.thoughts):
+                made["message/reasoning_content"] = aside
+        return joined(self.extra, self.unknown.whole(), made)
 
     def take_more(self) -> JsonObject | None:
         """Return the fields that came when the open part had begun: its end tells them."""

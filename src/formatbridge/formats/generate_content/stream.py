@@ -11,7 +11,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats._errors import is_bare_error
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import rest
 from formatbridge.formats._head import name_late
 from formatbridge.formats._models import time_of
 from formatbridge.formats.generate_content.calls import decode_call
@@ -100,8 +100,7 @@ class StreamDecoder:
             self._told = name_late(self._told, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), made)
         if is_error:
             self._is_over = self.is_complete = True
-            made.append(events.Failed(decode_error(raw, status=None)))
-            return made
+            return [*made, *self.beside(), events.Failed(decode_error(raw, status=None))]
         for candidate in raw.get("candidates") or ():
             self._feed_candidate(candidate, made)
         made += self.recount(raw)
@@ -142,11 +141,13 @@ class StreamDecoder:
         if not self._choices:
             made.append(events.Finished(0, decode_block(feedback)))
         self._extra |= rest(feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/") or {}
-        if self._extra:
-            made.append(events.Meta(self._extra))
-        if self._counts:
-            made.append(events.UsageTold(self._counts))
-        return [*made, events.End()]
+        return [*made, *self.beside(), events.End()]
+
+    def beside(self) -> list[events.Event]:
+        """Return what is known of the answer beside its parts."""
+        told = [*((choice.extra, index) for index, choice in sorted(self._choices.items())), (self._extra, None)]
+        made: list[events.Event] = [events.Meta(extra, index) for extra, index in told if extra]
+        return [*made, events.UsageTold(self._counts)] if self._counts else made
 
     def _begin(self, event: JsonObject, made: list[events.Event]) -> None:
         self.start = None
@@ -332,7 +333,8 @@ class StreamDecoder:
         self._close_text(choice, made)
         is_ended = "finishReason" in choice.finish
         finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_block(self._feedback)
-        made.append(events.Finished(choice.index, finish, joined(choice.extra, unread)))
+        choice.extra |= unread or {}
+        made.append(events.Finished(choice.index, finish))
 
     @staticmethod
     def _cite(choice: _Choice, made: list[events.Event]) -> JsonObject | None:

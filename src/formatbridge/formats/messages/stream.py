@@ -166,17 +166,20 @@ class StreamDecoder:
         self._flush_start(made)
         self._blocks.end_all(made)
         made.append(events.Finished(0, decode_finish(self._stop) or ir.Finish("stop")))
+        made += [*self.beside(), events.End()]
+
+    def beside(self) -> list[events.Event]:
+        """Return what is known of the answer beside its parts."""
+        made: list[events.Event] = []
         if self._usage is not None:
             made.append(events.UsageTold(decode_usage(self._usage, "/usage")))
         extra = {**self._extra.whole(), **(rest(self._stop, _STOP) or {})}
-        if extra:
-            made.append(events.Meta(extra))
-        made.append(events.End())
+        return [*made, events.Meta(extra)] if extra else made
 
     def _fail(self, raw: JsonObject, made: list[events.Event]) -> None:
         self.is_complete = True
         self._flush_start(made)
-        made.append(events.Failed(decode_error(raw, status=None)))
+        made += [*self.beside(), events.Failed(decode_error(raw, status=None))]
 
     def _begin_block(self, raw: JsonObject, made: list[events.Event]) -> None:
         content = raw["content_block"]

@@ -24,7 +24,7 @@ from formatbridge.formats.responses.response import decode_response
 from formatbridge.formats.responses.stream_late import as_told, late, shape
 from formatbridge.formats.responses.stream_order import Items, cites, length_of
 from formatbridge.formats.responses.stream_parts import BEHIND_ALL, Item, Slot, Teller, bare, opening
-from formatbridge.formats.responses.stream_words import MEMBERS, SAID
+from formatbridge.formats.responses.stream_words import MEMBERS, PINGS, SAID
 from formatbridge.ir import events
 
 JsonObject = dict[str, Any]
@@ -33,9 +33,6 @@ _LATE = frozenset({"message", "reasoning", "image_generation_call"})
 """Items whose parts open only when something of them comes: what they are is not known before."""
 _WORDS = {"output_text": "text", "refusal": "refusal"}
 """Kind of content that becomes a part to its field."""
-_PINGS = frozenset({"keepalive", "ping"})
-"""Events that may come before the answer begins."""
-_STATUSES = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 
 
 class StreamDecoder:
@@ -65,7 +62,7 @@ class StreamDecoder:
             return made
         kind = raw.get("type")
         body = raw.get("response")
-        if self.start is not None and (kind not in _PINGS or raw.get("error")):
+        if self.start is not None and (kind not in PINGS or raw.get("error")):
             self._start(body if isinstance(body, dict) else {})
         elif isinstance(body, dict):  # a stream that is taken up midway says at its end whose it is
             self._told = name_late(self._told, *head_of(body, "created_at"), made)
@@ -120,25 +117,30 @@ class StreamDecoder:
                 self._close(item, overheard)
             self._abandon(item)
         self._tell.settle_token()
-        body = {**body, "status": body.get("status") or _STATUSES[raw["type"]]}
+        body = {**body, "status": body.get("status") or raw["type"].removeprefix("response.")}
         finish = decode_finish({**body, "output": output or [item.stub() for item in self._items.all]})
         shell = decode_response({**body, "id": body.get("id") or "", "output": []})
         is_failure = raw.get("error") or raw["type"] == "response.failed"
         error = failure_in(raw) if is_failure and not body.get("error") else shell.error
         if error is None:
-            self._tell.made.append(events.Finished(0, finish, self._extra))
+            self._tell.made.append(events.Finished(0, finish))
         if shell.usage:
             self._tell.made.append(events.UsageTold(shell.usage))
         self._leave(events.Failed(error) if error else events.End(), shell.extra)
+
+    def beside(self) -> list[events.Event]:
+        """Return what is known of the answer beside its parts; what it costs stands at its end alone."""
+        return self._beside(self._fields.whole())
+
+    def _beside(self, fields: JsonObject) -> list[events.Event]:
+        return [events.Meta(extra, choice) for extra, choice in ((self._extra, 0), (fields, None)) if extra]
 
     def _leave(self, end: events.Failed | events.End, extra: JsonObject | None = None) -> None:
         """Tell the fields of the answer, then its end."""
         fields = {**(extra or {}), **self._fields.whole()}
         if isinstance(end, events.Failed):
             take_request_id(end.error, fields)
-        if fields:
-            self._tell.made.append(events.Meta(fields))
-        self._tell.made.append(end)
+        self._tell.made += [*self._beside(fields), end]
         self.is_complete = True
 
     def _fail(self, raw: JsonObject) -> None:

@@ -1,0 +1,113 @@
+"""A stream that breaks off, or ends in an error, has told more than its parts: the partial answer and its report have that, too."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+JsonObject = dict[str, Any]
+
+_ITEM = {"type": "message", "id": "msg_1", "role": "assistant", "content": [], "status": "completed", "x_choice": 1}
+_HEAD = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "in_progress", "output": []}
+_TOLD: dict[str, list[JsonObject]] = {
+    "chat_completions": [
+        {
+            "id": "c",
+            "model": "m",
+            "choices": [{"index": 0, "delta": {"content": "Hello"}, "x_choice": 1}],
+            "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+            "x_answer": 1,
+        },
+    ],
+    "messages": [
+        {
+            "type": "message_start",
+            "message": {
+                "id": "msg_1",
+                "type": "message",
+                "role": "assistant",
+                "model": "m",
+                "content": [],
+                "usage": {"input_tokens": 7, "output_tokens": 3},
+            },
+        },
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hello"}, "x_answer": 1},
+    ],
+    "responses": [
+        {"type": "response.created", "response": _HEAD},
+        {
+            "type": "response.output_text.delta",
+            "item_id": "msg_1",
+            "output_index": 0,
+            "content_index": 0,
+            "delta": "Hello",
+            "x_answer": 1,
+        },
+        {
+            "type": "response.output_item.done",
+            "output_index": 0,
+            "item": _ITEM | {"content": [{"type": "output_text", "text": "Hello", "annotations": []}]},
+        },
+    ],
+    "generate_content": [
+        {
+            "candidates": [{"content": {"role": "model", "parts": [{"text": "Hello"}]}, "index": 0, "x_choice": 1}],
+            "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10},
+            "x_answer": 1,
+        },
+    ],
+}
+"""The first events of an answer, with a field that nobody knows at the answer, and at its choice where that has a place of its own."""
+_ERRORS: dict[str, JsonObject] = {
+    "chat_completions": {"error": {"message": "out of luck", "type": "server_error"}},
+    "messages": {"type": "error", "error": {"type": "api_error", "message": "out of luck"}},
+    "responses": {"type": "error", "code": "server_error", "message": "out of luck"},
+    "generate_content": {"error": {"code": 500, "message": "out of luck", "status": "INTERNAL"}},
+}
+_COUNTED = ("chat_completions", "messages", "generate_content")
+"""The formats that may tell what an answer costs before its end."""
+
+
+def _broken_off(source: str, target: str, last: list[JsonObject]) -> fb.Converted:
+    """Return the answer so far of a stream that does not end well."""
+    data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in [*_TOLD[source], *last])
+    with pytest.raises(fb.StreamError) as raised:
+        fb.collect_stream([data], source=source, target=target)
+    assert raised.value.partial is not None
+    return raised.value.partial
+
+
+@pytest.mark.parametrize("ends_in_error", [False, True], ids=["cut", "error"])
+@pytest.mark.parametrize(("source", "target"), list(permutations(fb.FORMATS, 2)))
+def test_what_nobody_knows_is_reported_of_an_answer_without_an_end(source: str, target: str, ends_in_error: bool) -> None:
+    """Law 1: the end of a stream mostly tells such fields, and this one has none."""
+    partial = _broken_off(source, target, [_ERRORS[source]] if ends_in_error else [])
+
+    lost = {loss.path.rpartition("/")[2] for loss in partial.losses}
+    assert lost >= ({"x_answer"} if source == "messages" else {"x_answer", "x_choice"})
+
+
+@pytest.mark.parametrize("ends_in_error", [False, True], ids=["cut", "error"])
+@pytest.mark.parametrize("source", _COUNTED)
+def test_what_an_answer_without_an_end_costs_is_told(source: str, ends_in_error: bool) -> None:
+    """Whoever pays for it wants to know."""
+    partial = _broken_off(source, "chat_completions", [_ERRORS[source]] if ends_in_error else [])
+
+    counts = partial.body["usage"]
+    assert (counts["prompt_tokens"], counts["completion_tokens"]) == (7, 3)
+
+
+@pytest.mark.parametrize("source", _COUNTED)
+def test_an_answer_that_is_closed_costs_what_it_was_told(source: str) -> None:
+    """A cut that the caller asked to close is an answer as far as it came, with its counts."""
+    data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in _TOLD[source])
+    closing = fb.Options(on_truncated="close")
+
+    made = fb.collect_stream(fb.convert_stream([data], source=source, target="responses", options=closing), source="responses")
+
+    assert (made.body["usage"]["input_tokens"], made.body["usage"]["output_tokens"]) == (7, 3)
