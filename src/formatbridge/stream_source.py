@@ -55,7 +55,6 @@ class StreamSource:
         self._refrain = Refrain()
         self._pieces: list[str] = []  # where the text of what is known by heart is collected
         self._unread: ServerSentEvent | None = None  # the last event known by heart, whose counts nobody has read
-        self._late: list[events.Event] = []
         self._halves = Halves()
         # The last event with halves of characters, as it came and as it is read.
         self._joined: tuple[ServerSentEvent, ServerSentEvent] | None = None
@@ -125,7 +124,8 @@ class StreamSource:
             happened = self._decoder.done()
             self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.END_OF_STREAM)
             return self.collect(happened)
-        return [*self._catch_up(), *self._decode(event)]
+        self._catch_up()
+        return self._decode(event)
 
     def end(self, *, closes: bool = False) -> list[events.Event]:
         """Return what happens by the end of the bytes: an end, if the answer came to one, and else its start, if nobody told it yet.
@@ -135,17 +135,17 @@ class StreamSource:
         """
         closes = closes and self._has_begun and not self._halves.is_waiting
         self._is_torn = self._is_torn or (self._halves.is_waiting and not self.is_over)  # behind an error nothing is missing
-        happened = self._catch_up()
+        self._catch_up()
         told = self._decoder.finish()
         if self._is_torn and not closes:
             told = [event for event in told if isinstance(event, events.UsageTold | events.Meta)]
-        happened += self.collect(told)
+        happened = self.collect(told)
         if self._has_begun and not self.is_over and self._decoder.start is not None:
             happened += self.collect([self._decoder.start])
             self._decoder.start = None
         if closes and not self.is_over:
             self.is_closed = True
-            happened += self.collect([*self._decoder.beside(), *self._collector.unfinished(), events.End()])
+            happened += [*self.beside(), *self.collect([*self._collector.unfinished(), events.End()])]
         self._is_torn = self._is_torn and not closes
         return happened
 
@@ -156,12 +156,15 @@ class StreamSource:
 
     def answer(self) -> ir.Response:
         """Return the answer so far."""
-        self._late = self._catch_up()
         if self._decoder.start is not None:
             self._collector.feed(self._decoder.start)  # as far as it is known; it will be told once more
-        if not self.is_over:
-            self.collect(self._decoder.beside())
+        self.beside()
         return self._collector.response()
+
+    def beside(self) -> list[events.Event]:
+        """Return what is known of the answer beside its parts where it has come to no end, which tells it by itself."""
+        self._catch_up()
+        return [] if self.is_over else self.collect(self._decoder.beside())
 
     def new_text(self) -> list[str]:
         """Return the visible text of the first choice that has come since the last time; reasoning and refusals are none."""
@@ -176,12 +179,12 @@ class StreamSource:
         """Return the whole answer in its own format, as the vendor's client would add it up; None where nobody can say."""
         if self.error or not self.is_complete:
             return None
-        self._late = self._catch_up()
+        self._catch_up()
         return self._fold(self._record)
 
     def part_of_body(self) -> Callable[[], JsonObject | None]:
         """Return what puts together, when somebody asks, as much of the answer as has come by now."""
-        self._late = self._catch_up()
+        self._catch_up()
         told = self._record.copy()
         return lambda: self._fold(told)
 
@@ -200,14 +203,12 @@ class StreamSource:
             expected += f"; not one event of {self.near.NAME} came{began}"
         return TruncatedStreamError(expected, partial=partial, tail=tail)
 
-    def _catch_up(self) -> list[events.Event]:
+    def _catch_up(self) -> None:
         """Read the counts of the events that were known by heart; the last of them replace those before."""
-        made, self._late = self._late, []
         if self._unread is not None:
             self._record.keep_last(self._unread.data)
             raw, self._unread = _checked(_object_of(self._unread, self.near.NAME), self._unread, self.near.NAME), None
-            made += self.collect(self._decoder.recount(raw))
-        return made
+            self._decoder.recount(raw)
 
     def collect(self, happened: list[events.Event]) -> list[events.Event]:
         """Keep what happened and hand it on."""

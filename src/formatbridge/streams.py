@@ -153,7 +153,9 @@ class StreamConverter:
 
     def _alarm(self, error: ir.Error) -> bytes:
         """Return what tells the target's reader that the stream broke off."""
-        return self._passage.fail(error, behind=self._source.heard) if self._passage else self._encoder.fail(error)
+        if self._passage:
+            return self._passage.fail(error, behind=self._source.heard)
+        return self._encode(self._source.beside()) + self._encoder.fail(error)
 
     def _convert(self, event: ServerSentEvent) -> bytes:
         happened = self._source.decode(event)

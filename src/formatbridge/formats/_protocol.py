@@ -85,7 +85,7 @@ class StreamDecoder(Protocol):
     def grow(self, text: str) -> None:
         """Take the last event once more, with another piece of the text that it brought; what happened is known."""
 
-    def recount(self, raw: JsonObject) -> list[events.Event]:
+    def recount(self, raw: JsonObject) -> None:
         """Take nothing but the counts of an event whose text has been taken."""
 
     def beside(self) -> list[events.Event]:

@@ -166,8 +166,7 @@ class Refrain:
     def learn(self, data: bytes, happened: list[events.Event]) -> Template | None:
         """Take an event that was not, and what came of it. Return what others like it are known by from now on; None: not yet."""
         self._framed = None
-        is_plain = len(happened) == 1 or (len(happened) == 2 and isinstance(happened[1], events.UsageTold))
-        delta = happened[0] if is_plain else None
+        delta = happened[0] if len(happened) == 1 else None
         if not isinstance(delta, events.Delta) or delta.logprobs:
             self.forget()
             return None

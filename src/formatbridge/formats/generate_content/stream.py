@@ -82,7 +82,6 @@ class StreamDecoder:
         self._running: set[int] = set()  # the candidates that have not said why they ended
         self._id: str | None = None
         self._usage: JsonObject | None = None
-        self._counts: ir.Usage | None = None  # what that says
         self._feedback: JsonObject = {}
         self._extra: JsonObject = {}
         self._growing: list[str] | None = None  # the pieces of the visible text that grew last
@@ -103,7 +102,7 @@ class StreamDecoder:
             return [*made, *self.beside(), events.Failed(decode_error(raw, status=None))]
         for candidate in raw.get("candidates") or ():
             self._feed_candidate(candidate, made)
-        made += self.recount(raw)
+        self.recount(raw)
         if raw.get("promptFeedback"):
             self._feedback |= {key: value for key, value in raw["promptFeedback"].items() if value is not None}
         if not _EVENT.issuperset(raw):
@@ -116,13 +115,9 @@ class StreamDecoder:
         if self._growing is not None:
             self._growing.append(text)
 
-    def recount(self, raw: JsonObject) -> list[events.Event]:
+    def recount(self, raw: JsonObject) -> None:
         """Take what the answer costs so far."""
-        usage = raw.get("usageMetadata")
-        if not usage or usage == self._usage:
-            return []
-        self._usage, self._counts = usage, decode_usage(usage, "/usageMetadata")
-        return [events.UsageTold(self._counts)]
+        self._usage = raw.get("usageMetadata") or self._usage
 
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``, which this format does not have: it says nothing."""
@@ -147,13 +142,13 @@ class StreamDecoder:
         """Return what is known of the answer beside its parts."""
         told = [*((choice.extra, index) for index, choice in sorted(self._choices.items())), (self._extra, None)]
         made: list[events.Event] = [events.Meta(extra, index) for extra, index in told if extra]
-        return [*made, events.UsageTold(self._counts)] if self._counts else made
+        return [*made, events.UsageTold(decode_usage(self._usage, "/usageMetadata"))] if self._usage else made
 
     def _begin(self, event: JsonObject, made: list[events.Event]) -> None:
         self.start = None
         self._id, self._usage = event.get("responseId") or None, event.get("usageMetadata") or None
-        self._counts = decode_usage(self._usage, "/usageMetadata") if self._usage else None
-        self._told = events.Start(self._id, event.get("modelVersion"), self._time(event), self._counts)
+        counts = decode_usage(self._usage, "/usageMetadata") if self._usage else None
+        self._told = events.Start(self._id, event.get("modelVersion"), self._time(event), counts)
         made.append(self._told)
 
     def _time(self, event: JsonObject) -> float | None:

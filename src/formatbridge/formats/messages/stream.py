@@ -77,10 +77,8 @@ class StreamDecoder:
         if self._extra.latest:
             self._extra.again()
 
-    def recount(self, raw: JsonObject) -> list[events.Event]:
-        """Take nothing."""
-        del raw  # no event with text counts here
-        return []
+    def recount(self, raw: JsonObject) -> None:
+        """Take nothing: no event with text counts here."""
 
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``, which some relays let slip into a stream that ends by other means: it says nothing."""

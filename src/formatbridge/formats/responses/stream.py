@@ -80,10 +80,8 @@ class StreamDecoder:
         if self._fields.latest:
             self._fields.again()
 
-    def recount(self, raw: JsonObject) -> list[events.Event]:
-        """Take nothing."""
-        del raw  # no event with text counts here
-        return []
+    def recount(self, raw: JsonObject) -> None:
+        """Take nothing: no event with text counts here."""
 
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``, which some servers send after the last event and which says nothing by itself."""
