@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
+from tests.directions import PAIRS
 from tests.servers import KEY, answer_of, body_of, stream_of
 
 ERROR = {"error": {"message": "slow down", "type": "rate_limit_error"}}
-PAIRS = [(source, target) for source in fb.FORMATS for target in fb.FORMATS]
 
 
 def _request(source: str = "chat_completions", target: str = "messages", **given: Any) -> fb.ConvertedRequest:

@@ -16,6 +16,7 @@ import formatbridge as fb
 from formatbridge.formats import _problems
 from formatbridge.formats._wire import dicts_of
 from formatbridge.formats.messages.wire import Request
+from tests.directions import CROSSINGS
 
 REQUESTS: dict[str, dict[str, Any]] = {
     "chat_completions": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
@@ -24,8 +25,6 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "generate_content": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
 }
 """The smallest request of each format."""
-
-PAIRS = [(source, target) for source in fb.FORMATS for target in fb.FORMATS if source != target]
 
 
 def _convert(body: Any, source: str = "chat_completions", target: str = "messages") -> fb.ConvertedRequest:
@@ -174,7 +173,7 @@ def test_a_key_that_is_called_like_a_kind_is_no_place_of_a_fault(union: Any, key
             assert _problems.problems_with(validate, faulty | decoy) == _problems.problems_with(validate, faulty)
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_hundred_thousand_levels_of_nesting_are_refused(source: str, target: str) -> None:
     """Somebody sends a bomb as a schema, as metadata or as a field that nobody knows."""
     for text in (_nested(100_000), _nested(600)):
@@ -242,7 +241,7 @@ def test_equal_keys_in_arguments_are_reported(target: str) -> None:
     assert [loss.code for loss in made.losses if loss.path.endswith("/arguments")] == ["duplicate_keys"]
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_inputs_are_never_changed(source: str, target: str) -> None:
     """A caller sends the same history again and again."""
     body = REQUESTS[source]

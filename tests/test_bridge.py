@@ -10,9 +10,8 @@ import formatbridge as fb
 from formatbridge.bodies import wire_model
 from formatbridge.bridge import Exchange
 from formatbridge.convert import ConvertedError
+from tests.directions import PAIRS
 from tests.servers import answer_of, body_of, stream_of
-
-PAIRS = [(near, far) for near in fb.FORMATS for far in fb.FORMATS]
 
 
 @pytest.mark.parametrize(("format", "via"), PAIRS)

@@ -16,10 +16,10 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.bodies import wire_model
+from tests.directions import PAIRS
 from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, format_of, framed, read, relay, stream_of, whole
 
 LIBRARIES = [httpx, httpx2]
-PAIRS = [(near, far) for near in fb.FORMATS for far in fb.FORMATS]
 TEXT = answer_of("messages")["content"][0]["text"]
 
 

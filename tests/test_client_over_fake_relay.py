@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import pytest
 
 import formatbridge as fb
 from formatbridge.testing import QUIRKS, Answer, Cut, Fail, Failure, FakeRelay, Stall, Step, ToolCall, Usage, VirtualClock
+from tests.directions import PAIRS
 
 ANSWER = Answer(
     reasoning="The user wants the weather.",
@@ -28,7 +29,6 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "responses": {"model": "m-large", "input": "hi"},
     "generate_content": {"model": "m-large", "contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
 }
-PAIRS = list(product(fb.FORMATS, fb.FORMATS))
 every_pair = pytest.mark.parametrize(("format", "via"), PAIRS, ids=[f"{format}-via-{via}" for format, via in PAIRS])
 Heard = tuple[str, list[tuple[str, Any]], int, int]
 HEARD: Heard = (ANSWER.text, [("get_weather", {"city": "Rome", "days": 3}), ("now", {})], 20, 9)

@@ -10,9 +10,9 @@ import pytest
 import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge.losses import nowhere
+from tests.directions import CROSSINGS
 
 FORMATS = ["chat_completions", "messages", "responses", "generate_content"]
-CROSSINGS = [(source, target) for source in FORMATS for target in FORMATS if source != target]
 KINDS: tuple[ir.ErrorKind, ...] = get_args(ir.ErrorKind)
 COARSER: dict[tuple[str, ir.ErrorKind], ir.ErrorKind] = {
     ("messages", "too_large"): "invalid_request",

@@ -11,10 +11,10 @@ import pytest
 import formatbridge as fb
 from formatbridge.formats._error_shapes import decode_error_body
 from formatbridge.relay.faults import read_fault
+from tests.directions import CROSSINGS
 
 OPENAI = ["chat_completions", "responses"]
 FORMATS = [*OPENAI, "messages", "generate_content"]
-CROSSINGS = [(source, target) for source in FORMATS for target in FORMATS if source != target]
 
 
 def error_of(format: str, word: str) -> dict[str, Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-from itertools import permutations
 from typing import Any
 
 import pytest
 
 import formatbridge as fb
+from tests.directions import CROSSINGS
 from tests.fixtures import fixtures
 
 TAGS = ("fb1|", base64.b64encode(b"fb1|").decode()[:4])
@@ -30,7 +30,7 @@ def _history(answer: dict[str, Any], format: str) -> dict[str, Any]:
             return {"contents": [said, answer["candidates"][0]["content"], said]}
 
 
-@pytest.mark.parametrize(("home", "format"), list(permutations(fb.FORMATS, 2)))
+@pytest.mark.parametrize(("home", "format"), CROSSINGS)
 def test_a_carried_token_ends_where_its_conversation_is_taken_up_by_another_vendor(home: str, format: str) -> None:
     """It matters when one conversation goes to another vendor from one turn to the next: the server refuses a token it never made."""
     carried = 0

@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 import formatbridge as fb
+from tests.directions import CROSSINGS, PAIRS
 from tests.pointers import value_at, with_value
 from tests.servers import body_of
-from tests.test_bad_input import PAIRS, REQUESTS
+from tests.test_bad_input import REQUESTS
 
-ALL_PAIRS = [(source, target) for source in fb.FORMATS for target in fb.FORMATS]
 HIGH, LOW = "\ud83d", "\ude00"
 PLACES = {
     "chat_completions": "/messages/0/content",
@@ -35,7 +35,7 @@ def mended(made: fb.Converted | fb.Reply) -> list[tuple[str, str, str, Any, Any]
 
 
 @pytest.mark.parametrize("spelled", [lambda body: body, json.dumps], ids=["dict", "text"])
-@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_half_a_character_is_replaced_and_reported(source: str, target: str, spelled: Callable[[Any], Any]) -> None:
     """A tool cut its output in the middle of an emoji: a server would refuse that history for ever."""
     for half in (HIGH, LOW, LOW + HIGH):
@@ -49,7 +49,7 @@ def test_half_a_character_is_replaced_and_reported(source: str, target: str, spe
         assert value_at(body, PLACES[source]) == text
 
 
-@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_whoever_forbids_losses_gets_no_mended_text(source: str, target: str) -> None:
     """An evaluation must not compare the answers to two different questions."""
     body = with_value(REQUESTS[source], PLACES[source], HIGH)
@@ -60,7 +60,7 @@ def test_whoever_forbids_losses_gets_no_mended_text(source: str, target: str) ->
     assert [loss.code for loss in caught.value.losses] == ["lone_surrogate"]
 
 
-@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_two_halves_side_by_side_are_one_character(source: str, target: str) -> None:
     """Whoever put the pieces of a stream together as text has them so; it means the same, so nothing is lost."""
     body = with_value(REQUESTS[source], PLACES[source], "a" + HIGH + LOW + "b")
@@ -71,7 +71,7 @@ def test_two_halves_side_by_side_are_one_character(source: str, target: str) -> 
     assert mended(made) == []
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_of_a_text_that_is_gone_no_half_is_missing(source: str, target: str) -> None:
     """Two losses of one leaf would be one too many."""
     made = fb.convert_request({**REQUESTS[source], "wild": f"a{HIGH}"}, source=source, target=target, model="m")
@@ -103,7 +103,7 @@ def test_arguments_with_half_a_character_are_still_arguments(target: str) -> Non
     assert '{"path":"a","text":"x�"}' in made.json().decode()
 
 
-@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_an_answer_is_mended_too(source: str, target: str) -> None:
     """A server that answers with half an emoji has answered all the same; so has a client's relay."""
     text = json.dumps(body_of("responses", source)).replace("Vinnufossen", f"Vinnufossen {shown(HIGH)}").encode()
@@ -130,7 +130,7 @@ def test_an_answer_is_mended_too(source: str, target: str) -> None:
     ],
     ids=["object", "list", "other", "words"],
 )
-@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_an_error_is_told_with_what_is_left_of_it(source: str, target: str, body: Any, path: str | None, spelled: Any) -> None:
     """``convert_error`` refuses no body."""
     made = fb.convert_error(spelled(body), source=source, target=target, status=400)
@@ -159,7 +159,7 @@ SPLIT = ("One", " two", f" {HIGH}", f"{LOW} three", " four", HIGH, LOW + HIGH, L
 WHOLE = "One two 😀 three four😀😀 five six"
 
 
-@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_character_that_two_events_share_is_put_together(source: str, target: str) -> None:
     """Where text is cut decides nothing, and no half of a character goes out."""
     chunks = _stream(source, *SPLIT)
@@ -203,7 +203,7 @@ def test_parallel_arguments_keep_their_own_halves() -> None:
     assert [block["input"] for block in whole.body["content"]] == [{"a": "😀"}, {"b": "🌍"}]
 
 
-@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_an_error_behind_half_a_character_is_that_error(source: str, target: str) -> None:
     """Whoever reads it learns why the answer broke off, not that it did."""
     error = {"error": {"message": "overloaded", "type": "server_error", "code": 503, "status": "UNAVAILABLE"}}
@@ -232,7 +232,7 @@ def test_half_a_character_in_a_whole_answer_is_no_stream(via: str) -> None:
 
 
 @pytest.mark.parametrize("pieces", [("a", f"b{HIGH}", "c"), ("a", f"b{HIGH}"), ("a", f"{LOW}b"), (HIGH,)], ids=repr)
-@pytest.mark.parametrize(("source", "target"), ALL_PAIRS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_stream_whose_half_stays_alone_is_no_success(source: str, target: str, pieces: tuple[str, ...]) -> None:
     """What has left cannot be mended any more, so the reader is told by an error."""
     with pytest.raises(fb.StreamError) as caught:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
+from tests.directions import CROSSINGS
 from tests.fixtures import fixtures
 from tests.pointers import value_at
 
 OTHERS = ("chat_completions", "messages", "generate_content")
-PAIRS = [(source, target) for source in fb.FORMATS for target in fb.FORMATS if source != target]
 
 
 def _answer(**fields: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def test_unknown_keys_around_an_added_tool_are_reported(target: str) -> None:
     assert "/messages/1/content/0/tool/new" in {loss.path for loss in made.losses}
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 @pytest.mark.parametrize("status", [404, 422, 429, 501, 502, 504, 520])
 def test_an_error_keeps_its_status_where_that_says_the_same_there(source: str, target: str, status: int) -> None:
     """Clients retry by status, and a gateway's 502 is no 500."""
@@ -84,7 +84,7 @@ def test_an_error_keeps_its_status_where_that_says_the_same_there(source: str, t
     assert made.status == status
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_an_overload_has_the_status_of_the_target(source: str, target: str) -> None:
     """529 is known to one vendor only, and its clients wait for it."""
     for status in (503, 529):
@@ -130,7 +130,7 @@ def test_an_error_of_any_shape_becomes_a_message_and_never_python(source: str, t
     made.parse()
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_list_of_problems_is_the_message_as_json(source: str, target: str) -> None:
     """Frameworks that validate requests answer so."""
     for key in ("detail", "message"):
@@ -149,7 +149,7 @@ def test_the_report_of_an_error_in_a_list_points_into_the_list(target: str) -> N
 
 
 @pytest.mark.parametrize("kind", ["request", "response", "error", "models"])
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_an_addition_tells_the_value_that_stands_in_the_body(source: str, target: str, kind: str) -> None:
     """Else nobody could find or undo it."""
     for fixture in fixtures(kind, source):
@@ -159,7 +159,7 @@ def test_an_addition_tells_the_value_that_stands_in_the_body(source: str, target
             assert value_at(made.body, addition.path) == addition.value, f"{fixture} {addition}"
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_one_reason_for_an_addition_has_one_wording(source: str, target: str) -> None:
     """Whatever is required and missing is told in the same words everywhere."""
     whys = {addition.why for kind in ("request", "response", "models") for each in fixtures(kind, source)
@@ -200,7 +200,7 @@ def test_every_option_is_checked(wrong: dict[str, Any]) -> None:
         fb.Options(**wrong)
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_rewritten_call_id_is_reported_at_the_id(source: str, target: str) -> None:
     """Whoever looks for the id finds it, and that the rest of the call is as it was."""
     given = f"run:0/{'a' * 70}"

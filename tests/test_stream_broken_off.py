@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from itertools import permutations
 from typing import Any
 
 import pytest
 
 import formatbridge as fb
+from tests.directions import CROSSINGS
 
 JsonObject = dict[str, Any]
 
@@ -83,7 +83,7 @@ def _broken_off(source: str, target: str, last: list[JsonObject]) -> fb.Converte
 
 
 @pytest.mark.parametrize("ends_in_error", [False, True], ids=["cut", "error"])
-@pytest.mark.parametrize(("source", "target"), list(permutations(fb.FORMATS, 2)))
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_what_nobody_knows_is_reported_of_an_answer_without_an_end(source: str, target: str, ends_in_error: bool) -> None:
     """Law 1: the end of a stream mostly tells such fields, and this one has none."""
     partial = _broken_off(source, target, [_ERRORS[source]] if ends_in_error else [])

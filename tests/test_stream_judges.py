@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations
 from typing import Any
 
 import pytest
 
 import formatbridge as fb
 from tests.corpus import Entry, entries, requires_corpus
+from tests.directions import CROSSINGS
 from tests.fixtures import fixtures
 from tests.sdk_clients import ClientRefusesError, differences, read, said
 from tests.stream_laws import Stream, convert, shipped
 
-PAIRS = list(permutations(fb.FORMATS, 2))
 SMALL = 2_000
 """Bytes of a stream that is also read byte by byte."""
 
@@ -23,7 +22,7 @@ CUT_SHORT = "vercel-ai--responses-openai-image-generation-tool-1"
 
 
 @requires_corpus
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_the_official_client_reads_every_recorded_stream_as_we_do(source: str, target: str) -> None:
     """Who points an official client at a bridge gets the answer that the bridge reports, and an error where there was one."""
     found = [
@@ -42,7 +41,7 @@ UNREADABLE = {
 """Fixtures that the official client of messages cannot read, and nobody could write otherwise."""
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_the_official_client_reads_every_fixture_as_we_do(source: str, target: str) -> None:
     """Every hard case, converted, is an answer or an error to the vendor's own client; small ones byte by byte, too."""
     wanted = [each for each in shipped(source) if target != "messages" or each.id.rpartition("-")[0] not in UNREADABLE]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache
-from itertools import pairwise, permutations, product
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from formatbridge.convert import ConvertedError
 from formatbridge.errors import FormatBridgeError, StreamFailedError
 from formatbridge.streaming.sse import DONE, encode_event
 from tests import laws
+from tests.directions import CROSSINGS, PAIRS
 from tests.grammar_check import check as grammar_faults
 from tests.pointers import leaves
 from tests.stream_laws import (
@@ -40,15 +41,13 @@ from tests.stream_laws import (
 )
 from tests.test_laws import parts_of_usage
 
-PAIRS = list(permutations(fb.FORMATS, 2))
-
 
 @cache
 def _streams(format: str) -> tuple[Stream, ...]:
     return (*shipped(format), *recorded(format))
 
 
-@pytest.mark.parametrize(("source", "target"), list(product(fb.FORMATS, repeat=2)))
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_no_fixture_is_refused(source: str, target: str) -> None:
     """The laws pass over a stream that raises: were one more to raise, they would pass over what broke."""
     failed = set()
@@ -63,13 +62,13 @@ def test_no_fixture_is_refused(source: str, target: str) -> None:
     assert failed == {each.id for each in shipped(source) if each.id.startswith(failing)}
 
 
-@pytest.mark.parametrize(("source", "target"), list(product(fb.FORMATS, repeat=2)))
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_nothing_in_a_stream_is_lost_in_silence(source: str, target: str) -> None:
     """Law 1: change any leaf of any event, and it shows; in its own format in the answer that the stream adds up to."""
     assert [breach for each in _streams(source) for breach in nothing_is_silent(each, target)][:10] == []
 
 
-@pytest.mark.parametrize(("source", "target"), list(product(fb.FORMATS, repeat=2)))
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_what_nobody_knows_is_told(source: str, target: str) -> None:
     """Law 1, for fields of tomorrow: whichever event has them, and however little it says."""
     assert [breach for each in shipped(source) for breach in unknown_is_told(each, target)][:10] == []
@@ -99,7 +98,7 @@ def _value(data: bytes) -> Any:
     return data if data == DONE else json.loads(data)
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_streamed_or_whole_it_is_the_same_answer(source: str, target: str) -> None:
     """Law 6: collecting what was converted is converting what was collected."""
     breaches = [stream_and_whole_agree(each, target) for each in _streams(source)]
@@ -143,7 +142,7 @@ def test_cuts_of_the_bytes_do_not_matter(source: str) -> None:
         assert [size for size in SPLITS if convert(each.data, source, target, size) != whole] == [], each
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_spellings_of_the_framing_do_not_matter(source: str, target: str) -> None:
     """Law 7: LF, CR, CRLF, a byte order mark, comments, several data lines, and a last event without its blank line."""
     for each in shipped(source):
@@ -168,7 +167,7 @@ def _in_lines(data: bytes, name: str) -> bytes:
     return lines + (f"event: {name}\n\n".encode() if name else b"\n")
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_every_converted_stream_is_grammatical(source: str, target: str) -> None:
     """Law 8: one start, one end, dense indexes, and everything once."""
     for each in _streams(source):
@@ -195,7 +194,7 @@ def test_a_cut_at_any_byte_before_the_end_is_no_end(source: str) -> None:
     assert [breach for each in _ten(source) for breach in ends_too_early(each, target, range(end_of(each)))][:5] == []
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_cut_between_events_is_no_end_in_any_target(source: str, target: str) -> None:
     """Law 9: the connection breaks behind an event, as connections do."""
     found = []
@@ -207,13 +206,13 @@ def test_a_cut_between_events_is_no_end_in_any_target(source: str, target: str) 
     assert found[:5] == []
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_cut_inside_an_event_is_no_end_even_behind_a_reason(source: str, target: str) -> None:
     """Law 9: what was cut in two may have been anything, also behind the reason of an end: more text, usage, an error."""
     assert [breach for each in shipped(source) for breach in ends_too_early(each, target, tears(each))][:5] == []
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_what_is_closed_where_it_was_cut_has_one_end(source: str, target: str) -> None:
     """Law 9: ``on_truncated="close"`` makes a stream that the target's client reads to its end, wherever it was cut."""
     found = []
@@ -224,7 +223,7 @@ def test_what_is_closed_where_it_was_cut_has_one_end(source: str, target: str) -
     assert found[:5] == []
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_an_error_event_never_becomes_a_normal_end(source: str, target: str) -> None:
     """Law 9: the target's reader fails, too, and with the same message."""
     for each in _streams(source):
@@ -242,13 +241,13 @@ def test_an_error_event_never_becomes_a_normal_end(source: str, target: str) -> 
         assert caught.value.error.message == converter.error.message, each
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_nothing_comes_late(source: str, target: str) -> None:
     """Law 10: what the target can say leaves in the feed that brings it."""
     assert [breach for each in _streams(source) for breach in comes_late(each, target)][:5] == []
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_usage_of_a_stream_adds_up(source: str, target: str) -> None:
     """Law 11: input and output survive, and no count is negative."""
     for each in _streams(source):
@@ -394,7 +393,7 @@ REPORTED_OTHERWISE = {
 """Streams whose report differs from their whole answer's, and why."""
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_the_report_of_a_stream_is_that_of_its_whole_answer(source: str, target: str) -> None:
     """Law 2: pointers, codes and the values that were there, wherever the events add up to one answer for sure.
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from itertools import product
 from typing import Any
 
 import pytest
 
 import formatbridge as fb
 from formatbridge.streaming.sse import StreamReader, encode_event
+from tests.directions import CROSSINGS, PAIRS
 from tests.fixtures import fixtures
 from tests.pointers import leaves
 from tests.servers import answer_of, stream_of
 
-PAIRS = list(product(fb.FORMATS, fb.FORMATS))
-CROSSINGS = [(source, target) for source, target in PAIRS if source != target]
 CLOSING = fb.Options(on_truncated="close")
 
 LOSSY = {

@@ -12,6 +12,7 @@ import pytest
 import formatbridge as fb
 from formatbridge.streaming.sse import DONE
 from tests import official
+from tests.directions import PAIRS
 from tests.fixtures import streams
 from tests.sdk_clients import ClientRefusesError, read, said
 from tests.stream_laws import read as events_of
@@ -153,7 +154,7 @@ def test_a_done_behind_half_an_answer_waits_for_its_error() -> None:
         read(made + raised.value.tail, "chat_completions")
 
 
-@pytest.mark.parametrize(("format", "target"), list(product(fb.FORMATS, fb.FORMATS)))
+@pytest.mark.parametrize(("format", "target"), PAIRS)
 def test_the_reader_is_told_of_nonsense_as_such(format: str, target: str) -> None:
     """Nothing was cut: whoever looks for the fault must not look at the network."""
     converter = fb.StreamConverter(source=format, target=target)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from itertools import permutations
 from typing import Any
 
 import pytest
 
 import formatbridge as fb
+from tests.directions import CROSSINGS
 from tests.fixtures import streams
 from tests.pointers import value_at
 
@@ -82,7 +82,7 @@ def test_other_calls_that_nobody_announced_are_kept_as_well(kind: str) -> None:
     assert "ls" in json.dumps(made.response().body["content"])
 
 
-@pytest.mark.parametrize(("given", "named"), list(permutations(fb.FORMATS, 2)))
+@pytest.mark.parametrize(("given", "named"), CROSSINGS)
 @pytest.mark.parametrize("on_truncated", ["error", "close"])
 def test_a_stream_of_another_format_is_refused_by_name(given: fb.Format, named: fb.Format, on_truncated: Any) -> None:
     """Its events may fit, for all their members are optional; what they add up to is an answer that says nothing."""

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
-from itertools import product
 from typing import Any
 
 import pytest
@@ -19,10 +18,8 @@ from formatbridge.bodies import check
 from formatbridge.errors import FormatBridgeError
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import corpus, fixtures
+from tests.directions import CROSSINGS, PAIRS
 from tests.normal import normal_form
-
-PAIRS = list(product(fb.FORMATS, fb.FORMATS))
-CROSSINGS = [(source, target) for source, target in PAIRS if source != target]
 
 
 def _answer(format: str, stem: str = "tools_parallel") -> dict[str, Any]:

@@ -9,7 +9,6 @@ import os
 import traceback
 import warnings
 from collections.abc import AsyncIterator, Iterator
-from itertools import product
 from typing import Any
 
 import httpx
@@ -19,13 +18,13 @@ import pytest
 import formatbridge as fb
 from formatbridge.testing import QUIRKS, Answer, Cut, Fail, Failure, FakeRelay, FaultTransport, ToolCall
 from tests import official
+from tests.directions import PAIRS
 from tests.servers import Server
 from tests.servers import relay as answering
 from tests.test_fake_relay import ANSWER, BODIES, FORMATS, HEARD, PATHS
 
 RELAY_KEY, VENDOR_KEY = "sk-canary-relay", "sk-canary-vendor"
 VENDOR = "https://vendor.test"
-PAIRS = list(product(FORMATS, FORMATS))
 whole_and_streamed = pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 every_pair = pytest.mark.parametrize(("format", "via"), PAIRS, ids=[f"{format}-via-{via}" for format, via in PAIRS])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import traceback
-from itertools import product
 from typing import Any
 
 import httpx2
@@ -14,6 +13,7 @@ import pytest
 import formatbridge as fb
 from formatbridge.testing import Cut, Fail, FakeRelay, FaultTransport
 from tests import official
+from tests.directions import PAIRS
 from tests.test_fake_relay import ANSWER
 from tests.test_transport import ENDS, OWN_ERRORS, RELAY_KEY, VENDOR, VENDOR_KEY, Pieces, relay_of
 
@@ -42,7 +42,7 @@ def _middle(via: str) -> int:
 
 @sync_and_async
 @pytest.mark.parametrize("fault", ["ReadError", "RemoteProtocolError", "chunked", "length", "close"])
-@pytest.mark.parametrize(("format", "via"), list(product(fb.FORMATS, fb.FORMATS)))
+@pytest.mark.parametrize(("format", "via"), PAIRS)
 def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: str, via: str, fault: Any, is_async: bool) -> None:
     """Code that catches the vendor's errors catches this one, whatever the HTTP library calls it."""
     at = _middle(via)

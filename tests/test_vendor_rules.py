@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
+from tests.directions import CROSSINGS
 from tests.laws import recorded, shipped
 from tests.vendor_rules import broken_rules
 
-PAIRS = [(source, target) for source in fb.FORMATS for target in fb.FORMATS if source != target]
 ASKED = [{"role": "user", "content": "x"}]
 
 
@@ -18,7 +18,7 @@ def _told(made: fb.Converted) -> list[tuple[str, str, str, str]]:
     return [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses]
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_no_converted_request_breaks_a_rule_behind_the_types(source: str, target: str) -> None:
     """Law 5: an output that the types accept and the server refuses is of no use to anybody."""
     found = []
@@ -104,7 +104,7 @@ def _choices_of(body: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize("choice", ["auto", "none"])
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_to_choose_freely_or_nothing_among_no_tools_is_neither_written_nor_lost(source: str, target: str, choice: str) -> None:
     """Frameworks say so in every request, and the servers refuse it where there are no tools."""
     made = fb.convert_request(_asked(source, choice, []), source=source, target=target, model="m")
@@ -113,7 +113,7 @@ def test_to_choose_freely_or_nothing_among_no_tools_is_neither_written_nor_lost(
     assert not made.losses
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_to_have_to_call_one_of_no_tools_is_a_loss(source: str, target: str) -> None:
     """The answer may be no call."""
     made = fb.convert_request(_asked(source, "required", []), source=source, target=target, model="m")

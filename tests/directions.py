@@ -1,0 +1,12 @@
+"""The ways from one format to another that a test goes."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+from formatbridge import FORMATS
+
+PAIRS = list(product(FORMATS, FORMATS))
+"""All ways, also that of each format to itself."""
+CROSSINGS = list(permutations(FORMATS, 2))
+"""The ways to another format."""
