@@ -1,0 +1,121 @@
+"""Thoughts of chat proxies come as text, as blocks of the messages format or as both: each is told once, with its own token."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from formatbridge import FORMATS, StreamConverter, collect_stream, convert_response, ir
+
+NAME: ir.Format = "chat_completions"
+
+
+def _chunks(*deltas: dict[str, Any]) -> bytes:
+    choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    return b"".join(b"data: " + json.dumps({"id": "c", "choices": [choice]}).encode() + b"\n\n" for choice in choices)
+
+
+@pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
+def test_a_block_that_tells_a_thought_again_signs_it(target: str) -> None:
+    """Proxies tell thoughts as text and then in a block with the token; told twice they would be two, of which one has no proof."""
+    block = {"type": "thinking", "thinking": "one", "signature": "S1"}
+    stream = _chunks({"reasoning_content": "one"}, {"content": "Hi."}, {"thinking_blocks": [block]})
+    converter = StreamConverter(source=NAME, target=target)
+
+    converter.feed(stream)
+    converter.finish()
+
+    whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
+    assert converter.response().body == whole.body
+    told = [loss.path for loss in converter.losses if loss.code == "late"]
+    assert told == ["/choices/0/message/thinking_blocks/0/signature"]
+
+
+def _block(text: str, signature: str = "", **beside: str) -> dict[str, Any]:
+    return {"thinking_blocks": [{"type": "thinking", "thinking": text, "signature": signature}], **beside}
+
+
+def _twice(text: str) -> dict[str, Any]:
+    return _block(text, reasoning_content=text)
+
+
+def _hidden(data: str) -> dict[str, Any]:
+    return {"thinking_blocks": [{"type": "redacted_thinking", "data": data}]}
+
+
+def _says(text: str) -> dict[str, Any]:
+    return {"reasoning_content": text}
+
+
+_WHOLE = _block("First.", "S1")
+_TWO = {"thinking_blocks": [*_WHOLE["thinking_blocks"], *_block("Then.", "S2")["thinking_blocks"]]}
+_BLOCKS, _TEXT = "/choices/0/message/thinking_blocks", "/choices/0/message/reasoning_content"
+_FIRST = ("First.", "S1")
+_ANSWERS = {"content": "Hi."}
+_OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], list[str]]] = {
+    "pieces beside text, the token last": ([_twice("Fi"), _twice("rst."), _block("", "S1")], [_FIRST], []),
+    "pieces alone, the token last": ([_block("Fi"), _block("rst."), _block("", "S1")], [_FIRST], []),
+    "pieces alone, the token with the last": ([_block("Fi"), _block("rst.", "S1")], [_FIRST], []),
+    "text, then the block that signs it": ([_says("Fi"), _says("rst."), _WHOLE], [_FIRST], []),
+    "hidden alone": ([_hidden("S1")], [("", "S1")], []),
+    "hidden behind text": ([_says("First."), _WHOLE, _hidden("S2")], [_FIRST, ("", "S2")], []),
+    "a thought that is not shown": ([_block("", "S1")], [("", "S1")], []),
+    "two blocks for one text": ([_says("First."), _says("Then."), _TWO], [("First.Then.", None)], [_BLOCKS]),
+    "two blocks for one text that has closed": (
+        [_says("First."), _says("Then."), _ANSWERS, _TWO],
+        [("First.Then.", None)],
+        [_BLOCKS],
+    ),
+    "pieces beside text, then all of it with the token": ([_twice("Fi"), _twice("rst."), _WHOLE], [_FIRST], []),
+    "pieces beside text, then all of it both ways": ([_twice("Fi"), _twice("rst."), _says("First.") | _WHOLE], [_FIRST], []),
+    "pieces with their token, then all of it": ([_twice("Fi"), _twice("rst."), _block("", "S1"), _WHOLE], [_FIRST], []),
+    "details, then the block": (
+        [_says("First.") | {"reasoning_details": [{"type": "reasoning.text", "text": "First.", "index": 0}]}, _WHOLE],
+        [("First.", None)],
+        [_BLOCKS],
+    ),
+    "the block, then its text": ([_WHOLE, _says("First.")], [_FIRST], []),
+    "the block, then another text": ([_WHOLE, _says("Other.")], [_FIRST], [_TEXT]),
+    "the token when the thought has closed": ([_twice("First."), _ANSWERS, _block("", "S1")], [_FIRST], [f"{_BLOCKS}/0/signature"]),
+    "text and its pieces by turns": (
+        [_says("Fi"), _block("Fi"), _says("rst."), _block("rst."), _block("", "S1")],
+        [("First.", None)],
+        [_BLOCKS],
+    ),
+    "text, then the token of nobody knows what": ([_says("First."), _block("", "S1")], [("First.", None)], [_BLOCKS]),
+    "text, then a block of a part of it": ([_says("First."), _block("Firs", "S1")], [("First.", None)], [_BLOCKS]),
+    "a block that says something else than the text beside it": (
+        [_block("{}", "S1", reasoning_content="First.")],
+        [("First.", None)],
+        [_BLOCKS],
+    ),
+    "pieces alone, then more than they say with a token": ([_block("Fi"), _block("First.", "S1")], [("Fi", None)], [_BLOCKS]),
+}
+
+
+@pytest.mark.parametrize(("deltas", "thoughts", "reported"), _OF_BLOCKS.values(), ids=_OF_BLOCKS)
+def test_blocks_and_text_tell_a_thought_once_and_a_token_signs_what_it_proves(
+    deltas: list[dict[str, Any]], thoughts: list[tuple[str, str | None]], reported: list[str]
+) -> None:
+    """Proxies tell thoughts as text, as blocks or as both, in any order; a vendor refuses a token on any other text than its own."""
+    converter = StreamConverter(source=NAME, target="messages")
+
+    converter.feed(_chunks(*deltas, _ANSWERS))
+    converter.finish()
+
+    blocks = [block for block in converter.response().body["content"] if block["type"] != "text"]
+    told = [(block.get("thinking", ""), block.get("signature") or block.get("data")) for block in blocks]
+    assert told == thoughts
+    assert [loss.path for loss in converter.losses if loss.path.startswith("/choices/0/message/")] == reported
+
+
+@pytest.mark.parametrize("pieces", [("Fi", "rst."), ("First.",)])
+def test_a_block_told_whole_once_more_is_one_block_in_the_own_format(pieces: tuple[str, ...]) -> None:
+    """What is collected goes back to the proxy, whose vendor refuses a token on a text told twice."""
+    for ends in ([_WHOLE], [_block("", "S1"), _WHOLE]):
+        folded = collect_stream([_chunks(*map(_twice, pieces), *ends, _ANSWERS)], source=NAME).body
+
+        assert folded["choices"][0]["message"]["thinking_blocks"] == _WHOLE["thinking_blocks"]
