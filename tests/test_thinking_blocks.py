@@ -50,15 +50,26 @@ def _says(text: str) -> dict[str, Any]:
     return {"reasoning_content": text}
 
 
+def _both(*deltas: dict[str, Any]) -> dict[str, Any]:
+    return {"thinking_blocks": [block for delta in deltas for block in delta["thinking_blocks"]]}
+
+
 _WHOLE = _block("First.", "S1")
-_TWO = {"thinking_blocks": [*_WHOLE["thinking_blocks"], *_block("Then.", "S2")["thinking_blocks"]]}
+_SECOND = _block("Then.", "S2")
+_TWO = _both(_WHOLE, _SECOND)
 _BLOCKS, _TEXT = "/choices/0/message/thinking_blocks", "/choices/0/message/reasoning_content"
-_FIRST = ("First.", "S1")
+_FIRST, _THEN = ("First.", "S1"), ("Then.", "S2")
 _ANSWERS = {"content": "Hi."}
 _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], list[str]]] = {
     "pieces beside text, the token last": ([_twice("Fi"), _twice("rst."), _block("", "S1")], [_FIRST], []),
     "pieces alone, the token last": ([_block("Fi"), _block("rst."), _block("", "S1")], [_FIRST], []),
-    "pieces alone, the token with the last": ([_block("Fi"), _block("rst.", "S1")], [_FIRST], []),
+    "pieces alone, the token with the last": ([_block("Fi"), _block("r"), _block("st.", "S1")], [_FIRST], []),
+    "one piece, then another or a block of its own": ([_block("Fi"), _block("rst.", "S1")], [("First.", None)], [_BLOCKS]),
+    "one piece beside text, then another or a block": (
+        [_twice("Fi"), _block("rst.", "S1") | _says("rst.")],
+        [("First.", None)],
+        [_BLOCKS],
+    ),
     "text, then the block that signs it": ([_says("Fi"), _says("rst."), _WHOLE], [_FIRST], []),
     "hidden alone": ([_hidden("S1")], [("", "S1")], []),
     "hidden behind text": ([_says("First."), _WHOLE, _hidden("S2")], [_FIRST, ("", "S2")], []),
@@ -82,9 +93,57 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
     "the token when the thought has closed": ([_twice("First."), _ANSWERS, _block("", "S1")], [_FIRST], [f"{_BLOCKS}/0/signature"]),
     "text and its pieces by turns": (
         [_says("Fi"), _block("Fi"), _says("rst."), _block("rst."), _block("", "S1")],
+        [_FIRST],
+        [],
+    ),
+    "text, then all of it both ways": ([_says("First."), _says("First.") | _WHOLE], [_FIRST], []),
+    "text in pieces, then all of it both ways": ([_says("Fi"), _says("rst."), _says("First.") | _WHOLE], [_FIRST], []),
+    "text, then all of it both ways without a token": (
+        [_says("First."), _twice("First."), _says("Then.")],
+        [("First.", None), ("Then.", None)],
+        [],
+    ),
+    "text that has closed, then all of it both ways": (
+        [_says("First."), _ANSWERS, _says("First.") | _WHOLE],
+        [_FIRST],
+        [f"{_BLOCKS}/0/signature"],
+    ),
+    "text alone, then another thought both ways": (
+        [_says("First."), _WHOLE, _twice("Th"), _twice("en."), _says("Then.") | _SECOND],
+        [_FIRST, _THEN],
+        [],
+    ),
+    "two thoughts, each in pieces and then whole both ways": (
+        [_twice("Fi"), _twice("rst."), _says("First.") | _WHOLE, _twice("Th"), _twice("en."), _says("Then.") | _SECOND],
+        [_FIRST, _THEN],
+        [],
+    ),
+    "the same without tokens": (
+        [_twice("Fi"), _twice("rst."), _twice("First."), _twice("Th"), _twice("en."), _twice("Then.")],
+        [("First.", None), ("Then.", None)],
+        [],
+    ),
+    "pieces beside text, then the block alone without a token": (
+        [_twice("Fi"), _twice("rst."), _block("First."), _twice("Th"), _twice("en."), _block("Then.")],
+        [("First.", None), ("Then.", None)],
+        [],
+    ),
+    "pieces beside text that go on as text alone": ([_twice("Fi"), _says("rst."), _block("", "S1")], [("First.", None)], [_BLOCKS]),
+    "two blocks at once, of which one has a token": ([_both(_block("First."), _SECOND)], [("First.", None), _THEN], []),
+    "the same beside text": ([_both(_block("First."), _SECOND) | _says("First.\n\nThen.")], [("First.", None), _THEN], []),
+    "two blocks at once that the text parts": (
+        [_both(_block("First."), _block("Then.")) | _says("First.\n\nThen.")],
+        [("First.", None), ("Then.", None)],
+        [],
+    ),
+    "pieces at once": ([_both(_block("Fi"), _block("rst."), _block("", "S1"))], [_FIRST], []),
+    "text and its block, then a thought that is not shown": ([_says("First."), _WHOLE, _block("", "S2")], [_FIRST, ("", "S2")], []),
+    "text, then blocks that say something else": (
+        [_says("First."), _block("Then.")],
         [("First.", None)],
         [_BLOCKS],
     ),
+    "a block with a blank line ahead": ([_WHOLE, _twice("\n\nThen."), _block("", "S2")], [_FIRST, ("\n\nThen.", "S2")], []),
     "text, then the token of nobody knows what": ([_says("First."), _block("", "S1")], [("First.", None)], [_BLOCKS]),
     "text, then a block of a part of it": ([_says("First."), _block("Firs", "S1")], [("First.", None)], [_BLOCKS]),
     "a block that says something else than the text beside it": (
