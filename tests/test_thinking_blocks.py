@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from itertools import pairwise
+from random import Random
 from typing import Any
 
 import pytest
@@ -48,6 +51,11 @@ def _hidden(data: str) -> dict[str, Any]:
 
 def _says(text: str) -> dict[str, Any]:
     return {"reasoning_content": text}
+
+
+def _thoughts_of(body: dict[str, Any]) -> list[tuple[str, str | None]]:
+    blocks = [block for block in body["content"] if block["type"] != "text"]
+    return [(block.get("thinking", ""), block.get("signature") or block.get("data")) for block in blocks]
 
 
 def _both(*deltas: dict[str, Any]) -> dict[str, Any]:
@@ -143,7 +151,11 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
         [("First.", None)],
         [_BLOCKS],
     ),
-    "a block with a blank line ahead": ([_WHOLE, _twice("\n\nThen."), _block("", "S2")], [_FIRST, ("\n\nThen.", "S2")], []),
+    "a block with a blank line ahead": (
+        [_says("First.") | _WHOLE, _twice("\n\nThen."), _block("", "S2")],
+        [_FIRST, ("\n\nThen.", "S2")],
+        [],
+    ),
     "text, then the token of nobody knows what": ([_says("First."), _block("", "S1")], [("First.", None)], [_BLOCKS]),
     "text, then a block of a part of it": ([_says("First."), _block("Firs", "S1")], [("First.", None)], [_BLOCKS]),
     "a block that says something else than the text beside it": (
@@ -165,9 +177,7 @@ def test_blocks_and_text_tell_a_thought_once_and_a_token_signs_what_it_proves(
     converter.feed(_chunks(*deltas, _ANSWERS))
     converter.finish()
 
-    blocks = [block for block in converter.response().body["content"] if block["type"] != "text"]
-    told = [(block.get("thinking", ""), block.get("signature") or block.get("data")) for block in blocks]
-    assert told == thoughts
+    assert _thoughts_of(converter.response().body) == thoughts
     assert [loss.path for loss in converter.losses if loss.path.startswith("/choices/0/message/")] == reported
 
 
@@ -178,3 +188,99 @@ def test_a_block_told_whole_once_more_is_one_block_in_the_own_format(pieces: tup
         folded = collect_stream([_chunks(*map(_twice, pieces), *ends, _ANSWERS)], source=NAME).body
 
         assert folded["choices"][0]["message"]["thinking_blocks"] == _WHOLE["thinking_blocks"]
+
+
+def _own(*deltas: dict[str, Any]) -> tuple[str, list[tuple[str, str | None]]]:
+    """Return what a stream says of thoughts when it is collected in its own format: the text, and the blocks."""
+    message = collect_stream([_chunks(*deltas, _ANSWERS)], source=NAME).body["choices"][0]["message"]
+    blocks = [(block["thinking"], block.get("signature") or None) for block in message.get("thinking_blocks", [])]
+    return message.get("reasoning_content", ""), blocks
+
+
+@pytest.mark.parametrize(
+    ("deltas", "text", "blocks"),
+    [
+        ([_twice("Fi"), _twice("rst."), _block("First.")], "First.", [("First.", None)]),
+        ([_twice("Fi"), _twice("rst."), _twice("First."), _twice("Th")], "First.Th", [("First.", None), ("Th", None)]),
+        ([_twice("Fi"), _twice("rst."), _says("First.") | _WHOLE], "First.", [_FIRST]),
+        ([_says("Fi"), _says("rst."), _says("First.") | _WHOLE], "First.", [_FIRST]),
+        ([_says("First."), _ANSWERS, _says("First.") | _WHOLE], "First.", [_FIRST]),
+        ([_twice("First."), _block("", "S1"), _both(_WHOLE, _SECOND) | _says("First.Then.")], "First.Then.", [_FIRST, _THEN]),
+        ([_block("First."), _ANSWERS, _SECOND], "", [("First.", None), _THEN]),
+        ([_both(_block("First."), _SECOND)], "", [("First.", None), _THEN]),
+        ([_says("Fi"), _block("Fi"), _says("rst."), _block("rst."), _block("", "S1")], "First.", [_FIRST]),
+    ],
+)
+def test_a_thought_told_again_is_one_in_the_own_format(
+    deltas: list[dict[str, Any]], text: str, blocks: list[tuple[str, str | None]]
+) -> None:
+    """Who collects a stream sends its blocks back; one told twice, or with the token of another, is refused."""
+    assert _own(*deltas) == (text, blocks)
+
+
+@pytest.mark.parametrize("deltas", [deltas for deltas, _, reported in _OF_BLOCKS.values() if _TEXT not in reported])
+def test_what_is_collected_in_the_own_format_says_no_more_of_thoughts_than_the_stream(deltas: list[dict[str, Any]]) -> None:
+    """Streams are converted as they come or when they are collected; a thought is told once either way."""
+    stream = _chunks(*deltas, _ANSWERS)
+    converter = StreamConverter(source=NAME, target="messages")
+    converter.feed(stream)
+    converter.finish()
+
+    whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target="messages")
+
+    first, second = _thoughts_of(converter.response().body), _thoughts_of(whole.body)
+    assert "".join(text for text, _ in second).replace("\n", "") == "".join(text for text, _ in first).replace("\n", "")
+    assert {thought for thought in first if thought[1]} <= set(second)
+
+
+def _pieces(random: Random, text: str) -> list[str]:
+    cuts = sorted({0, len(text), *(random.randrange(1, len(text)) for _ in range(3))})
+    return [text[start:end] for start, end in pairwise(cuts)]
+
+
+def _said(random: Random, text: str) -> list[dict[str, Any]]:
+    return [_says(piece) for piece in _pieces(random, text)]
+
+
+def _twofold(random: Random, text: str) -> list[dict[str, Any]]:
+    return [_twice(piece) for piece in _pieces(random, text)]
+
+
+_SERVERS: dict[str, Callable[[Random, str, str], list[dict[str, Any]]]] = {
+    "pieces beside text, the token last": lambda random, text, token: [*_twofold(random, text), _block("", token)],
+    "pieces, the token last": lambda random, text, token: [*map(_block, _pieces(random, text)), _block("", token)],
+    "text, then the block": lambda random, text, token: [*_said(random, text), _block(text, token)],
+    "text, then both": lambda random, text, token: [*_said(random, text), _says(text) | _block(text, token)],
+    "pieces beside text, then the block": lambda random, text, token: [*_twofold(random, text), _block(text, token)],
+    "pieces beside text, then both": lambda random, text, token: [*_twofold(random, text), _says(text) | _block(text, token)],
+    "pieces and their token, then the block": lambda random, text, token: [
+        *_twofold(random, text),
+        _block("", token),
+        _block(text, token),
+    ],
+    "the block": lambda _, text, token: [_block(text, token)],
+    "both at once": lambda _, text, token: [_says(text) | _block(text, token)],
+    "text and pieces by turns": lambda random, text, token: [
+        *(delta for piece in _pieces(random, text) for delta in (_says(piece), _block(piece))),
+        _block("", token),
+    ],
+}
+
+
+@pytest.mark.parametrize("server", _SERVERS)
+def test_every_thought_has_its_own_token_however_a_server_tells_it(server: str) -> None:
+    """Servers keep to one way, with one thought or several, with the answer between them or behind them."""
+    for seed in range(60):
+        random = Random(seed)
+        thoughts = [
+            (f"{seed} of {number}, {'ha' * random.randrange(4)}.", f"S{number}") for number in range(random.randrange(1, 4))
+        ]
+        between = random.choice([[], [_ANSWERS]])
+        deltas = [delta for thought in thoughts for delta in (*_SERVERS[server](random, *thought), *between)]
+        converter = StreamConverter(source=NAME, target="messages")
+        converter.feed(_chunks(*deltas, _ANSWERS))
+        converter.finish()
+
+        assert _thoughts_of(converter.response().body) == thoughts
+        assert _own(*deltas)[1] == thoughts
+        assert not [loss for loss in converter.losses if _BLOCKS in loss.path or _TEXT in loss.path]
