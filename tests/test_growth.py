@@ -252,6 +252,18 @@ def _signed_late(count: int) -> bytes:
     return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in told)
 
 
+def _blocks_late(count: int) -> bytes:
+    """Return a stream of so many thoughts as text, each signed by a block when all have come, and of one more in as many pieces."""
+    deltas: list[Body] = [delta for i in range(count) for delta in ({"reasoning_content": f"t{i}"}, {"content": "x"})]
+    deltas += [
+        {"thinking_blocks": [{"type": "thinking", "thinking": f"t{i}", "signature": f"s{i}"}]} for i in reversed(range(count))
+    ]
+    deltas += [{"reasoning_content": "ab", "thinking_blocks": [{"type": "thinking", "thinking": "ab"}]} for _ in range(count)]
+    told: list[Body] = [{"id": "a", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    told.append({"id": "a", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in told)
+
+
 def _never_stopped(count: int) -> bytes:
     """Return a stream of so many calls of the server's that are never stopped, each with the result of another."""
     told: list[Body] = []
@@ -268,7 +280,9 @@ def _never_stopped(count: int) -> bytes:
     return b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in told)
 
 
-@pytest.mark.parametrize(("source", "make"), [("chat_completions", _signed_late), ("messages", _never_stopped)])
+@pytest.mark.parametrize(
+    ("source", "make"), [("chat_completions", _signed_late), ("chat_completions", _blocks_late), ("messages", _never_stopped)]
+)
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_work_grows_in_proportion_to_what_finds_its_other_half(source: str, make: Callable[[int], bytes], target: str) -> None:
     """A token finds its thought, and a result its call, by what names it, in the report as well."""

@@ -69,7 +69,7 @@ def decode_reasoning(raw: JsonObject, src: str, *, is_piece: bool = False) -> tu
 
 def _with_blocks(details: list[ir.Reasoning], raw: JsonObject, src: str) -> tuple[list[ir.Reasoning], JsonObject]:
     """Return the thoughts of a message that has blocks as well, and what is left of these."""
-    blocks, leftover = decode_blocks(raw["thinking_blocks"], f"{src}/thinking_blocks", 0)
+    blocks, leftover = decode_blocks(raw["thinking_blocks"], f"{src}/thinking_blocks")
     text = next((raw[name] for name in _TEXT_ALONE if raw.get(name)), None)
     told = choose(details, text, blocks)
     if told is None:

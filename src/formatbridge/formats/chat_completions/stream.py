@@ -24,6 +24,7 @@ from formatbridge.formats.chat_completions.stream_blocks import Blocks, Item
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.formats.chat_completions.stream_media import beside_token, feed_rest, feed_token
+from formatbridge.formats.chat_completions.stream_shown import feed_block
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
@@ -50,7 +51,7 @@ class StreamDecoder:
         self._answer_id = ""
         self._extra: JsonObject = {}
         self._is_over = False
-        self._growing: Thoughts | Held | None = None
+        self._growing: Thoughts | Blocks | Held | None = None
         self._more: list[Pieces] = []  # where the fields go that nobody knows, of the last chunk
         self._tail: list[events.Event] = []
 
@@ -207,8 +208,8 @@ class StreamDecoder:
         items: list[Item] = []
         if blocks is not None or delta.get("thinking_blocks"):
             blocks = choice.blocks = blocks or Blocks()
-            items, leftover = blocks.take(delta, parts, src, choice.thoughts)
-            parts, unread = [] if blocks.tell else parts, joined(unread, leftover)
+            items, parts, leftover = blocks.take(delta, parts, src, choice.thoughts, choice.open_thought)
+            unread = joined(unread, leftover)
         indexes = {
             f"{src}/reasoning_details/{index_of(detail)}": index_of(detail) for detail in delta.get("reasoning_details") or ()
         }
@@ -217,24 +218,10 @@ class StreamDecoder:
         for part in parts:
             self._feed_thought(choice, part, made, indexes.get(part.src))
         for item in items:
-            self._feed_block(choice, item, made)
-
-    def _feed_block(self, choice: Choice, item: Item, made: list[events.Event]) -> None:
-        part, token, opened = item.part, item.part.signature, choice.open_thought
-        assert choice.blocks is not None
-        place = choice.blocks.place_of(item, opened, choice.latest_thought, choice.thoughts)
-        if place == "hidden":
-            choice.add(part, made)
-            choice.blocks.note(token, "")
-            return
-        if part.extra and place != "over" and (opened is not None or place != "piece"):
-            choice.keep_beside(part.src, part.extra)
-        if place in ("piece", opened):
-            self._grow_thought(choice, part, None, made, is_again=place == opened)
-            choice.blocks.note(token, choice.thoughts.text())
-        elif isinstance(place, int) and token:
-            made.append(events.Signed(choice.index, place, token))
-            choice.blocks.note(token, choice.thoughts.sign(place))
+            feed_block(choice, item, made)
+            self._growing = blocks if item.shows else self._growing
+        if blocks is not None:
+            blocks.follow(choice.open_thought)
 
     def _feed_content(self, choice: Choice, content: str | list[JsonObject], made: list[events.Event]) -> None:
         if isinstance(content, str):

@@ -1,129 +1,132 @@
-"""Thoughts as blocks in a stream that is read: the thoughts themselves in pieces, or those that came as text told once more."""
+"""Thoughts as blocks in a stream that is read: the thoughts themselves, or those that came as text told once more."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
-from formatbridge.formats.chat_completions.thinking_blocks import decode_blocks, is_same, is_told_in, is_whole, texts_of
+from formatbridge.formats.chat_completions.thinking_blocks import (
+    KINDS,
+    decode_block,
+    decode_blocks,
+    is_same,
+    is_told_in,
+    texts_of,
+)
+from formatbridge.formats.chat_completions.told_blocks import Step, ToldBlocks
 
 JsonObject = dict[str, Any]
-Place = int | Literal["piece", "hidden", "again", "over"]
-"""What a block is: the token of the thought of this number, a piece of the open or next thought, one
-that is hidden, told again, or left over."""
 
 
 class Item(NamedTuple):
-    """A block, and what it was read from."""
+    """An entry, and what it does. ``shows``: its text is that of a thought, and did not come before."""
 
-    part: ir.Reasoning
     raw: JsonObject
+    part: ir.Reasoning
+    step: Step
+    shows: bool
 
 
 class Blocks:
-    """The blocks of one choice. What came first tells its thoughts; of the other only what surely is the same counts.
+    """The blocks of one choice. What came first tells its thoughts; the other is only the same once more.
 
-    ``left``: blocks that are left over, for their token may sign another text.
+    ``thought``: the number of the thought that a block was shown in last.
     """
 
     def __init__(self) -> None:
-        self.left: list[JsonObject] = []
+        self.thought: int | None = None
+        self._told = ToldBlocks()
         self._tells: bool | None = None
-        self._has_text_beside: bool | None = None
-        self._is_beside = False
-        self._is_over = False
-        self._count = 0
+        self._has_text_beside = False
+        self._opened: int | None = None
         self._aside: list[str] = []
-        self._signed: dict[str, str] = {}
+        self._silent: dict[int, JsonObject] = {}
+        self._left: list[JsonObject] = []
+        self._growing: Thoughts | None = None
 
-    def take(self, delta: JsonObject, others: list[ir.Reasoning], src: str, thoughts: Thoughts) -> tuple[list[Item], JsonObject]:
-        """Take those of a delta; return them, and what is left over. ``others``: what else tells of thoughts in it."""
-        first, raw = self._count, delta.get("thinking_blocks") or []
-        self._count += sum(map(is_whole, raw))
-        parts, leftover = decode_blocks(raw, f"{src}/thinking_blocks", first)
+    def take(
+        self, delta: JsonObject, others: list[ir.Reasoning], src: str, thoughts: Thoughts, opened: int | None
+    ) -> tuple[list[Item], list[ir.Reasoning], JsonObject]:
+        """Take those of a delta; return them, what else tells of thoughts that are new, and what is left over.
+
+        ``others``: what else tells of thoughts in it; ``opened``: the number of the open thought.
+        """
+        given = delta.get("thinking_blocks") or []
+        raws = [raw for raw in given if raw.get("type") in KINDS]
+        leftover: JsonObject = {}
+        if len(raws) < len(given):
+            at = len(self._told.blocks)
+            leftover = {f"thinking_blocks/{number}": raw for number, raw in enumerate(given, at) if raw.get("type") not in KINDS}
         details = [part for part in others if part.src.startswith(f"{src}/reasoning_details/")]
-        self._weigh(parts, others, thoughts, has_details=bool(details))
-        is_told = is_told_in(details, parts)
-        if self._tells and details and not is_told:
-            leftover["reasoning_details"] = delta["reasoning_details"]
-        if is_told and not self._tells:
-            return [], leftover
-        return [Item(part, raw[int(part.src.rpartition("/")[2]) - first]) for part in parts], leftover
+        if details and not is_told_in(details, decode_blocks(raws, src)[0]):
+            leftover |= {"reasoning_details": delta["reasoning_details"]} if self._tells else {}
+        elif details and not self._tells:
+            raws = []
+        if opened != self._opened or (opened is None and not raws):
+            self._told.close()
+        text = "" if details else "".join(texts_of(others))
+        steps = self._told.take(raws, text)
+        self._weigh(raws, text, can_tell=thoughts.is_first and not details)
+        is_again = self._told.is_beside and steps[0].kind == "new" and _is_told(text, raws, thoughts, opened)
+        steps = self._told.end(steps) if is_again else steps
+        items = [self._item(raw, step, src, is_again=is_again) for raw, step in zip(raws, steps, strict=True)]
+        return items, [] if self._tells or self._told.is_beside else others, leftover
 
-    def _weigh(self, parts: list[ir.Reasoning], others: list[ir.Reasoning], thoughts: Thoughts, *, has_details: bool) -> None:
-        """Note what tells the thoughts, and whether text stands beside blocks."""
-        texts, text = texts_of(parts), "".join(texts_of(others))
-        self._is_beside = bool(text and texts) and is_same(text, texts)
-        if self._tells is None and any(not _is_hidden(part) for part in parts):
-            self._tells = thoughts.is_first and not has_details and (not text or self._is_beside)
-        if self._has_text_beside is None and texts:
-            self._has_text_beside = self._is_beside
-        if self._tells and text and not (self._is_beside or has_details):
-            self._aside.append(text)
+    def _weigh(self, raws: list[JsonObject], text: str, *, can_tell: bool) -> None:
+        """Note whether blocks tell the thoughts: they came first, and no text came alone where it had come beside them."""
+        is_beside = self._told.is_beside
+        if self._tells is None and any(raw["type"] == "thinking" and (raw.get("thinking") or raw.get("signature")) for raw in raws):
+            self._tells = can_tell and (is_beside or not text)
+        self._has_text_beside = self._has_text_beside or is_beside
+        if self._tells and text and not is_beside:
+            self._tells = not self._has_text_beside
+            self._aside += [text] if self._tells else []
 
-    @property
-    def tell(self) -> bool:
-        """Whether the thoughts are told by them, and text is only the same once more."""
-        return bool(self._tells)
+    def _item(self, raw: JsonObject, step: Step, src: str, *, is_again: bool) -> Item:
+        """Return an entry; its text shows where blocks tell the thoughts, or text that is new came beside it."""
+        part = decode_block(raw, f"{src}/thinking_blocks/{step.number}")
+        has_text = bool(part.text) and step.kind in ("new", "more")
+        tells = not is_again if self._told.is_beside else self._tells and not self._has_text_beside
+        if has_text and not tells:
+            self._silent[step.number] = raw
+        return Item(raw, part, step, shows=bool(has_text and tells))
 
-    def place_of(self, item: Item, opened: int | None, latest: int | None, thoughts: Thoughts) -> Place:
-        """Return what a block is. ``opened`` and ``latest``: the numbers of the open and of the latest thought."""
-        place = self._place_of(item.part, opened, latest, thoughts)
-        if place == "over":
-            self.left.append(item.raw)
-        return place
+    def follow(self, opened: int | None) -> None:
+        """Note which thought is open behind a delta; where it is another before the next, something came between."""
+        self._opened = opened
 
-    def _place_of(self, part: ir.Reasoning, opened: int | None, latest: int | None, thoughts: Thoughts) -> Place:
-        token = part.signature.token if part.signature else None
-        if token in self._signed:
-            return "again" if part.text in ("", self._signed[token]) else self._leave()
-        if _is_hidden(part):
-            return "hidden"
-        if self._is_over:
-            return "over"
-        number = thoughts.whose(part.text, opened) if part.text else None
-        if token and number is not None:
-            return number
-        if not self._tells:
-            return "again" if token is None and (number is not None or self._is_beside) else "over"
-        if not part.text:
-            return self._place_of_token(opened, latest, thoughts)
-        return self._place_of_text(part, opened, number, thoughts)
+    def grow(self, thoughts: Thoughts, text: str) -> None:
+        """Add a text that shows to the open thought; ``add`` adds more."""
+        thoughts.add(text)
+        self._growing = thoughts
 
-    def _place_of_token(self, opened: int | None, latest: int | None, thoughts: Thoughts) -> Place:
-        """Return what a block without text is: a token of the thought before it, or a thought that is not shown."""
-        unsigned = thoughts.last_unsigned
-        if opened is not None or unsigned is None:
-            return "piece"
-        return unsigned if unsigned == latest else self._leave()
+    def add(self, text: str) -> None:
+        """Take one more piece of the open block, which shows."""
+        assert self._growing is not None
+        self._told.add(text)
+        self._growing.add(text)
 
-    def _place_of_text(self, part: ir.Reasoning, opened: int | None, number: int | None, thoughts: Thoughts) -> Place:
-        if self._is_beside:
-            return "piece"
-        if self._has_text_beside:  # pieces have text beside them here, so this is none
-            return "again" if number is not None else self._leave()
-        is_doubtful = part.signature is not None and opened is not None and part.text.startswith(thoughts.text())
-        return self._leave() if is_doubtful else "piece"
+    def text(self, number: int) -> str:
+        """Return the text of a block so far."""
+        return self._told.blocks[number].text()
 
-    def _leave(self) -> Place:
-        """Leave a block over; those behind it may go on with it, so that only text can tell more."""
-        if self._has_text_beside:
-            self._tells = False
-        else:
-            self._is_over = bool(self._tells)
-        return "over"
+    def leave(self, item: Item) -> None:
+        """Leave over a block whose token may sign another text than any thought has."""
+        self._left.append({**item.raw, "thinking": self.text(item.step.number)} if item.step.signs else item.raw)
 
-    def note(self, signature: ir.Signature | None, text: str) -> None:
-        """Note that a token has signed a text."""
-        if signature is not None:
-            self._signed[signature.token] = text
-
-    def aside(self, thoughts: Thoughts) -> str | None:
-        """Return the text that came without blocks, where it is not theirs; None where it is."""
-        text = "".join(self._aside)
-        return text if text and not is_same(text, thoughts.texts()) else None
+    def left_over(self, thoughts: Thoughts) -> JsonObject:
+        """Return what is no thought that was told: blocks, and text where blocks tell the thoughts."""
+        texts = thoughts.texts()
+        known, aside = set(texts), "".join(self._aside)
+        silent = [(self._told.blocks[number], raw) for number, raw in self._silent.items()]
+        left = [{**raw, "thinking": block.text()} for block, raw in silent if block.token is None and block.text() not in known]
+        left += self._left
+        made: JsonObject = {"message/thinking_blocks": left} if left else {}
+        return made | ({"message/reasoning_content": aside} if aside and not is_same(aside, texts) else {})
 
 
-def _is_hidden(part: ir.Reasoning) -> bool:
-    return part.signature is not None and part.signature.kind != "thinking"
+def _is_told(text: str, raw: list[JsonObject], thoughts: Thoughts, opened: int | None) -> bool:
+    """Say whether text has told all of the open thought, or of one that has closed and gets its token now."""
+    number = thoughts.whose(text, opened)
+    return number is not None and (number == opened or any(entry.get("signature") for entry in raw))

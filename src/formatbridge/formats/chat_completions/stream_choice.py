@@ -137,20 +137,11 @@ class Choice:
         """The number of the open part, where that is a thought."""
         return self.open[1] if self.open is not None and self.open[0] == "reasoning" else None
 
-    @property
-    def latest_thought(self) -> int | None:
-        """The number of the latest thought; None where none has come."""
-        numbers = range(len(self.parts) - 1, -1, -1)
-        return next((number for number in numbers if isinstance(self.parts[number], ir.Reasoning)), None)
-
     def left_over(self) -> JsonObject | None:
         """Return the fields of the whole choice that are no part of it."""
         made: JsonObject = {"stop_reason": self.stop} if self.stop is not None else {}
         if self.blocks is not None:
-            if self.blocks.left:
-                made["message/thinking_blocks"] = self.blocks.left
-            if aside := self.blocks.aside(self.thoughts):
-                made["message/reasoning_content"] = aside
+            made |= self.blocks.left_over(self.thoughts)
         return joined(self.extra, self.unknown.whole(), made)
 
     def take_more(self) -> JsonObject | None:

@@ -8,6 +8,7 @@ from typing import Any
 from formatbridge.formats._arguments import read_object
 from formatbridge.formats._choices import told_apart
 from formatbridge.formats._extra import Pieces, says_something
+from formatbridge.formats.chat_completions.fold_thoughts import Detail, FoldedThoughts, news
 
 JsonObject = dict[str, Any]
 
@@ -16,10 +17,10 @@ _LISTS = frozenset({"annotations", "images"})
 """Fields of a message whose items come one after the other."""
 _THOUGHTS = frozenset({"reasoning_details", "thinking_blocks"})
 """Fields of a message whose items come in pieces."""
+_ENDS = ("content", "refusal", "tool_calls", "function_call")
+"""Fields of a message that end a thought."""
 _KNOWN = _GROWING | _LISTS | {"role", "audio", "tool_calls", "function_call"}
 """Fields of a message that have rules of their own; of others nobody knows how they grow."""
-_TEXTS = frozenset({"text", "summary", "thinking"})
-"""Fields of a detail or block of reasoning that grow."""
 _SOUND = frozenset({"data", "transcript"})
 """Fields of a sound that grow."""
 _ARGUMENTS = {"function": "arguments", "custom": "input"}
@@ -34,7 +35,7 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
     for raw in told:
         if raw.get("error"):
             return None
-        body |= _news({key: value for key, value in raw.items() if key not in _PADDING}, body)
+        body |= news({key: value for key, value in raw.items() if key not in _PADDING}, body)
         for piece in raw.get("choices") or ():
             index = piece.get("index") or 0
             if not choices.setdefault(index, _Choice(index)).grow(piece):
@@ -54,14 +55,24 @@ class _Choice:
         self._calls: list[tuple[JsonObject, list[str]]] = []
         self._named_again: set[int] = set()
         self._logprobs: JsonObject = {}
-        self._details: dict[str, list[_Detail]] = {}
-        self._latest: dict[str, _Detail] = {}
+        self._details: list[Detail] = []
+        self._latest: dict[str, Detail] = {}
+        self._thoughts: FoldedThoughts | None = None
         self._sounds: dict[str, list[str]] = {}
         self._fields, self._lists = Pieces(), Pieces()
 
     def grow(self, piece: JsonObject) -> bool:
         """Add a piece; false where it bends the rules."""
-        for key, value in (piece.get("delta") or {}).items():
+        delta = piece.get("delta") or {}
+        if delta.get("reasoning_content") or delta.get("thinking_blocks"):
+            self._thoughts = self._thoughts or FoldedThoughts()
+            told = self._thoughts.take(delta)
+            if told is None:
+                return False
+            delta = told
+        elif self._thoughts is not None and any(delta.get(key) for key in _ENDS):
+            self._thoughts.close()
+        for key, value in delta.items():
             if value is None:
                 self._message.setdefault(key)
             elif not self._add(key, value):
@@ -75,7 +86,7 @@ class _Choice:
                 _extend(self._logprobs, key, tokens)
         told = {key: value for key, value in piece.items() if key != "delta" and (key != "logprobs" or value is None)}
         self._lists.take({key: value for key, value in told.items() if isinstance(value, list)})
-        self._outer |= _news(told, self._outer)
+        self._outer |= news(told, self._outer)
         return True
 
     def _add(self, key: str, value: Any) -> bool:
@@ -88,8 +99,8 @@ class _Choice:
             _extend(self._message, key, value)
             return True
         if key in _THOUGHTS and isinstance(value, list):
-            for detail in value:
-                self._detail(key, detail)
+            for detail in value:  # blocks are taken apart before
+                self._detail(detail)
             return True
         if key not in _KNOWN:
             self._message.setdefault(key)
@@ -110,22 +121,19 @@ class _Choice:
         is_same = raw.get("id") in (None, known.get("id", raw.get("id")))
         for key in _SOUND & raw.keys():
             self._sounds.setdefault(key, []).append(raw[key] or "")
-        known |= _news(raw, known)
+        known |= news(raw, known)
         self._message["audio"] = known
         return is_same
 
-    def _detail(self, name: str, raw: JsonObject) -> None:
+    def _detail(self, raw: JsonObject) -> None:
         """Add to the detail that an index names; one without goes on with the last, and one that is something else is new."""
         at, kind = raw.get("index"), raw.get("type")
-        place = repr((name, at, kind))
-        details = self._details.setdefault(name, [])
-        last = details[-1] if details else None
-        if name == "thinking_blocks" and raw.get("signature") and any(raw == each.body() for each in details):
-            return  # told whole once more
+        place = repr((at, kind))
+        last = self._details[-1] if self._details else None
         detail = self._latest.get(place) if at is not None else last if last and last.is_of(at, kind) else None
         if detail is None or not detail.grow(raw):
-            self._latest[place] = detail = _Detail(raw)
-            details.append(detail)
+            self._latest[place] = detail = Detail(raw)
+            self._details.append(detail)
 
     def _call(self, raw: JsonObject) -> bool:
         """Add to a call; false where it is not the one that its index names, or says again what it is."""
@@ -157,44 +165,13 @@ class _Choice:
         if self._sounds:
             message["audio"] = message["audio"] | {key: "".join(pieces) for key, pieces in self._sounds.items()}
         lists = {"tool_calls": [_joined(call, pieces) for call, pieces in self._calls]}
-        lists |= {name: [detail.body() for detail in details] for name, details in self._details.items()}
+        blocks = self._thoughts.blocks if self._thoughts is not None else []
+        lists |= {
+            "reasoning_details": [detail.body() for detail in self._details],
+            "thinking_blocks": [block.body() for block in blocks],
+        }
         made: JsonObject = {"message": message | {key: items for key, items in lists.items() if items}}
         return made | self._outer | self._lists.whole() | ({"logprobs": self._logprobs} if self._logprobs else {})
-
-
-class _Detail:
-    """One detail or block of reasoning: its texts grow, and all else is told once. A token ends it, for it signs what came before."""
-
-    def __init__(self, raw: JsonObject) -> None:
-        self._told = dict(raw)
-        self._pieces = {key: [value] for key, value in raw.items() if key in _TEXTS and isinstance(value, str)}
-
-    def is_of(self, at: Any, kind: Any) -> bool:
-        """Say whether a detail goes by this index and type."""
-        return bool(self._told.get("index") == at and self._told.get("type") == kind)
-
-    def grow(self, raw: JsonObject) -> bool:
-        """Add a piece; false where it is one of another detail."""
-        told = {key: value for key, value in raw.items() if key not in _TEXTS and value is not None}
-        is_over = self._told.get("signature") or self._told.get("data")
-        if is_over or any(self._told.get(key) not in (None, "", value) for key, value in told.items()):
-            return False
-        if any(not isinstance(raw[key], str | None) for key in _TEXTS & raw.keys()):  # no piece of a text
-            return False
-        self._told |= _news(raw, self._told)
-        is_again = raw.get("thinking") and raw.get("signature") and raw["thinking"] == "".join(self._pieces.get("thinking", ()))
-        for key in _TEXTS & raw.keys() if not is_again else ():
-            self._pieces.setdefault(key, []).append(raw[key] or "")
-        return True
-
-    def body(self) -> JsonObject:
-        """Return the detail as a whole answer has it."""
-        return self._told | {key: "".join(pieces) for key, pieces in self._pieces.items()}
-
-
-def _news(told: JsonObject, known: JsonObject) -> JsonObject:
-    """Return the fields of a piece that say something, or as much as is known: what says nothing (null, empty, 0) replaces nothing."""
-    return {key: value for key, value in told.items() if value or value is False or not known.get(key)}
 
 
 def _extend(held: JsonObject, key: str, more: list[JsonObject]) -> None:

@@ -15,7 +15,8 @@ class Thoughts:
         self._length = 0
         self._may_come_again = False
         self._all: list[list[str]] = []
-        self._past: list[tuple[str, int]] = []
+        self._past: dict[int, str] = {}
+        self._numbers: dict[str, dict[int, None]] = {}  # of each text, in order
         self._count = 0
         self._index: int | None = None
         self._unsigned: dict[int, int] = {}
@@ -29,7 +30,8 @@ class Thoughts:
     def close(self, number: int) -> None:
         """End the open one, whose number it is; details or blocks may tell it again."""
         if self._may_come_again and self._pieces:
-            self._past.append((self.text(), number))
+            self._past[number] = text = self.text()
+            self._numbers.setdefault(text, {})[number] = None
         self._may_come_again = False
 
     def note(self, index: int | None, number: int, part: ir.Reasoning) -> None:
@@ -53,7 +55,7 @@ class Thoughts:
         if part.signature is None or part.signature.kind != "thinking":
             return None
         if part.text:
-            return self._past.pop(0)[1] if self._is_told_again(part) and not self.is_again(part) else None
+            return self._take_first() if self._is_told_again(part) and not self.is_again(part) else None
         if index is None or self._unsigned.get(index) == opened:
             return None
         return self._unsigned.pop(index, None)
@@ -70,17 +72,18 @@ class Thoughts:
         """Return the number of the thought without a token that has this text, which may be the open one; None where there is none."""
         if opened is not None and self._may_come_again and len(text) == self._length and text == self.text():
             return opened
-        return next((number for told, number in self._past if told == text), None)
+        return next(iter(self._numbers.get(text, ())), None)
 
     @property
-    def last_unsigned(self) -> int | None:
-        """The number of the last thought that has closed without a token; None where there is none."""
-        return self._past[-1][1] if self._past else None
+    def has_unsigned(self) -> bool:
+        """Whether a thought has closed without a token."""
+        return bool(self._past)
 
-    def sign(self, number: int) -> str:
-        """Take the token of a thought that has closed, and return its text."""
-        at = next(at for at, (_, each) in enumerate(self._past) if each == number)
-        return self._past.pop(at)[0]
+    def sign(self, number: int) -> None:
+        """Take the token of a thought that has closed."""
+        text = self._past.pop(number, None)
+        if text is not None:
+            del self._numbers[text][number]
 
     @property
     def is_first(self) -> bool:
@@ -90,12 +93,17 @@ class Thoughts:
     def is_past(self, part: ir.Reasoning) -> bool:
         """Say whether a detail tells again of a thought that has closed; each is told once."""
         if part.signature is None and part.text and self._is_told_again(part):
-            del self._past[0]
+            self._take_first()
             return True
         return False
 
+    def _take_first(self) -> int:
+        number = next(iter(self._past))
+        self.sign(number)
+        return number
+
     def _is_told_again(self, part: ir.Reasoning) -> bool:
-        return _DETAILS in part.src and bool(self._past) and self._past[0][0] == part.text
+        return _DETAILS in part.src and bool(self._past) and next(iter(self._past.values())) == part.text
 
     def is_again(self, part: ir.Reasoning) -> bool:
         """Say whether a detail tells again of the open thought, which came as text."""

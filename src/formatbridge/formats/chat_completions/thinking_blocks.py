@@ -10,40 +10,37 @@ from formatbridge.formats._signatures import decode_token
 
 JsonObject = dict[str, Any]
 
+KINDS = frozenset({"thinking", "redacted_thinking"})
+"""The types of blocks that are known."""
 _SLOTS: dict[str, ir.SignatureKind] = {"signature": "thinking", "data": "redacted"}
 _THINKING = frozenset({"type", "thinking", "signature"})
 _REDACTED = frozenset({"type", "data"})
 
 
-def decode_blocks(raw: list[JsonObject], src: str, first: int) -> tuple[list[ir.Reasoning], JsonObject]:
-    """Read the blocks, ``first`` being the number of those before; one of a kind that is not known is left over."""
+def decode_blocks(raw: list[JsonObject], src: str) -> tuple[list[ir.Reasoning], JsonObject]:
+    """Read the blocks; one of a kind that is not known is left over."""
     parts: list[ir.Reasoning] = []
     leftover: JsonObject = {}
-    for index, block in enumerate(raw, first):
-        at = f"{src}/{index}"
-        match block.get("type"):
-            case "thinking":
-                part = ir.Reasoning(
-                    block.get("thinking") or "", at, _token_of(block, "signature", at), extra=rest(block, _THINKING)
-                )
-            case "redacted_thinking":
-                part = ir.Reasoning("", at, _token_of(block, "data", at), extra=rest(block, _REDACTED))
-            case _:
-                leftover[f"thinking_blocks/{index}"] = block
-                continue
+    for index, block in enumerate(raw):
+        if block.get("type") not in KINDS:
+            leftover[f"thinking_blocks/{index}"] = block
+            continue
+        part = decode_block(block, f"{src}/{index}")
         if part.text or part.signature or part.extra:
             parts.append(part)
     return parts, leftover
 
 
+def decode_block(block: JsonObject, src: str) -> ir.Reasoning:
+    """Read a block of a kind that is known."""
+    if block["type"] == "thinking":
+        return ir.Reasoning(block.get("thinking") or "", src, _token_of(block, "signature", src), extra=rest(block, _THINKING))
+    return ir.Reasoning("", src, _token_of(block, "data", src), extra=rest(block, _REDACTED))
+
+
 def _token_of(block: JsonObject, slot: str, src: str) -> ir.Signature | None:
     token = block.get(slot)
     return decode_token(token, "messages", _SLOTS[slot], f"{src}/{slot}", None, "chat_completions") if token else None
-
-
-def is_whole(block: JsonObject) -> bool:
-    """Say whether a piece of a block is its last: a token ends it."""
-    return any(block.get(slot) for slot in _SLOTS)
 
 
 def choose(details: list[ir.Reasoning], text: Any, blocks: list[ir.Reasoning]) -> list[ir.Reasoning] | None:

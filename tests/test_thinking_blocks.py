@@ -1,0 +1,286 @@
+"""Thoughts of chat proxies come as text, as blocks of the messages format or as both: each is told once, with its own token."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pytest
+
+from formatbridge import FORMATS, StreamConverter, collect_stream, convert_response, ir
+
+NAME: ir.Format = "chat_completions"
+
+
+def _chunks(*deltas: dict[str, Any]) -> bytes:
+    choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    return b"".join(b"data: " + json.dumps({"id": "c", "choices": [choice]}).encode() + b"\n\n" for choice in choices)
+
+
+@pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
+def test_a_block_that_tells_a_thought_again_signs_it(target: str) -> None:
+    """Proxies tell thoughts as text and then in a block with the token; told twice they would be two, of which one has no proof."""
+    block = {"type": "thinking", "thinking": "one", "signature": "S1"}
+    stream = _chunks({"reasoning_content": "one"}, {"content": "Hi."}, {"thinking_blocks": [block]})
+    converter = StreamConverter(source=NAME, target=target)
+
+    converter.feed(stream)
+    converter.finish()
+
+    whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
+    assert converter.response().body == whole.body
+    told = [loss.path for loss in converter.losses if loss.code == "late"]
+    assert told == ["/choices/0/message/thinking_blocks/0/signature"]
+
+
+def _block(text: str, signature: str = "", **beside: str) -> dict[str, Any]:
+    return {"thinking_blocks": [{"type": "thinking", "thinking": text, "signature": signature}], **beside}
+
+
+def _twice(text: str) -> dict[str, Any]:
+    return _block(text, reasoning_content=text)
+
+
+def _hidden(data: str) -> dict[str, Any]:
+    return {"thinking_blocks": [{"type": "redacted_thinking", "data": data}]}
+
+
+def _says(text: str) -> dict[str, Any]:
+    return {"reasoning_content": text}
+
+
+def _thoughts_of(body: dict[str, Any]) -> list[tuple[str, str | None]]:
+    blocks = [block for block in body["content"] if block["type"] != "text"]
+    return [(block.get("thinking", ""), block.get("signature") or block.get("data")) for block in blocks]
+
+
+def _both(*deltas: dict[str, Any]) -> dict[str, Any]:
+    return {"thinking_blocks": [block for delta in deltas for block in delta["thinking_blocks"]]}
+
+
+_WHOLE = _block("First.", "S1")
+_SECOND = _block("Then.", "S2")
+_TWO = _both(_WHOLE, _SECOND)
+_BLOCKS, _TEXT = "/choices/0/message/thinking_blocks", "/choices/0/message/reasoning_content"
+_FIRST, _THEN = ("First.", "S1"), ("Then.", "S2")
+_ANSWERS = {"content": "Hi."}
+_OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], list[str]]] = {
+    "pieces beside text, the token last": ([_twice("Fi"), _twice("rst."), _block("", "S1")], [_FIRST], []),
+    "pieces alone, the token last": ([_block("Fi"), _block("rst."), _block("", "S1")], [_FIRST], []),
+    "pieces alone, the token with the last": ([_block("Fi"), _block("r"), _block("st.", "S1")], [_FIRST], []),
+    "one piece, then another or a block of its own": ([_block("Fi"), _block("rst.", "S1")], [("First.", None)], [_BLOCKS]),
+    "one piece beside text, then another or a block": (
+        [_twice("Fi"), _block("rst.", "S1") | _says("rst.")],
+        [("First.", None)],
+        [_BLOCKS],
+    ),
+    "text, then the block that signs it": ([_says("Fi"), _says("rst."), _WHOLE], [_FIRST], []),
+    "hidden alone": ([_hidden("S1")], [("", "S1")], []),
+    "hidden behind text": ([_says("First."), _WHOLE, _hidden("S2")], [_FIRST, ("", "S2")], []),
+    "a thought that is not shown": ([_block("", "S1")], [("", "S1")], []),
+    "two blocks for one text": ([_says("First."), _says("Then."), _TWO], [("First.Then.", None)], [_BLOCKS]),
+    "two blocks for one text that has closed": (
+        [_says("First."), _says("Then."), _ANSWERS, _TWO],
+        [("First.Then.", None)],
+        [_BLOCKS],
+    ),
+    "pieces beside text, then all of it with the token": ([_twice("Fi"), _twice("rst."), _WHOLE], [_FIRST], []),
+    "pieces beside text, then all of it both ways": ([_twice("Fi"), _twice("rst."), _says("First.") | _WHOLE], [_FIRST], []),
+    "pieces with their token, then all of it": ([_twice("Fi"), _twice("rst."), _block("", "S1"), _WHOLE], [_FIRST], []),
+    "details, then the block": (
+        [_says("First.") | {"reasoning_details": [{"type": "reasoning.text", "text": "First.", "index": 0}]}, _WHOLE],
+        [("First.", None)],
+        [_BLOCKS],
+    ),
+    "the block, then its text": ([_WHOLE, _says("First.")], [_FIRST], []),
+    "the block, then another text": ([_WHOLE, _says("Other.")], [_FIRST], [_TEXT]),
+    "the token when the thought has closed": ([_twice("First."), _ANSWERS, _block("", "S1")], [_FIRST], [f"{_BLOCKS}/0/signature"]),
+    "text and its pieces by turns": (
+        [_says("Fi"), _block("Fi"), _says("rst."), _block("rst."), _block("", "S1")],
+        [_FIRST],
+        [],
+    ),
+    "text, then all of it both ways": ([_says("First."), _says("First.") | _WHOLE], [_FIRST], []),
+    "text in pieces, then all of it both ways": ([_says("Fi"), _says("rst."), _says("First.") | _WHOLE], [_FIRST], []),
+    "text, then all of it both ways without a token": (
+        [_says("First."), _twice("First."), _says("Then.")],
+        [("First.", None), ("Then.", None)],
+        [],
+    ),
+    "text that has closed, then all of it both ways": (
+        [_says("First."), _ANSWERS, _says("First.") | _WHOLE],
+        [_FIRST],
+        [f"{_BLOCKS}/0/signature"],
+    ),
+    "text alone, then another thought both ways": (
+        [_says("First."), _WHOLE, _twice("Th"), _twice("en."), _says("Then.") | _SECOND],
+        [_FIRST, _THEN],
+        [],
+    ),
+    "two thoughts, each in pieces and then whole both ways": (
+        [_twice("Fi"), _twice("rst."), _says("First.") | _WHOLE, _twice("Th"), _twice("en."), _says("Then.") | _SECOND],
+        [_FIRST, _THEN],
+        [],
+    ),
+    "the same without tokens": (
+        [_twice("Fi"), _twice("rst."), _twice("First."), _twice("Th"), _twice("en."), _twice("Then.")],
+        [("First.", None), ("Then.", None)],
+        [],
+    ),
+    "pieces beside text, then the block alone without a token": (
+        [_twice("Fi"), _twice("rst."), _block("First."), _twice("Th"), _twice("en."), _block("Then.")],
+        [("First.", None), ("Then.", None)],
+        [],
+    ),
+    "pieces beside text that go on as text alone": ([_twice("Fi"), _says("rst."), _block("", "S1")], [("First.", None)], [_BLOCKS]),
+    "two blocks at once, of which one has a token": ([_both(_block("First."), _SECOND)], [("First.", None), _THEN], []),
+    "the same beside text": ([_both(_block("First."), _SECOND) | _says("First.\n\nThen.")], [("First.", None), _THEN], []),
+    "two blocks at once that the text parts": (
+        [_both(_block("First."), _block("Then.")) | _says("First.\n\nThen.")],
+        [("First.", None), ("Then.", None)],
+        [],
+    ),
+    "pieces at once": ([_both(_block("Fi"), _block("rst."), _block("", "S1"))], [_FIRST], []),
+    "text and its block, then a thought that is not shown": ([_says("First."), _WHOLE, _block("", "S2")], [_FIRST, ("", "S2")], []),
+    "text, then blocks that say something else": (
+        [_says("First."), _block("Then.")],
+        [("First.", None)],
+        [_BLOCKS],
+    ),
+    "a block with a blank line ahead": (
+        [_says("First.") | _WHOLE, _twice("\n\nThen."), _block("", "S2")],
+        [_FIRST, ("\n\nThen.", "S2")],
+        [],
+    ),
+    "text, then the token of nobody knows what": ([_says("First."), _block("", "S1")], [("First.", None)], [_BLOCKS]),
+    "text, then a block of a part of it": ([_says("First."), _block("Firs", "S1")], [("First.", None)], [_BLOCKS]),
+    "a block that says something else than the text beside it": (
+        [_block("{}", "S1", reasoning_content="First.")],
+        [("First.", None)],
+        [_BLOCKS],
+    ),
+    "pieces alone, then more than they say with a token": ([_block("Fi"), _block("First.", "S1")], [("Fi", None)], [_BLOCKS]),
+}
+
+
+@pytest.mark.parametrize(("deltas", "thoughts", "reported"), _OF_BLOCKS.values(), ids=_OF_BLOCKS)
+def test_blocks_and_text_tell_a_thought_once_and_a_token_signs_what_it_proves(
+    deltas: list[dict[str, Any]], thoughts: list[tuple[str, str | None]], reported: list[str]
+) -> None:
+    """Proxies tell thoughts as text, as blocks or as both, in any order; a vendor refuses a token on any other text than its own."""
+    converter = StreamConverter(source=NAME, target="messages")
+
+    converter.feed(_chunks(*deltas, _ANSWERS))
+    converter.finish()
+
+    assert _thoughts_of(converter.response().body) == thoughts
+    assert [loss.path for loss in converter.losses if loss.path.startswith("/choices/0/message/")] == reported
+
+
+@pytest.mark.parametrize("pieces", [("Fi", "rst."), ("First.",)])
+def test_a_block_told_whole_once_more_is_one_block_in_the_own_format(pieces: tuple[str, ...]) -> None:
+    """What is collected goes back to the proxy, whose vendor refuses a token on a text told twice."""
+    for ends in ([_WHOLE], [_block("", "S1"), _WHOLE]):
+        folded = collect_stream([_chunks(*map(_twice, pieces), *ends, _ANSWERS)], source=NAME).body
+
+        assert folded["choices"][0]["message"]["thinking_blocks"] == _WHOLE["thinking_blocks"]
+
+
+def _own(*deltas: dict[str, Any]) -> tuple[str, list[tuple[str, str | None]]]:
+    """Return what a stream says of thoughts when it is collected in its own format: the text, and the blocks."""
+    message = collect_stream([_chunks(*deltas, _ANSWERS)], source=NAME).body["choices"][0]["message"]
+    blocks = [(block["thinking"], block.get("signature") or None) for block in message.get("thinking_blocks", [])]
+    return message.get("reasoning_content", ""), blocks
+
+
+@pytest.mark.parametrize(
+    ("deltas", "text", "blocks"),
+    [
+        ([_twice("Fi"), _twice("rst."), _block("First.")], "First.", [("First.", None)]),
+        ([_twice("Fi"), _twice("rst."), _twice("First."), _twice("Th")], "First.Th", [("First.", None), ("Th", None)]),
+        ([_twice("Fi"), _twice("rst."), _says("First.") | _WHOLE], "First.", [_FIRST]),
+        ([_says("Fi"), _says("rst."), _says("First.") | _WHOLE], "First.", [_FIRST]),
+        ([_says("First."), _ANSWERS, _says("First.") | _WHOLE], "First.", [_FIRST]),
+        ([_twice("First."), _block("", "S1"), _both(_WHOLE, _SECOND) | _says("First.Then.")], "First.Then.", [_FIRST, _THEN]),
+        ([_block("First."), _ANSWERS, _SECOND], "", [("First.", None), _THEN]),
+        ([_both(_block("First."), _SECOND)], "", [("First.", None), _THEN]),
+        ([_says("Fi"), _block("Fi"), _says("rst."), _block("rst."), _block("", "S1")], "First.", [_FIRST]),
+    ],
+)
+def test_a_thought_told_again_is_one_in_the_own_format(
+    deltas: list[dict[str, Any]], text: str, blocks: list[tuple[str, str | None]]
+) -> None:
+    """Who collects a stream sends its blocks back; one told twice, or with the token of another, is refused."""
+    assert _own(*deltas) == (text, blocks)
+
+
+@pytest.mark.parametrize("deltas", [deltas for deltas, _, reported in _OF_BLOCKS.values() if _TEXT not in reported])
+def test_what_is_collected_in_the_own_format_says_no_more_of_thoughts_than_the_stream(deltas: list[dict[str, Any]]) -> None:
+    """Streams are converted as they come or when they are collected; a thought is told once either way."""
+    stream = _chunks(*deltas, _ANSWERS)
+    converter = StreamConverter(source=NAME, target="messages")
+    converter.feed(stream)
+    converter.finish()
+
+    whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target="messages")
+
+    first, second = _thoughts_of(converter.response().body), _thoughts_of(whole.body)
+    assert "".join(text for text, _ in second).replace("\n", "") == "".join(text for text, _ in first).replace("\n", "")
+    assert {thought for thought in first if thought[1]} <= set(second)
+
+
+def _pieces(random: Random, text: str) -> list[str]:
+    cuts = sorted({0, len(text), *(random.randrange(1, len(text)) for _ in range(3))})
+    return [text[start:end] for start, end in pairwise(cuts)]
+
+
+def _said(random: Random, text: str) -> list[dict[str, Any]]:
+    return [_says(piece) for piece in _pieces(random, text)]
+
+
+def _twofold(random: Random, text: str) -> list[dict[str, Any]]:
+    return [_twice(piece) for piece in _pieces(random, text)]
+
+
+_SERVERS: dict[str, Callable[[Random, str, str], list[dict[str, Any]]]] = {
+    "pieces beside text, the token last": lambda random, text, token: [*_twofold(random, text), _block("", token)],
+    "pieces, the token last": lambda random, text, token: [*map(_block, _pieces(random, text)), _block("", token)],
+    "text, then the block": lambda random, text, token: [*_said(random, text), _block(text, token)],
+    "text, then both": lambda random, text, token: [*_said(random, text), _says(text) | _block(text, token)],
+    "pieces beside text, then the block": lambda random, text, token: [*_twofold(random, text), _block(text, token)],
+    "pieces beside text, then both": lambda random, text, token: [*_twofold(random, text), _says(text) | _block(text, token)],
+    "pieces and their token, then the block": lambda random, text, token: [
+        *_twofold(random, text),
+        _block("", token),
+        _block(text, token),
+    ],
+    "the block": lambda _, text, token: [_block(text, token)],
+    "both at once": lambda _, text, token: [_says(text) | _block(text, token)],
+    "text and pieces by turns": lambda random, text, token: [
+        *(delta for piece in _pieces(random, text) for delta in (_says(piece), _block(piece))),
+        _block("", token),
+    ],
+}
+
+
+@pytest.mark.parametrize("server", _SERVERS)
+def test_every_thought_has_its_own_token_however_a_server_tells_it(server: str) -> None:
+    """Servers keep to one way, with one thought or several, with the answer between them or behind them."""
+    for seed in range(60):
+        random = Random(seed)
+        thoughts = [
+            (f"{seed} of {number}, {'ha' * random.randrange(4)}.", f"S{number}") for number in range(random.randrange(1, 4))
+        ]
+        between = random.choice([[], [_ANSWERS]])
+        deltas = [delta for thought in thoughts for delta in (*_SERVERS[server](random, *thought), *between)]
+        converter = StreamConverter(source=NAME, target="messages")
+        converter.feed(_chunks(*deltas, _ANSWERS))
+        converter.finish()
+
+        assert _thoughts_of(converter.response().body) == thoughts
+        assert _own(*deltas)[1] == thoughts
+        assert not [loss for loss in converter.losses if _BLOCKS in loss.path or _TEXT in loss.path]
