@@ -12,7 +12,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "formatbridge"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("ir", "errors", "_pointers", "_reasons", "_sparse", "_version"),
+    ("_json", "errors", "_pointers", "_reasons", "_version"),
+    ("ir", "_sparse"),
     ("given",),
     ("options",),
     ("losses",),

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from formatbridge._json import JsonValue
 from formatbridge._pointers import escape
 from formatbridge._sparse import LONG, SPARSE, dumps_in_pieces, values_in
 
 MAX_DEPTH = 512
 """Levels of nesting that a body may have."""
 
-JsonValue = Any
 
 _MOST_DIGITS = 4300  # what Python itself will parse or write
 _MOST_BITS = 14_000

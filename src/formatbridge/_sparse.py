@@ -6,11 +6,9 @@ that must be escaped stands in JSON text as it is.
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic_core import to_json
 
-JsonValue = Any
+from formatbridge._json import JsonValue
 
 LONG = 256 * 1024
 """Bytes from which on text is worth being looked at for a few long strings."""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from pydantic import BaseModel, ValidationError
 
 from formatbridge import _codec, formats, ir
+from formatbridge._json import JsonObject
 from formatbridge.errors import ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body
 from formatbridge.formats._problems import problems_of
-from formatbridge.formats._protocol import Format, JsonObject, Kind
+from formatbridge.formats._protocol import Format, Kind
 from formatbridge.losses import Ledger
 
 if TYPE_CHECKING:

@@ -23,14 +23,13 @@ from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge import _codec, formats
+from formatbridge._json import JsonObject
 from formatbridge.bodies import check
 from formatbridge.cli_arguments import options_of, parser
 from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
 from formatbridge.losses import Addition, Loss, is_absent, resolve
 from formatbridge.options import SEVERITIES
 from formatbridge.replays import replayed
-
-JsonObject = dict[str, Any]
 
 _READ = 65_536
 _UNSURE = 0.2

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from formatbridge import _codec, formats, ir
 from formatbridge._codec import Mend
+from formatbridge._json import JsonObject
 from formatbridge._reasons import REASONS
 from formatbridge.bodies import (
     TEXT,
@@ -27,7 +28,7 @@ from formatbridge.formats._foreign import without_foreign_tokens
 from formatbridge.formats._home import bring_home
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
-from formatbridge.formats._protocol import Context, Format, Home, JsonObject, Kind
+from formatbridge.formats._protocol import Context, Format, Home, Kind
 from formatbridge.formats._talk import Talk, talk_of
 from formatbridge.formats._tools import adapt_tools
 from formatbridge.formats._unread import unread_of_answer, unread_of_request

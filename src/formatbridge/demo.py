@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, TextIO
 from urllib.parse import urlsplit
 
 import formatbridge as fb
+from formatbridge._json import JsonObject
 from formatbridge.testing import Answer, FakeRelay, ToolCall, Usage
-
-JsonObject = dict[str, Any]
 
 WAYS: Sequence[tuple[fb.Format, fb.Format]] = (
     ("chat_completions", "messages"),

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, Literal
 
+from formatbridge._json import JsonValue
 from formatbridge._pointers import escape, is_below, objects_in, to_snake, unescape
 from formatbridge._reasons import REASONS, REQUIRED
 from formatbridge.options import SEVERITIES, Severity
 
-JsonValue = Any
 Text = bytes | bytearray | str
 """JSON text as a caller hands it in."""
 

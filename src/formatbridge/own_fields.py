@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import formats, ir
+from formatbridge._json import JsonObject
 from formatbridge._pointers import unescape
-
-JsonObject = dict[str, Any]
 
 
 def without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:

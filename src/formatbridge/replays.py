@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from formatbridge import _codec, formats, ir
+from formatbridge._json import JsonObject
 from formatbridge.bodies import read_checked, source_of
 from formatbridge.convert import Converted, encode_answer, options_of, refuse_losses
 from formatbridge.formats._call_ids import tell_apart
@@ -14,8 +15,6 @@ from formatbridge.formats._protocol import Format
 from formatbridge.losses import Ledger, nowhere
 from formatbridge.options import Options
 from formatbridge.streaming.collect import replay
-
-JsonObject = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from formatbridge import _codec, formats, ir
+from formatbridge._json import JsonObject
 from formatbridge.bodies import check, check_error
 from formatbridge.convert import Converted
 from formatbridge.errors import InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed
@@ -25,8 +26,6 @@ from formatbridge.streaming.listen import Listener
 from formatbridge.streaming.record import Record
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, carries_json, frame_of
 from formatbridge.streaming.template import Refrain
-
-JsonObject = dict[str, Any]
 
 _SNIPPET = 200
 _SHORT = 8192

@@ -10,9 +10,8 @@ from pydantic_core import from_json, to_json
 
 from formatbridge import ir
 from formatbridge._codec import Mend, NotJsonError, dumps, loads, may_hold_infinity
+from formatbridge._json import JsonObject
 from formatbridge.losses import Examine, Ledger
-
-JsonObject = dict[str, Any]
 
 Objects = Mapping[int, JsonObject]
 """The arguments of calls by the ``id()`` of the call, as far as they have been read."""

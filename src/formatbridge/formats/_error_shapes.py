@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.formats._errors import BY_WORD, classify, plain_message
 from formatbridge.formats._extra import joined, rest
 from formatbridge.losses import Own
 
-JsonObject = dict[str, Any]
 Family = Literal["detail", "messages", "status"]
 
 ERROR_PLACES: Mapping[str, tuple[str, ...]] = {

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 BY_STATUS: Mapping[int, ir.ErrorKind] = {
     400: "invalid_request", 401: "authentication", 402: "billing", 403: "permission", 404: "not_found", 408: "timeout", 409: "conflict",

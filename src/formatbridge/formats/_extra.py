@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from formatbridge._json import JsonObject
 from formatbridge._pointers import escape
-
-JsonObject = dict[str, Any]
 
 
 def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> JsonObject | None:

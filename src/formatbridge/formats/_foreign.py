@@ -7,12 +7,11 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import checked
+from formatbridge._json import JsonObject
 from formatbridge._pointers import unescape
 from formatbridge.formats._protocol import Format
 from formatbridge.formats._signatures import may_hold_tag
 from formatbridge.losses import Ledger, resolve
-
-JsonObject = dict[str, Any]
 
 _LABELS = frozenset({"type", "role", "id", "index", "format", "thought", "status"})
 """Members that say nothing by themselves."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
+from formatbridge._json import JsonObject
 from formatbridge.ir import events
-
-JsonObject = dict[str, Any]
 
 
 def head_of(raw: JsonObject, time: str) -> tuple[str | None, str | None, float | None]:

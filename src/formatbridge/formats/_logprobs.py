@@ -5,13 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _RUNNER_UP = frozenset({"token", "logprob", "bytes"})
 _TOKEN = _RUNNER_UP | {"top_logprobs"}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _MODEL = frozenset({"id", "object", "created", "owned_by", "shutdown_date", "name", "description", "context_length"})
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799

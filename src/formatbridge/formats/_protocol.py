@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._talk import Talk
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import Options
 
 Kind = Literal["request", "response", "error", "models"]
-JsonObject = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

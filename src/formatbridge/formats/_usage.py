@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge._pointers import escape
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 
 def either(raw: JsonObject, names: Iterable[str], leftover: JsonObject, told: int | None = None) -> int | None:

@@ -17,7 +17,7 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-JsonObject = dict[str, Any]
+from formatbridge._json import JsonObject
 
 _Made = TypeVar("_Made", bound="Wire")
 

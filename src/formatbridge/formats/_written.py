@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from formatbridge.formats._wire import JsonObject, Wire
+from formatbridge._json import JsonObject
+from formatbridge.formats._wire import Wire
 
 _OWN = "formatbridge.formats."
 """Where our own models stand."""

@@ -5,13 +5,12 @@ stay as they were written until a target needs them otherwise; usage is inclusiv
 them, nobody changes them.
 """
 
+from formatbridge._json import JsonObject, JsonValue
 from formatbridge.ir.parts import (
     CacheMark,
     Citation,
     Format,
     Hosted,
-    JsonObject,
-    JsonValue,
     Media,
     MediaKind,
     Node,

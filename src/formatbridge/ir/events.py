@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from formatbridge.ir.parts import Citation, JsonObject, Number, Part, Signature
+from formatbridge._json import JsonObject
+from formatbridge.ir.parts import Citation, Number, Part, Signature
 from formatbridge.ir.response import Error, Finish, TokenLogprob, Usage
 
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from formatbridge._json import JsonObject, JsonValue
+
 Format = Literal["chat_completions", "messages", "responses", "generate_content"]
-JsonValue = Any
-JsonObject = dict[str, Any]
 Number = int | float
 """A number in the spelling of its body: what is stored as JSON says 1 again where it said 1, and 1.0 where it said that."""
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, cast
 
 from typing_extensions import TypedDict
 
-from formatbridge.ir.parts import Format, JsonObject, Number, Part
+from formatbridge._json import JsonObject
+from formatbridge.ir.parts import Format, Number, Part
 from formatbridge.ir.tools import Tool
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from formatbridge.ir.parts import Citation, Format, JsonObject, JsonValue, Number, Part, Signature
+from formatbridge._json import JsonObject, JsonValue
+from formatbridge.ir.parts import Citation, Format, Number, Part, Signature
 
 FinishReason = Literal[
     "stop", "stop_sequence", "length", "context_length", "tool_calls", "content_filter", "refusal", "pause",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from formatbridge.ir.parts import CacheMark, JsonObject
+from formatbridge._json import JsonObject
+from formatbridge.ir.parts import CacheMark
 
 
 @dataclass(slots=True)

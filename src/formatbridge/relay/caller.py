@@ -10,6 +10,7 @@ from types import EllipsisType
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 from formatbridge import formats, ir
+from formatbridge._json import JsonObject
 from formatbridge.bodies import model_of
 from formatbridge.bridge import Bridge, Exchange
 from formatbridge.convert import Converted, note_replay
@@ -53,7 +54,6 @@ from formatbridge.relay.settings import (
 )
 from formatbridge.relay.steps import Attempt, Close, Patience, Rules
 
-JsonObject = dict[str, Any]
 T = TypeVar("T")
 
 _LOG = logging.getLogger("formatbridge")

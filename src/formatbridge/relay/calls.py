@@ -6,10 +6,11 @@ import platform
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from formatbridge import _codec, formats, ir
+from formatbridge._json import JsonObject
 from formatbridge._pointers import to_snake
 from formatbridge._version import __version__
 from formatbridge.bridge import Exchange
@@ -22,8 +23,6 @@ from formatbridge.relay.betas import with_betas
 from formatbridge.relay.profile import RelayProfile, origin_of
 from formatbridge.relay.secret import HIDDEN, Headers, Mask, Secret, is_sensitive, shown
 from formatbridge.streaming.sse import without_comments
-
-JsonObject = dict[str, Any]
 
 KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key", "authorization")
 """Headers in which a key may stand, the best known first."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 from formatbridge import _codec, ir
+from formatbridge._json import JsonObject
 from formatbridge.convert import ConvertedError, convert_error
 from formatbridge.errors import (
     APIStatusError,
@@ -27,8 +27,6 @@ from formatbridge.formats._error_shapes import retry_delay
 from formatbridge.formats._errors import BY_WORD, QUOTA_CODES, WORDINGS, classify, is_error_body, says_error
 from formatbridge.relay.secret import Mask
 from formatbridge.streaming.sse import without_comments
-
-JsonObject = dict[str, Any]
 
 CLASSES: Mapping[int, type[APIStatusError]] = {
     400: BadRequestError, 401: AuthenticationError, 402: QuotaExceededError, 403: PermissionDeniedError, 404: NotFoundError,

@@ -7,13 +7,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from formatbridge import formats, ir
+from formatbridge._json import JsonObject
 from formatbridge.bodies import check
 from formatbridge.convert import Converted
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
 from formatbridge.relay.flow import Outcome
-
-JsonObject = dict[str, Any]
 
 
 class Reply:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from formatbridge._codec import NotJsonError, join_surrogates
+from formatbridge._json import JsonValue
 
-JsonValue = Any
 _Place = tuple[object, ...]
 
 _TELLS = ("index", "output_index", "content_index", "summary_index", "item_id")

@@ -8,8 +8,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 import formatbridge as fb
-
-JsonObject = dict[str, Any]
+from formatbridge._json import JsonObject
 
 
 class Event(NamedTuple):

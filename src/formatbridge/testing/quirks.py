@@ -9,9 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import formatbridge as fb
+from formatbridge._json import JsonObject
 from formatbridge.testing.events import DONE, Event
-
-JsonObject = dict[str, Any]
 
 Quirk = Literal[
     "done_in_messages",

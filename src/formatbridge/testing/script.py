@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 import formatbridge as fb
+from formatbridge._json import JsonObject
 from formatbridge.errors import ConfigurationError, FormatBridgeError
 from formatbridge.given import a, found
 from formatbridge.testing.faults import Fault, Stall
 
-JsonObject = dict[str, Any]
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
 
 KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import formatbridge as fb
+from formatbridge._json import JsonObject
 from formatbridge.testing.endpoints import Endpoint, check_body, error_body
 from formatbridge.testing.events import Event, read_events, split_deltas
 from formatbridge.testing.quirks import Quirk, bend_answer, bend_stream
 from formatbridge.testing.script import Answer, Body, Failure
-
-JsonObject = dict[str, Any]
 
 _CREATED = fb.Options(created=1_767_225_600)
 """Answers that do not say when they were made were made at the beginning of 2026."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._ids import made_call_id
 from formatbridge.formats._media import Sound, is_samples, write_data_url
@@ -22,8 +22,6 @@ from formatbridge.formats.chat_completions.content import (
 from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning, is_image, is_sound
 from formatbridge.losses import Ledger
 from formatbridge.options import Options, Severity
-
-JsonObject = dict[str, Any]
 
 _KNOWN = MESSAGE | BESIDE | {"annotations", "audio", "images"}
 _HISTORY = frozenset(MESSAGE)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._media import read_data_url
@@ -29,8 +29,6 @@ from formatbridge.formats.chat_completions.reasoning import (
     split_token,
 )
 from formatbridge.losses import ITSELF, Ledger
-
-JsonObject = dict[str, Any]
 
 MESSAGE = REASONING | {"role", "content", "refusal", "tool_calls", "function_call"}
 _IMAGE = frozenset({"type", "image_url", "index", "extra_content"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
-from formatbridge.formats._extra import JsonObject
+from formatbridge._json import JsonObject
 from formatbridge.formats._finish import note_finish
 from formatbridge.losses import Ledger
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._models import decode_data_list, encode_data_list
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 
 def decode_models(body: JsonObject) -> ir.ModelList:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, assert_never
+from typing import assert_never
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import (
     PDF,
@@ -19,8 +20,6 @@ from formatbridge.formats._media import (
 from formatbridge.formats._parts import at_home, drop_citations, drop_id, encode_mime, encode_opaque, is_plain, known_mime
 from formatbridge.formats._signatures import drop_token
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _AUDIO_FORMATS = {
     "audio/wav": "wav",

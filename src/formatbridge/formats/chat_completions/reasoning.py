@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, is_at_home, native_token
 from formatbridge.formats.chat_completions.thinking_blocks import choose, decode_blocks, is_same, texts_of
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 _HOMES: tuple[tuple[str, ir.Format], ...] = (
     ("anthropic-", "messages"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import added_tools
@@ -26,8 +27,6 @@ from formatbridge.formats.chat_completions.tools import (
 )
 from formatbridge.losses import ITSELF, Ledger
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 _SHAPED = frozenset({
     "model", "messages", "stream", "stream_options", "stop", "max_tokens", "tools", "tool_choice", "functions", "function_call",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._choices import number_apart
 from formatbridge.formats._error_shapes import decode_error_body
@@ -19,8 +18,6 @@ from formatbridge.formats.chat_completions.finish import FINISH, decode_finish, 
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 __all__ = ["FINISH", "decode_error", "decode_response", "encode_error", "encode_response", "failure_of"]
 

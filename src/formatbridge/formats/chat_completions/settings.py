@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._settings import drop_setting
 from formatbridge.formats._settings import encode_settings as encode_flat_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 SETTINGS = FieldTable(
     {

@@ -7,9 +7,9 @@ usage comes anywhere, the role in every delta or never, indexes are missing or u
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._errors import is_bare_error
 from formatbridge.formats._extra import Pieces, gathered, joined, rest, says_something
 from formatbridge.formats._head import head_of, name_late
@@ -28,8 +28,6 @@ from formatbridge.formats.chat_completions.stream_shown import feed_block
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
-
-JsonObject = dict[str, Any]
 
 _HEAD = frozenset({"id", "object", "created", "model", "choices", "usage", "obfuscation"})
 _CHUNK = _HEAD | {"error"}

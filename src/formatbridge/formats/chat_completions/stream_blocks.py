@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.thinking_blocks import (
     KINDS,
@@ -15,8 +16,6 @@ from formatbridge.formats.chat_completions.thinking_blocks import (
     texts_of,
 )
 from formatbridge.formats.chat_completions.told_blocks import Step, ToldBlocks
-
-JsonObject = dict[str, Any]
 
 
 class Item(NamedTuple):

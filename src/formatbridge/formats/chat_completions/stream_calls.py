@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from typing import Any
 
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import read_object
 from formatbridge.formats._extra import rest
 from formatbridge.streaming.framing import ArrayReader
-
-JsonObject = dict[str, Any]
 
 _CALL = frozenset({"index", "id", "type", "function", "custom", "extra_content"})
 _FUNCTION = frozenset({"name", "arguments", "input"})

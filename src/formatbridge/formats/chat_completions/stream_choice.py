@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import ChainMap
 from dataclasses import dataclass, field
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import Pieces, gathered, joined
 from formatbridge.formats.chat_completions.stream_blocks import Blocks
 from formatbridge.formats.chat_completions.stream_calls import Calls
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.ir import events
 from formatbridge.streaming.collect import unfold
-
-JsonObject = dict[str, Any]
 
 
 @dataclass(slots=True)

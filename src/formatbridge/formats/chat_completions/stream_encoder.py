@@ -8,10 +8,10 @@ is of use only beside the very text that it signs, and what a client puts togeth
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.formats._choices import ChoicesInOrder
 from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._media import Sound
@@ -25,8 +25,6 @@ from formatbridge.ir import events
 from formatbridge.losses import nowhere
 from formatbridge.options import Options
 from formatbridge.streaming.sse import DONE, encode_event
-
-JsonObject = dict[str, Any]
 
 _FIELDS = {ir.Text: "content", ir.Reasoning: "reasoning_content", ir.Refusal: "refusal"}
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import read_object
 from formatbridge.formats._choices import told_apart
 from formatbridge.formats._extra import Pieces, says_something
 from formatbridge.formats.chat_completions.fold_thoughts import Detail, FoldedThoughts, news
-
-JsonObject = dict[str, Any]
 
 _GROWING = frozenset({"content", "refusal", "reasoning_content", "reasoning"})
 _LISTS = frozenset({"annotations", "images"})

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, rest, says_something
 from formatbridge.formats.chat_completions.answer import decode_message
 from formatbridge.formats.chat_completions.reasoning import decode_message_token, decode_outer_token
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.ir import events
-
-JsonObject = dict[str, Any]
 
 _AUDIO = frozenset({"id", "data", "transcript"})
 

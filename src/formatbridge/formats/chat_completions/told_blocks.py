@@ -6,11 +6,10 @@ beside text that is not the end of several pieces may be that of the text beside
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from formatbridge._json import JsonObject
 from formatbridge.formats.chat_completions.thinking_blocks import is_same
-
-JsonObject = dict[str, Any]
 
 
 class Step(NamedTuple):

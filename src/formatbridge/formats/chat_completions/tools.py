@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, assert_never
+from typing import Literal, assert_never
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import server_word
 from formatbridge.formats.chat_completions.parts import decode_cache_control
 from formatbridge.losses import ITSELF, Ledger
-
-JsonObject = dict[str, Any]
 
 _TOOL = frozenset({"type", "function", "cache_control"})
 _FUNCTION = frozenset({"name", "description", "parameters", "strict"})

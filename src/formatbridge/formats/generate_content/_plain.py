@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-JsonObject = dict[str, Any]
+from formatbridge._json import JsonObject
 
 _FUNCTION = frozenset({"name", "description", "parameters"})
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_object, repeated_keys, wrap_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _CALL_PART = frozenset({"functionCall", "thoughtSignature"})
 _CALL = frozenset({"id", "name", "args"})

@@ -13,10 +13,9 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _KINDS: dict[str, Any] = {"web": "web", "maps": "map", "retrievedContext": "document", "image": "web"}
 _CHUNK: dict[str, frozenset[str]] = {

@@ -12,6 +12,7 @@ from typing import Any, assert_never
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_plain, join_texts, note_empty
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
@@ -35,8 +36,6 @@ from formatbridge.formats.generate_content.reasoning import (
 )
 from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.losses import ITSELF, Ledger
-
-JsonObject = dict[str, Any]
 
 CONTENT = frozenset({"role", "parts"})
 _RESULT_PART = frozenset({"functionResponse", "thoughtSignature"})

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._finish import OVERRULED, note_finish
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 FINISH: Mapping[str, ir.FinishReason] = {
     "FINISH_REASON_UNSPECIFIED": "other",

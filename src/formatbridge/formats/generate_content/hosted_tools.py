@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge._pointers import escape
 from formatbridge.formats._extra import joined, rest
 from formatbridge.losses import ITSELF, Ledger
-
-JsonObject = dict[str, Any]
 
 _FAMILIES: dict[str, Any] = {
     "googleSearch": "web_search",

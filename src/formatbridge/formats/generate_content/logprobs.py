@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _TOKEN = frozenset({"token", "logProbability"})
 _IMPOSSIBLE = -9999.0

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
 from formatbridge.formats._models import time_of
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _LISTS = ("models", "tunedModels", "publisherModels")
 _MODEL = frozenset({

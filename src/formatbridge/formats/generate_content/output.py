@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.schema import decode_schema
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 AT = "/generationConfig"
 _JSON = "application/json"

@@ -6,17 +6,15 @@ A part has exactly one data member; the other members qualify it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import guess_mime, media_kind, sniff_mime
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _TEXT = frozenset({"text", "thought", "thoughtSignature"})
 _MEDIA = frozenset({"inlineData", "fileData", "thought", "thoughtSignature", "mediaResolution", "audioTranscription"})

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import binascii
 import re
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, keeps_id
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _URL_SAFE, _STANDARD = re.compile(r"[-_]"), re.compile(r"[+/]")
 """What each alphabet of base64 has alone."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_all_objects, read_all_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import is_plain, note_no_turns, note_prefill
@@ -44,8 +43,6 @@ from formatbridge.formats.generate_content.tools import (
 from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 SETTINGS = FieldTable(
     {

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import NOT_READ, read_objects
 from formatbridge.formats._choices import number_apart
 from formatbridge.formats._extra import joined, rest
@@ -21,8 +20,6 @@ from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options, Severity
-
-JsonObject = dict[str, Any]
 
 __all__ = ["FINISH", "decode_response", "encode_response", "failure_of"]
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from formatbridge._json import JsonObject
 from formatbridge.formats.generate_content._plain import is_json_schema
 from formatbridge.formats.generate_content._words import word_of
-
-JsonObject = dict[str, Any]
 
 MAX_NODES = 20_000
 """Schemas within a schema that are read; what lies beyond is copied as it is."""

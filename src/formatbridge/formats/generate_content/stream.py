@@ -7,9 +7,9 @@ count for the whole answer, so the last word on them comes at the end of the byt
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._errors import is_bare_error
 from formatbridge.formats._extra import rest
 from formatbridge.formats._head import name_late
@@ -27,8 +27,6 @@ from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
 from formatbridge.streaming.collect import unfold
-
-JsonObject = dict[str, Any]
 
 _EVENT = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})

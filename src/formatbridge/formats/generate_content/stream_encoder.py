@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.generate_content.citations import encode_citations
 from formatbridge.formats.generate_content.content import belongs_to_next, encode_parts
@@ -29,7 +29,6 @@ from formatbridge.options import Options
 from formatbridge.streaming.collect import GROWS
 from formatbridge.streaming.sse import encode_crlf_event
 
-JsonObject = dict[str, Any]
 _TextLike = ir.Text | ir.Refusal | ir.Reasoning
 
 

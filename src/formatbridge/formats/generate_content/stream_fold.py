@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from formatbridge._json import JsonObject
 from formatbridge.formats._choices import told_apart
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
-
-JsonObject = dict[str, Any]
 
 _SOURCES = ("groundingMetadata", "citationMetadata")
 _PAGES = "urlContextMetadata"

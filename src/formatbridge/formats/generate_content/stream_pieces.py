@@ -11,10 +11,9 @@ from collections import deque
 from typing import Any
 
 from formatbridge._codec import MAX_DEPTH, dumps
+from formatbridge._json import JsonObject
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._extra import rest
-
-JsonObject = dict[str, Any]
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
 _EXACT = 2**53

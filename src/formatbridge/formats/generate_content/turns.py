@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence, Set
 from hashlib import sha256
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import NOT_READ, Objects
 from formatbridge.formats._ids import made_call_id
 from formatbridge.options import Severity
-
-JsonObject = dict[str, Any]
 
 
 class Turn:

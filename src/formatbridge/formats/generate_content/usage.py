@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._usage import drop_counts
 from formatbridge.formats.generate_content._words import word_of
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _COUNTS = frozenset({
     "promptTokenCount", "candidatesTokenCount", "totalTokenCount", "cachedContentTokenCount", "thoughtsTokenCount",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import NOT_READ, Objects, encode_arguments_object, wrap_text
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
 from formatbridge.formats.messages.citations import encode_cited_text, place_citations
@@ -13,8 +12,6 @@ from formatbridge.formats.messages.hosted_content import encode_hosted
 from formatbridge.formats.messages.reasoning import encode_carrier, encode_reasoning
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 
 def decode_message(content: list[JsonObject], src: str) -> list[ir.Part]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
 from formatbridge.losses import ITSELF, Ledger
-
-JsonObject = dict[str, Any]
 
 _Kind = Literal["web", "document", "search"]
 

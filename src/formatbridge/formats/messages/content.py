@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import Objects, encode_arguments_object
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import encode_opaque, is_plain, join_texts
@@ -45,8 +46,6 @@ from formatbridge.formats.messages.reasoning import (
 )
 from formatbridge.formats.messages.tools import decode_tool
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _MESSAGE = frozenset({"role", "content"})
 _SYSTEM = _MESSAGE | {"output_config"}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
 from formatbridge.formats._finish import OVERRULED
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 FINISH: Mapping[str, ir.FinishReason] = {
     "end_turn": "stop",

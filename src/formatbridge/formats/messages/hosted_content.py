@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import read_object
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats.messages.parts import decode_opaque
 from formatbridge.losses import Ledger
 
-JsonObject = dict[str, Any]
 _Family = Literal["web_search", "web_fetch", "code", "mcp"]
 
 _FAMILIES: dict[str, _Family] = {

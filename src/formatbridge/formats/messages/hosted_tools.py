@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge._pointers import escape
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.messages.parts import decode_cache, encode_cache
 from formatbridge.losses import Ledger, resolve
 
-JsonObject = dict[str, Any]
 _Family = Literal["web_search", "web_fetch", "code", "image_generation", "tool_search", "other"]
 
 _FAMILIES: tuple[tuple[str, _Family], ...] = (

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
 from formatbridge.formats._models import encode_time, text_of, time_of
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _LIST = frozenset({"data", "has_more", "first_id", "last_id"})
 _MODEL = frozenset({

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Container
-from typing import Any, Literal, assert_never
+from typing import Literal, assert_never
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import PDF
 from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque, known_mime
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.messages.citations import decode_citations
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _TEXT = frozenset({"type", "text", "citations", "cache_control"})
 _MEDIA = frozenset({"type", "source", "cache_control"})

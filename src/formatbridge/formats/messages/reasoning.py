@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, keeps_id
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 TAKEN_EFFORTS = frozenset({"low", "medium", "high", "xhigh", "max"})
 """The words of effort that this format has."""

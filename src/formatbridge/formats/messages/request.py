@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._arguments import encode_all_objects
 from formatbridge.formats._extra import joined, rest
@@ -35,8 +36,6 @@ from formatbridge.formats.messages.tools import (
 from formatbridge.formats.messages.turns import TurnEncoder, lacks_thinking, tools_in
 from formatbridge.losses import Ledger, nowhere
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 __all__ = ["SETTINGS", "decode_request", "encode_request", "settle_history"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import NOT_READ, read_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
@@ -15,8 +14,6 @@ from formatbridge.formats.messages.finish import FINISH, decode_finish, encode_f
 from formatbridge.formats.messages.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 __all__ = ["FINISH", "decode_response", "encode_response", "failure_of"]
 

@@ -9,10 +9,9 @@ import json
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge._pointers import escape
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 MOST_NODES = 20_000
 """Subschemas that are looked at; those beyond are passed on as they are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
 from formatbridge.formats._settings import drop_cache_options, drop_setting
 from formatbridge.formats._settings import encode_settings as encode_flat_settings
@@ -12,8 +13,6 @@ from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats.messages.parts import nearest_ttl
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 SETTINGS = FieldTable(
     {

@@ -6,9 +6,9 @@ Servers bend this, too: no start, no end before the stop, no stop after the end;
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import Pieces, rest
 from formatbridge.formats._head import name_late
 from formatbridge.formats.messages.errors import decode_error
@@ -17,8 +17,6 @@ from formatbridge.formats.messages.response import RESPONSE_FIELDS
 from formatbridge.formats.messages.stream_blocks import Blocks, told
 from formatbridge.formats.messages.usage import decode_usage
 from formatbridge.ir import events
-
-JsonObject = dict[str, Any]
 
 _STOP = frozenset({"stop_reason", "stop_sequence", "stop_details"})
 _EVENT = frozenset({"type", "delta", "usage", "index", "content_block", "message"})

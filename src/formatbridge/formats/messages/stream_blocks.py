@@ -11,6 +11,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._arguments import parse_object
 from formatbridge.formats._extra import Pieces, rest
@@ -20,8 +21,6 @@ from formatbridge.formats.messages.citations import decode_citation
 from formatbridge.formats.messages.content import decode_block
 from formatbridge.formats.messages.reasoning import carries_call_token
 from formatbridge.ir import events
-
-JsonObject = dict[str, Any]
 
 _HOT: dict[object, tuple[str, str]] = {
     "text_delta": ("text", "text"),

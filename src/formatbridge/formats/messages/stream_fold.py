@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import parse_object
 from formatbridge.formats._extra import Pieces, rest
 from formatbridge.formats.messages.stream import EVENTS
 from formatbridge.formats.messages.stream_blocks import with_kind
-
-JsonObject = dict[str, Any]
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "input"}
 """Kind of delta to the field of its block that it adds to."""

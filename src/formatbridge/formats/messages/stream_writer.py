@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.streaming.sse import encode_event
-
-JsonObject = dict[str, Any]
 
 _DELTA = (
     b"event: content_block_delta\n"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from typing import assert_never
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import server_word
 from formatbridge.formats.messages.hosted_tools import (
@@ -17,8 +18,6 @@ from formatbridge.formats.messages.hosted_tools import (
 from formatbridge.formats.messages.parts import decode_cache, encode_cache
 from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.losses import ITSELF, Ledger
-
-JsonObject = dict[str, Any]
 
 _FUNCTION = frozenset({
     "type", "name", "description", "input_schema", "strict", "defer_loading", "allowed_callers", "cache_control",

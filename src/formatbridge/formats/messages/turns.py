@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import NOT_READ, read_all_objects
 from formatbridge.formats._parts import note_empty
 from formatbridge.formats._results import note_orphan
@@ -22,9 +22,6 @@ from formatbridge.formats.messages.parts import encode_part, encode_text
 from formatbridge.formats.messages.reasoning import encode_word_of_effort
 from formatbridge.formats.messages.tools import encode_tool
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
-
 
 _IDS = {"tool_use": "id", "tool_result": "tool_use_id"}
 

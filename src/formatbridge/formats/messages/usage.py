@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._usage import drop_counts
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _USAGE = frozenset({
     "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation", "output_tokens_details",

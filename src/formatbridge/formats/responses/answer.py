@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered
 from formatbridge.formats._logprobs import decode_tokens, drop_tokens, encode_tokens, take_tokens
 from formatbridge.formats._parts import encode_opaque
@@ -16,8 +16,6 @@ from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_reasoning, carry_token, encode_item
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 
 def decode_output(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.TokenLogprob] | None, JsonObject | None]:

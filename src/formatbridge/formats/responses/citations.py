@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _URL = frozenset({"type", "url", "title", "start_index", "end_index"})
 _FILE = frozenset({"type", "file_id", "filename", "index"})

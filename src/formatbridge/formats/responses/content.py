@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, note_empty
@@ -20,8 +20,6 @@ from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.parts import decode_content, encode_content
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
 from formatbridge.losses import ITSELF, Ledger
-
-JsonObject = dict[str, Any]
 
 _MESSAGE = frozenset({"type", "role", "content"})
 _ANSWER = frozenset({"type", "role", "content", "id"})

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._finish import note_finish
 from formatbridge.formats._finish import refusal_of as explanation_of
 from formatbridge.formats.responses.content import kind_of
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 FINISH: Mapping[str, ir.FinishReason] = {
     "max_output_tokens": "length",

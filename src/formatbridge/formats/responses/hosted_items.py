@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.losses import Ledger
 from formatbridge.options import Severity
-
-JsonObject = dict[str, Any]
 
 SEVERITIES: Mapping[str, Severity] = {
     "file_search_call": "lossy",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.losses import ITSELF, Ledger
-
-JsonObject = dict[str, Any]
 
 HOSTED: Mapping[str, str] = {
     "web_search": "web_search",

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, assert_never
+from typing import assert_never
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import PDF, made_filename, media_kind, read_data_url, read_file_data, write_data_url
 from formatbridge.formats._parts import at_home, drop_citations, encode_mime, encode_opaque, is_plain, known_mime
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.responses.citations import decode_annotations
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 _FILE_DETAILS = frozenset({"auto", "low", "high"})

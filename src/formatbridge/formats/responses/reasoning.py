@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, native_token
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 _ITEM = frozenset({"type", "id", "summary", "content", "encrypted_content"})
 _PART = frozenset({"type", "text"})

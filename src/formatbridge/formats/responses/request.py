@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import leading_instructions, note_no_turns, note_prefill, with_instructions_first
@@ -30,8 +29,6 @@ from formatbridge.formats.responses.settings import (
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 _BESIDE = frozenset({"model", "input", "instructions", "stream"})
 _KNOWN = SHAPED | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}

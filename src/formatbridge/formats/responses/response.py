@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._protocol import Context
@@ -15,8 +15,6 @@ from formatbridge.formats.responses.finish import decode_finish, encode_finish, 
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-JsonObject = dict[str, Any]
 
 _RESPONSE = frozenset({"id", "object", "created_at", "model", "output", "usage", "status", "incomplete_details", "error"})
 _index = attrgetter("index")

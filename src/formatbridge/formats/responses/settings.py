@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._settings import Ranges, drop_setting
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.losses import ITSELF, Ledger
-
-JsonObject = dict[str, Any]
 
 SETTINGS = FieldTable(
     {

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import Pieces, gathered, joined, rest
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
@@ -26,8 +27,6 @@ from formatbridge.formats.responses.stream_order import Items, cites, length_of
 from formatbridge.formats.responses.stream_parts import BEHIND_ALL, Item, Slot, Teller, bare, opening
 from formatbridge.formats.responses.stream_words import MEMBERS, PINGS, SAID
 from formatbridge.ir import events
-
-JsonObject = dict[str, Any]
 
 _LATE = frozenset({"message", "reasoning", "image_generation_call"})
 """Items whose parts open only when something of them comes: what they are is not known before."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._parts import encode_opaque
@@ -26,8 +27,6 @@ from formatbridge.ir import events
 from formatbridge.losses import nowhere
 from formatbridge.options import Options
 from formatbridge.streaming.collect import GROWS
-
-JsonObject = dict[str, Any]
 
 _ENDS = {"completed": "response.completed", "failed": "response.failed"}
 """Status of an answer to its last event; for all others it is incomplete."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import Pieces
 from formatbridge.formats.responses.content import kind_of
 from formatbridge.formats.responses.stream import unknown
-
-JsonObject = dict[str, Any]
 
 _ENDS = frozenset({"response.completed", "response.incomplete"})
 _GROWING = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
-from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
 from formatbridge.formats._lengths import Lengths
 from formatbridge.formats._logprobs import encode_tokens, take_tokens
 from formatbridge.formats._signatures import id_of
@@ -18,8 +18,6 @@ from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_item
 from formatbridge.losses import nowhere
 from formatbridge.streaming.sse import encode_event
-
-JsonObject = dict[str, Any]
 
 _ARGUMENTS = {
     "mcp_call": ("response.mcp_call_arguments", "arguments"),

@@ -9,11 +9,10 @@ from sys import maxsize
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats.responses.content import as_text, decode_answer
 from formatbridge.ir import events
 from formatbridge.streaming.collect import GROWS
-
-JsonObject = dict[str, Any]
 
 _GROWING = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
 """Kind of item to its field that deltas bring."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, assert_never
+from typing import Literal, assert_never
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.responses.hosted_tools import (
     CHOSEN,
@@ -16,8 +17,6 @@ from formatbridge.formats.responses.hosted_tools import (
     encode_server,
 )
 from formatbridge.losses import ITSELF, Ledger
-
-JsonObject = dict[str, Any]
 
 _COMMON = frozenset({"type", "name", "description", "allowed_callers", "defer_loading"})
 _FUNCTION = _COMMON | {"parameters", "strict", "output_schema"}

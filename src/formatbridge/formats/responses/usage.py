@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._usage import details, drop_counts, either
 from formatbridge.losses import Ledger
-
-JsonObject = dict[str, Any]
 
 _NAMES = (
     ("input_tokens", "prompt_tokens"),

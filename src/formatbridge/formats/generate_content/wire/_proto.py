@@ -6,7 +6,8 @@ from pydantic import AliasChoices, AliasGenerator, ConfigDict, Field, GetCoreSch
 from pydantic.alias_generators import to_snake
 from pydantic_core import CoreSchema, core_schema
 
-from formatbridge.formats._wire import Int, JsonObject, Number, Wire
+from formatbridge._json import JsonObject
+from formatbridge.formats._wire import Int, Number, Wire
 
 T = TypeVar("T")
 

@@ -1,0 +1,10 @@
+"""The types of JSON, as everybody names them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+JsonValue = Any
+"""A JSON value: an object, an array, a string, a number, a flag or null."""
+JsonObject = dict[str, Any]
+"""A JSON object."""
