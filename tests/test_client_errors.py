@@ -13,7 +13,9 @@ import httpx
 import pytest
 
 import formatbridge as fb
-from formatbridge import errors, ir
+from formatbridge import errors, formats, ir
+from formatbridge.bodies import read_error_body
+from tests.laws import Sample, recorded, shipped
 from tests.servers import KEY, answer_of, body_of, events_of, read, stream_of
 
 REQUEST = body_of("requests", "messages")
@@ -728,3 +730,13 @@ def test_the_code_of_a_long_error_is_read() -> None:
     assert caught.value.code == "context_length_exceeded"
     assert len(caught.value.body) == 64 * 1024
     assert caught.value.as_format("chat_completions")[1]["error"]["code"] == "context_length_exceeded"
+
+
+@pytest.mark.parametrize("sample", [*shipped(kind="error"), *recorded(kind="error")], ids=str)
+def test_the_client_and_the_converter_name_one_kind(sample: Sample) -> None:
+    """An invalid key may come with a 400 that tells so in its details alone."""
+    error = raised(client_of(always(sample.status, sample.body), retry=0))
+
+    format = formats.load(sample.format)
+    body, _ = read_error_body(sample.body, format.NAME, [])
+    assert error.kind == format.decode_error(body, status=sample.status).kind

@@ -118,9 +118,7 @@ def _decode_status(body: JsonObject, detail: JsonObject, status: int | None) -> 
     code, word = detail.get("code"), detail.get("status")
     status = status if status is not None else code if isinstance(code, int) else None
     details = detail.get("details") or []
-    items = [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []
-    reason = next((item["reason"] for item in items if item.get("reason")), code)
-    kind = classify(status, code=reason, word=word.upper() if isinstance(word, str) else None)
+    kind = classify(status, code=reason_in(details) or code, word=word.upper() if isinstance(word, str) else None)
     return ir.Error(
         kind=kind,
         message=_text(detail.get("message")),
@@ -148,9 +146,18 @@ def _text(message: object) -> str:
     return message if isinstance(message, str) else dumps(message).decode() if message else ""
 
 
+def reason_in(details: object) -> str | None:
+    """Return the code that the details of an error tell, such as ``API_KEY_INVALID``; None where none does."""
+    told = (item.get("reason") for item in _objects(details))
+    return next((reason for reason in told if isinstance(reason, str) and reason), None)
+
+
 def retry_delay(details: object) -> float | None:
     """Return the seconds to wait that the details of an error tell, such as ``17s`` or ``0.5s``; None where none does."""
-    items = details if isinstance(details, list) else []
-    told = [item.get("retryDelay") for item in items if isinstance(item, dict)]
+    told = (item.get("retryDelay") for item in _objects(details))
     found = (_DURATION.fullmatch(text) for text in told if isinstance(text, str))
     return next((float(match[1]) for match in found if match), None)
+
+
+def _objects(details: object) -> list[JsonObject]:
+    return [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []

@@ -23,7 +23,7 @@ from formatbridge.errors import (
     RequestTooLargeError,
     UnexpectedResponseError,
 )
-from formatbridge.formats._error_shapes import retry_delay
+from formatbridge.formats._error_shapes import reason_in, retry_delay
 from formatbridge.formats._errors import BY_WORD, QUOTA_CODES, WORDINGS, classify, is_error_body, says_error
 from formatbridge.relay.secret import Mask
 from formatbridge.streaming.sse import without_comments
@@ -45,11 +45,12 @@ _PASSING = frozenset({"rate_limit", "overloaded", "timeout"})
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What an error body says. ``shape``: the format whose error it looks like."""
+    """What an error body says. ``shape``: the format whose error it looks like; ``reason``: a code that its details tell."""
 
     message: str
     shape: ir.Format = "chat_completions"
     code: str | int | None = None
+    reason: str | None = None
     type: str | None = None
     param: str | None = None
     request_id: str | None = None
@@ -92,6 +93,7 @@ def _fault(outer: JsonObject, detail: JsonObject) -> Fault:
         message=message[: found.start()] if found else message,
         shape=_shape(outer, detail),
         code=_word(detail.get("code")) if not isinstance(detail.get("code"), int) else detail["code"],
+        reason=reason_in(details),
         type=_word(detail.get("type") or detail.get("status")),
         param=_word(detail.get("param")),
         request_id=given if isinstance(given, str) and given else found and found[1],
@@ -151,7 +153,8 @@ def status_error(
     """
     body = mask.body(body)
     fault = Fault(f"the body could not be read: {unread}") if unread else read_fault(body)
-    kind = classify(status if status >= 400 else None, code=fault.code, word=fault.type)
+    number = status if status >= 400 else fault.code if isinstance(fault.code, int) else None
+    kind = classify(number, code=fault.reason or fault.code, word=fault.type)
     wait = retry_after(headers, now)
     id = id or fault.request_id
     word = fault.type if fault.code in (None, "", status) else fault.code  # some formats say the status again as a code
