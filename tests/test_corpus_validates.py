@@ -9,10 +9,10 @@ import pytest
 from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator
 
+from formatbridge import FORMATS
 from formatbridge.formats import _wire
 from tests import corpus
 
-FORMATS = ("chat_completions", "messages", "responses", "generate_content")
 MODEL_NAMES = {"request": "Request", "response": "Response", "error": "Error", "models": "ModelList"}
 
 

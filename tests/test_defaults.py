@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
+from formatbridge import FORMATS
 from formatbridge.ir import Format
 from tests.pointers import value_at
 from tests.specimens import specimens
-
-FORMATS: tuple[Format, ...] = ("chat_completions", "messages", "responses", "generate_content")
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 

@@ -8,11 +8,10 @@ from typing import Any, get_args
 import pytest
 
 import formatbridge as fb
-from formatbridge import formats, ir
+from formatbridge import FORMATS, formats, ir
 from formatbridge.losses import nowhere
 from tests.directions import CROSSINGS
 
-FORMATS = ["chat_completions", "messages", "responses", "generate_content"]
 KINDS: tuple[ir.ErrorKind, ...] = get_args(ir.ErrorKind)
 COARSER: dict[tuple[str, ir.ErrorKind], ir.ErrorKind] = {
     ("messages", "too_large"): "invalid_request",

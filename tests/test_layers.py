@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from formatbridge import FORMATS
+
 SOURCE = Path(__file__).parents[1] / "src" / "formatbridge"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
@@ -37,7 +39,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 """From the ground up; a module may import its own package and the layers below it. ``__init__`` is the face."""
 
-FORMATS = ("chat_completions", "messages", "responses", "generate_content")
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 MODULES = sorted(SOURCE.rglob("*.py"))
 

@@ -69,7 +69,7 @@ def _streamed(body: JSON, source: str, target: str, options: fb.Options) -> tupl
 @pytest.mark.parametrize(("source", "part"), CASES, ids=[f"{source}-{part['type']}" for source, part in CASES])
 def test_a_token_is_in_what_is_written_or_in_the_report(source: str, part: JSON) -> None:
     """Every other token is told apart: in requests, answers and their streams, also where tokens are not to be carried."""
-    targets = {"chat_completions", "messages", "responses", "generate_content"} - {source}
+    targets = {*fb.FORMATS} - {source}
     for target, home, kind, carry in product(sorted(targets), sorted(targets | {source}), ("call", "encrypted"), (True, False)):
         if home == source:
             continue
