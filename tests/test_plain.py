@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from formatbridge.formats._wire import checker
 from formatbridge.formats.generate_content import schema as dialect
-from formatbridge.formats.generate_content._plain import is_json_schema, is_plain_content, is_plain_schema, plain_function
+from formatbridge.formats.generate_content.plain import is_json_schema, is_plain_content, is_plain_schema, plain_function
 from formatbridge.formats.generate_content.tools import decode_tool
 from formatbridge.formats.generate_content.wire import Content, FunctionDeclaration, Schema
 from tests.fixtures import fixtures

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaH
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from formatbridge._json import JsonObject
+from formatbridge.formats._limits import EXACT
 
 _Made = TypeVar("_Made", bound="Wire")
 
@@ -26,10 +27,6 @@ Int = Annotated[int, Ge(-(2**63)), Le(2**63 - 1)]
 
 Count = Annotated[int, Ge(0), Le(2**63 - 1)]
 """A JSON integer of 0 or more that fits 64 bits."""
-
-
-_EXACT = 2**53
-"""Integers up to this are the same as doubles."""
 
 WHOLE = "whole"
 """Label of the second reading of a number, as an integer: what is wrong with it the first one says as well."""
@@ -323,7 +320,7 @@ def _as_it_is(schema: Any) -> Any:
         case {"type": "tagged-union", "metadata": {"key": key}}:
             return made | {"discriminator": key}
         case {"type": "union", "choices": [_, (_, label)]} if label == WHOLE:
-            return {"le": _EXACT, "ge": -_EXACT} | made["choices"][0]
+            return {"le": EXACT, "ge": -EXACT} | made["choices"][0]
         case _:
             return made
 

@@ -8,14 +8,13 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_object, repeated_keys, wrap_text
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._limits import EXACT
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.losses import Ledger
 
 _CALL_PART = frozenset({"functionCall", "thoughtSignature"})
 _CALL = frozenset({"id", "name", "args"})
-_EXACT = 2**53
-"""Integers beyond this are not exact in a double."""
 
 
 def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
@@ -73,6 +72,6 @@ def _has_inexact_numbers(arguments: JsonObject) -> bool:
             kind = type(item)
             if kind is dict or kind is list:
                 pending.append(item)
-            elif kind is int and (item > _EXACT or item < -_EXACT):
+            elif kind is int and (item > EXACT or item < -EXACT):
                 return True
     return False

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._finish import OVERRULED, note_finish
-from formatbridge.formats.generate_content._words import word_of
+from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 
 FINISH: Mapping[str, ir.FinishReason] = {

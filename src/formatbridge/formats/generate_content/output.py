@@ -5,8 +5,8 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.schema import decode_schema
+from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 
 AT = "/generationConfig"

@@ -12,8 +12,8 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import guess_mime, media_kind, sniff_mime
 from formatbridge.formats._parts import drop_id
-from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
+from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 
 _TEXT = frozenset({"text", "thought", "thoughtSignature"})

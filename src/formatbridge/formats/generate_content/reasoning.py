@@ -10,7 +10,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, keeps_id
-from formatbridge.formats.generate_content._words import word_of
+from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 
 _URL_SAFE, _STANDARD = re.compile(r"[-_]"), re.compile(r"[+/]")

@@ -12,7 +12,6 @@ from formatbridge.formats._settings import Ranges, decode_settings, drop_cache_o
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
-from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.calls import lost_of_arguments
 from formatbridge.formats.generate_content.content import (
     CONTENT,
@@ -41,6 +40,7 @@ from formatbridge.formats.generate_content.tools import (
     encode_tools,
 )
 from formatbridge.formats.generate_content.turns import Calls, Turn
+from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 

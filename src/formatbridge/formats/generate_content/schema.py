@@ -9,11 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from formatbridge._json import JsonObject
-from formatbridge.formats.generate_content._plain import is_json_schema
-from formatbridge.formats.generate_content._words import word_of
-
-MAX_NODES = 20_000
-"""Schemas within a schema that are read; what lies beyond is copied as it is."""
+from formatbridge.formats._limits import MOST_NODES
+from formatbridge.formats.generate_content.plain import is_json_schema
+from formatbridge.formats.generate_content.words import word_of
 
 _TYPES = ("TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
 _UNCHANGED = frozenset({"description", "title", "pattern", "enum", "required"})
@@ -37,11 +35,11 @@ def decode_schema(schema: JsonObject) -> tuple[JsonObject, bool]:
     while pending:
         raw, made = pending.pop()
         read += 1
-        if read > MAX_NODES:
+        if read > MOST_NODES:
             made.update(raw)
         else:
             _decode_node(raw, made, pending)
-    return root, read <= MAX_NODES
+    return root, read <= MOST_NODES
 
 
 def _decode_node(raw: JsonObject, made: JsonObject, pending: _Pending) -> None:

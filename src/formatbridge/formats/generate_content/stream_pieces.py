@@ -14,9 +14,9 @@ from formatbridge._codec import MAX_DEPTH, dumps
 from formatbridge._json import JsonObject
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._extra import rest
+from formatbridge.formats._limits import EXACT
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
-_EXACT = 2**53
 _LISTS = ("groundingChunks", "groundingSupports", "citations", "citationSources")
 _VALUES = ("stringValue", "numberValue", "boolValue")
 _PIECE = frozenset({"jsonPath", "willContinue", "nullValue", *_VALUES})
@@ -135,7 +135,7 @@ class PartialCalls:
 
 def _number(value: Any) -> Any:
     """Return a whole number as an integer: on the wire they look the same, and the checker makes every number a double."""
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT else value
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT else value
 
 
 def _put(root: JsonObject, path: str, value: Any) -> None:

@@ -8,9 +8,9 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import server_word
-from formatbridge.formats.generate_content._words import word_of
 from formatbridge.formats.generate_content.hosted_tools import decode_hosted, decode_server, encode_hosted, encode_server
 from formatbridge.formats.generate_content.schema import decode_schema
+from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 
 _FUNCTION = frozenset({"name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema"})

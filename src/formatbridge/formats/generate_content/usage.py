@@ -6,7 +6,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._usage import drop_counts
-from formatbridge.formats.generate_content._words import word_of
+from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 
 _COUNTS = frozenset({

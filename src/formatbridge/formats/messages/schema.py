@@ -11,10 +11,8 @@ from typing import Any
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge._pointers import escape
+from formatbridge.formats._limits import MOST_NODES
 from formatbridge.losses import Ledger
-
-MOST_NODES = 20_000
-"""Subschemas that are looked at; those beyond are passed on as they are."""
 
 _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"})
 _LABELS = frozenset({"$schema", "$id", "$comment", "$anchor"})

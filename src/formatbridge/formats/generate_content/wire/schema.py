@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from formatbridge.formats._wire import Number, Plain
-from formatbridge.formats.generate_content._plain import plain_schema
+from formatbridge.formats.generate_content.plain import plain_schema
 from formatbridge.formats.generate_content.wire._proto import Int64, Proto, Word
 
 

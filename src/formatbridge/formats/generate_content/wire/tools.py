@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from formatbridge.formats._wire import Number, Plain
-from formatbridge.formats.generate_content._plain import plain_function
+from formatbridge.formats.generate_content.plain import plain_function
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
 from formatbridge.formats.generate_content.wire.hosted_tools import (
     CodeExecution,

@@ -9,13 +9,12 @@ from collections.abc import Container
 from typing import Any
 
 from formatbridge._json import JsonObject
+from formatbridge.formats._limits import EXACT
 
 _FUNCTION = frozenset({"name", "description", "parameters"})
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _WORDS = frozenset({"description", "title", "pattern"})
 _BOUNDS = frozenset({"minimum", "maximum"})
-_EXACT = 2**53
-"""Integers up to this are the same as doubles."""
 _TEXT = frozenset({str})
 _CONTENT = frozenset({"role", "parts"})
 _CALL = frozenset({"id", "name", "args"})
@@ -45,7 +44,7 @@ def _is_plain_limit(key: str, value: Any) -> bool:
     """Say whether a keyword that limits values has a list of texts, any list of values, or an integer that is the same as a double."""
     if type(value) is list:
         return key == "enum" or (key == "required" and _TEXT.issuperset(map(type, value)))
-    return type(value) is int and key in _BOUNDS and -_EXACT <= value <= _EXACT
+    return type(value) is int and key in _BOUNDS and -EXACT <= value <= EXACT
 
 
 def plain_function(declaration: Any) -> JsonObject | None:
