@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from formatbridge.formats._wire import checker
 from formatbridge.formats.generate_content import schema as dialect
 from formatbridge.formats.generate_content.plain import is_json_schema, is_plain_content, is_plain_schema, plain_function
-from formatbridge.formats.generate_content.tools import decode_tool
+from formatbridge.formats.generate_content.tools import decode_function
 from formatbridge.formats.generate_content.wire import Content, FunctionDeclaration, Schema
 from tests.fixtures import fixtures
 
@@ -86,4 +86,4 @@ def test_a_plain_function_is_read_as_any_other() -> None:
     assert len(plain) > 100
     for given, made in zip(functions, plain, strict=True):
         assert made is not None
-        assert decode_tool(made, "/tools/0") == decode_tool(check([given])[0], "/tools/0")
+        assert decode_function(made, "/tools/0") == decode_function(check([given])[0], "/tools/0")

@@ -24,8 +24,8 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     function = raw.get("function")
     if function is not None and kind in ("function", None):
         if len(raw) == 2 and kind:
-            return _decode_function(function, src, "function/", None)
-        made: ir.FunctionTool | ir.CustomTool = _decode_function(function, src, "function/", rest(raw, _TOOL))
+            return decode_function(function, src, "function/", None)
+        made: ir.FunctionTool | ir.CustomTool = decode_function(function, src, "function/", rest(raw, _TOOL))
         made.cache = decode_cache_control(raw, src)
         return made
     if kind == "custom":
@@ -35,7 +35,8 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     return ir.HostedTool(family="other", kind=str(kind), src=src)
 
 
-def _decode_function(raw: JsonObject, src: str, at: str, outer: JsonObject | None) -> ir.FunctionTool:
+def decode_function(raw: JsonObject, src: str, at: str, outer: JsonObject | None) -> ir.FunctionTool:
+    """Read a function, which stands ``at`` a place in its tool; ``outer`` is what that has besides."""
     extra = outer if raw.keys() <= _FUNCTION else joined(outer, rest(raw, _FUNCTION, at))
     return ir.FunctionTool(raw["name"], raw.get("description"), raw.get("parameters"), raw.get("strict") or False, src, extra)
 
@@ -62,7 +63,7 @@ def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.Cu
 
 def decode_legacy_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     """Read one entry of ``functions``."""
-    return _decode_function(raw, src, "", None)
+    return decode_function(raw, src, "", None)
 
 
 def decode_web_search(raw: JsonObject, src: str) -> ir.HostedTool:
@@ -85,7 +86,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     for tool in tools:
         match tool:
             case ir.FunctionTool():
-                made.append(_encode_function(tool, losses))
+                made.append(encode_function(tool, losses))
             case ir.CustomTool():
                 made.append(_encode_custom(tool, losses))
             case ir.HostedTool():
@@ -104,7 +105,8 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     return ({"tools": made} if made else {}) | body
 
 
-def _encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
+def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
+    """Write a function."""
     if tool.extra or tool.cache or tool.callers or tool.defer_loading or tool.output_schema is not None:
         _note_common(tool, losses)
     function: JsonObject = {"name": tool.name}

@@ -15,7 +15,7 @@ from formatbridge.formats._foreign import as_it_is as settle_history
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
 from formatbridge.formats.generate_content.finish import unfinished
-from formatbridge.formats.generate_content.hosted_tools import MEMBERS
+from formatbridge.formats.generate_content.hosted_tools import HOSTED
 from formatbridge.formats.generate_content.models import decode_models, encode_models
 from formatbridge.formats.generate_content.request import SETTINGS, decode_request, encode_request
 from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response, failure_of
@@ -41,7 +41,7 @@ TOOL_RULES = ToolRules(
     distinct=True,
     allows=frozenset({"required"}),
     validates=True,
-    servers=frozenset({*MEMBERS, "image_generation", "mcp"}),
+    servers=frozenset({*HOSTED, "image_generation", "mcp"}),
 )
 
 

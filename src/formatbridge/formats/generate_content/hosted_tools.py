@@ -10,16 +10,16 @@ from formatbridge._pointers import escape
 from formatbridge.formats._extra import joined, rest
 from formatbridge.losses import ITSELF, Ledger
 
-_FAMILIES: dict[str, Any] = {
+FAMILIES: dict[str, Any] = {
     "googleSearch": "web_search",
     "googleSearchRetrieval": "web_search",
     "enterpriseWebSearch": "web_search",
     "urlContext": "web_fetch",
     "codeExecution": "code",
 }
-"""Members of a tool that other formats have too."""
+"""Members of a tool to the families that others have too."""
 
-MEMBERS = {"web_search": "googleSearch", "web_fetch": "urlContext", "code": "codeExecution"}
+HOSTED = {"web_search": "googleSearch", "web_fetch": "urlContext", "code": "codeExecution"}
 """Families that this format can be asked for, and its word for each."""
 
 _SERVER = frozenset({"name", "streamableHttpTransport"})
@@ -28,9 +28,9 @@ _DEFAULTS: tuple[Any, ...] = (None, [], {}, "medium")
 """Options that say no more than none: a search looks at a medium amount of text anyway."""
 
 
-def decode_hosted(member: str, raw: Any, src: str) -> ir.HostedTool:
+def decode_hosted_tool(member: str, raw: Any, src: str) -> ir.HostedTool:
     """Read one of the server's tools; one that no other format has is told by its name."""
-    family = _FAMILIES.get(member, "other")
+    family = FAMILIES.get(member, "other")
     options = raw if isinstance(raw, dict) else {}
     extra = rest(options, frozenset({"excludeDomains"})) if family == "web_search" else rest(options, frozenset())
     if member == "enterpriseWebSearch":
@@ -44,9 +44,9 @@ def decode_hosted(member: str, raw: Any, src: str) -> ir.HostedTool:
     )
 
 
-def encode_hosted(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
+def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
     """Write one of the server's tools; None where this server has none such."""
-    member = MEMBERS.get(tool.family)
+    member = HOSTED.get(tool.family)
     if member is None:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None

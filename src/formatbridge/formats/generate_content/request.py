@@ -272,9 +272,8 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
 def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     """Write the tools and the choice among them, which the server takes beside functions only. Calls may come together in any case."""
     choice, parallel = request.tool_choice, request.settings.get("parallel_tool_calls")
-    made = encode_tools(tools, losses)
-    body: JsonObject = {"tools": made} if made else {}
-    if not made or "functionDeclarations" not in made[0]:  # where all functions stand
+    body = encode_tools(tools, losses)
+    if ir.FunctionTool not in map(type, tools):
         drop_choice(request, losses)
         return body
     if parallel is False and choice and choice.mode == "none":

@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import server_word
-from formatbridge.formats.generate_content.hosted_tools import decode_hosted, decode_server, encode_hosted, encode_server
+from formatbridge.formats.generate_content.hosted_tools import decode_hosted_tool, decode_server, encode_hosted_tool, encode_server
 from formatbridge.formats.generate_content.schema import decode_schema
 from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
@@ -27,25 +27,25 @@ def decode_tools(raw: JsonObject, src: str) -> list[ir.Tool]:
         if value is None:
             continue
         if member == "functionDeclarations":
-            tools += [decode_tool(item, f"{src}/functionDeclarations/{index}") for index, item in enumerate(value)]
+            tools += [decode_function(item, f"{src}/functionDeclarations/{index}") for index, item in enumerate(value)]
         elif member == "mcpServers":
             tools += [decode_server(item, f"{src}/mcpServers/{index}") for index, item in enumerate(value)]
         else:
-            tools.append(decode_hosted(member, value, src))
+            tools.append(decode_hosted_tool(member, value, src))
     return tools
 
 
-def encode_tools(tools: list[ir.Tool], losses: Ledger) -> list[JsonObject]:
-    """Write the tools of a request: all functions in one entry, first; all remote servers in another, last."""
+def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
+    """Write the tools of a request, where there is any: all functions in one entry, first; all remote servers in another, last."""
     functions: list[JsonObject] = []
     hosted: dict[str, JsonObject] = {}
     servers: list[JsonObject] = []
     for tool in tools:
         match tool:
             case ir.FunctionTool():
-                functions.append(encode_tool(tool, losses))
+                functions.append(encode_function(tool, losses))
             case ir.HostedTool():
-                made = encode_hosted(tool, losses)
+                made = encode_hosted_tool(tool, losses)
                 if made is not None:
                     hosted.setdefault(str(made), made)
             case ir.McpServer():
@@ -56,10 +56,11 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> list[JsonObject]:
             case _:
                 assert_never(tool)
     first = [{"functionDeclarations": functions}] if functions else []
-    return [*first, *hosted.values(), *([{"mcpServers": servers}] if servers else [])]
+    entries = [*first, *hosted.values(), *([{"mcpServers": servers}] if servers else [])]
+    return {"tools": entries} if entries else {}
 
 
-def decode_tool(raw: JsonObject, src: str) -> ir.FunctionTool:
+def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     """Read one function; of two schemas for the same thing the JSON Schema counts."""
     schema = raw.get("parametersJsonSchema")
     if len(raw) == 3 and isinstance(schema, dict) and "description" in raw:  # with the name, which is required, this is all
@@ -100,7 +101,7 @@ def _decode_either(raw: JsonObject, dialect: str, plain: str) -> tuple[JsonObjec
     return made, leftover
 
 
-def encode_tool(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
+def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     """Write one function; its schemas stay as they are."""
     if tool.extra:
         losses.extras(tool)

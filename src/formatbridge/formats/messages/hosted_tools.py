@@ -13,24 +13,28 @@ from formatbridge.losses import Ledger, resolve
 
 _Family = Literal["web_search", "web_fetch", "code", "image_generation", "tool_search", "other"]
 
-_FAMILIES: tuple[tuple[str, _Family], ...] = (
+FAMILIES: tuple[tuple[str, _Family], ...] = (
     ("web_search_", "web_search"),
     ("web_fetch_", "web_fetch"),
     ("code_execution_", "code"),
     ("tool_search_tool_", "tool_search"),
 )
-_LATEST: dict[str, tuple[str, str]] = {
+"""Beginnings of this format's words, before the version, to the families that others have too."""
+
+HOSTED: dict[str, tuple[str, str]] = {
     "web_search": ("web_search_20260318", "web_search"),
     "web_fetch": ("web_fetch_20260318", "web_fetch"),
     "code": ("code_execution_20260521", "code_execution"),
     "tool_search": ("tool_search_tool_bm25", "tool_search_tool_bm25"),
 }
-SERVER_NAMES = {family: name for family, (_, name) in _LATEST.items()}
+"""Families that this format can be asked for, and the latest version and the name of each."""
+
+SERVER_NAMES = {family: name for family, (_, name) in HOSTED.items()}
 """Families of server tools to the names under which they stand among the others."""
 
 _CHOICES = {"web_search_preview": "web_search", "code_interpreter": "code", "code_execution": "code"}
 
-_HOSTED = frozenset({"type", "name", "cache_control"})
+_TOOL = frozenset({"type", "name", "cache_control"})
 _FETCHING: dict[str, type] = {"allowed_domains": list, "blocked_domains": list, "max_uses": int}
 _OPTIONS: dict[str, dict[str, type]] = {"web_search": _FETCHING | {"user_location": dict}, "web_fetch": _FETCHING}
 """Families to what their tools can be told, and the types of that: nothing holds versions that nobody here knows yet to them."""
@@ -46,7 +50,7 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
     kind = str(raw.get("type"))
     if not _is_sound(raw):
         return ir.HostedTool(family="other", kind=kind, src=src)
-    family: _Family = next((family for prefix, family in _FAMILIES if kind.startswith(prefix)), "other")
+    family: _Family = next((family for prefix, family in FAMILIES if kind.startswith(prefix)), "other")
     options = {key: raw[key] for key, shape in _OPTIONS.get(family, {}).items() if type(raw.get(key)) is shape}
     location, name = options.get("user_location"), raw.get("name")
     return ir.HostedTool(
@@ -59,7 +63,7 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
         max_uses=options.get("max_uses"),
         cache=decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _HOSTED | options.keys()), None if name is None or kind.startswith(name) else {"name": name}),
+        extra=joined(rest(raw, _TOOL | options.keys()), None if name is None or kind.startswith(name) else {"name": name}),
     )
 
 
@@ -71,12 +75,12 @@ def _is_sound(raw: JsonObject) -> bool:
 
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
     """Write a server tool in its latest version; None where the target has none like it."""
-    if tool.family not in _LATEST:
+    if tool.family not in HOSTED:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None
     if tool.extra:
         losses.extras(tool)
-    kind, name = _LATEST[tool.family]
+    kind, name = HOSTED[tool.family]
     made: JsonObject = {"type": kind, "name": name}
     if tool.family == "tool_search" and tool.kind != kind:
         losses.changed(tool, "", made)
@@ -104,13 +108,13 @@ def hosted_name(kind: str) -> str | None:
     family = _CHOICES.get(kind, kind)
     if family.startswith("web_search_preview"):
         family = "web_search"
-    return _LATEST[family][1] if family in _LATEST and family != "tool_search" else None
+    return HOSTED[family][1] if family in HOSTED and family != "tool_search" else None
 
 
 # Remote tool servers: an entry in ``mcp_servers`` and a toolset among the tools.
 
 
-def decode_mcp_servers(body: JsonObject, request: ir.Request) -> JsonObject | None:
+def decode_servers(body: JsonObject, request: ir.Request) -> JsonObject | None:
     """Join servers with their toolsets, which stand among the tools of the request and of its turns; return what is left of both."""
     left: JsonObject = {}
     known: dict[str, tuple[int, JsonObject]] = {}
@@ -125,17 +129,17 @@ def decode_mcp_servers(body: JsonObject, request: ir.Request) -> JsonObject | No
             return tool
         toolset = resolve(body, tool.src)[1]
         found = known.pop(toolset.get("mcp_server_name"), None)
-        return tool if found is None else _decode_mcp_server(found[1], found[0], toolset, tool.src, left)
+        return tool if found is None else _decode_server(found[1], found[0], toolset, tool.src, left)
 
     request.tools = list(map(joined_up, request.tools))
     for message in request.messages:
         if message.tools:
             message.tools = list(map(joined_up, message.tools))
-    request.tools += [_decode_mcp_server(raw, index, {}, "", left) for index, raw in known.values()]
+    request.tools += [_decode_server(raw, index, {}, "", left) for index, raw in known.values()]
     return left or None
 
 
-def _decode_mcp_server(raw: JsonObject, index: int, toolset: JsonObject, aside: str, left: JsonObject) -> ir.McpServer:
+def _decode_server(raw: JsonObject, index: int, toolset: JsonObject, aside: str, left: JsonObject) -> ir.McpServer:
     older = raw.get("tool_configuration") or {}
     is_off = older.get("enabled") is False
     defaults, configs = toolset.get("default_config") or {}, toolset.get("configs") or {}
@@ -174,42 +178,42 @@ def _decode_switches(
     return names if is_list or allowed is not None else None
 
 
-def encode_mcp_server(tool: ir.McpServer, losses: Ledger) -> tuple[JsonObject, JsonObject] | None:
+def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, JsonObject] | None:
     """Write a remote tool server as an entry and a toolset; None where it has no address."""
-    if tool.url is None:
-        losses.dropped(tool, code="not_portable", severity="impossible")
+    if server.url is None:
+        losses.dropped(server, code="not_portable", severity="impossible")
         return None
-    if tool.extra:
-        losses.extras(tool)
-    if tool.approval not in (None, "never"):
-        losses.dropped(tool, "approval", severity="impossible")
-    if tool.description is not None:
-        losses.dropped(tool, "description")
-    entry: JsonObject = {"type": "url", "name": tool.label, "url": tool.url}
-    token = _encode_headers(tool, losses)
+    if server.extra:
+        losses.extras(server)
+    if server.approval not in (None, "never"):
+        losses.dropped(server, "approval", severity="impossible")
+    if server.description is not None:
+        losses.dropped(server, "description")
+    entry: JsonObject = {"type": "url", "name": server.label, "url": server.url}
+    token = _encode_headers(server, losses)
     if token is not None:
         entry["authorization_token"] = token
-    toolset: JsonObject = {"type": "mcp_toolset", "mcp_server_name": tool.label}
-    defaults: JsonObject = {} if tool.allowed is None else {"enabled": False}
-    if tool.defer_loading is not None:
-        defaults["defer_loading"] = tool.defer_loading
+    toolset: JsonObject = {"type": "mcp_toolset", "mcp_server_name": server.label}
+    defaults: JsonObject = {} if server.allowed is None else {"enabled": False}
+    if server.defer_loading is not None:
+        defaults["defer_loading"] = server.defer_loading
     if defaults:
         toolset["default_config"] = defaults
-    if tool.allowed:
-        toolset["configs"] = {name: {"enabled": True} for name in tool.allowed}
-    return entry, toolset | encode_cache(tool.cache, losses)
+    if server.allowed:
+        toolset["configs"] = {name: {"enabled": True} for name in server.allowed}
+    return entry, toolset | encode_cache(server.cache, losses)
 
 
-def _encode_headers(tool: ir.McpServer, losses: Ledger) -> str | None:
+def _encode_headers(server: ir.McpServer, losses: Ledger) -> str | None:
     """Return the token, which may stand among the headers, for which there is no other place."""
-    token = tool.token
-    for name, value in (tool.headers or {}).items():
+    token = server.token
+    for name, value in (server.headers or {}).items():
         scheme, _, given = value.partition(" ")
         is_bearer = name.lower() == "authorization" and scheme.lower() == "bearer"
         if not is_bearer:
-            losses.dropped(tool, f"headers/{escape(name)}")
+            losses.dropped(server, f"headers/{escape(name)}")
         elif token is None:
             token = given
         else:
-            losses.dropped(tool, f"headers/{escape(name)}", "too_many", severity="info" if given == token else "lossy")
+            losses.dropped(server, f"headers/{escape(name)}", "too_many", severity="info" if given == token else "lossy")
     return token

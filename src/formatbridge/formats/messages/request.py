@@ -16,7 +16,7 @@ from formatbridge.formats._settings import decode_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
-from formatbridge.formats.messages.hosted_tools import decode_mcp_servers
+from formatbridge.formats.messages.hosted_tools import decode_servers
 from formatbridge.formats.messages.parts import WORDS, decode_content, encode_part
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, tokens_of
 from formatbridge.formats.messages.schema import encode_schema
@@ -80,7 +80,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     if tools:
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(tools)]
     if body.get("mcp_servers"):
-        unpaired = decode_mcp_servers(body, request)
+        unpaired = decode_servers(body, request)
     unread_settings = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     if choice:
         request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")

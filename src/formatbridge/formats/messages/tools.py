@@ -12,7 +12,7 @@ from formatbridge.formats.messages.hosted_tools import (
     SERVER_NAMES,
     decode_hosted_tool,
     encode_hosted_tool,
-    encode_mcp_server,
+    encode_server,
     hosted_name,
 )
 from formatbridge.formats.messages.parts import decode_cache, encode_cache
@@ -80,7 +80,7 @@ def encode_tool(
             known |= servers_of([tool]) if hosted else set()
             return hosted
         case ir.McpServer():
-            pair = encode_mcp_server(tool, losses)
+            pair = encode_server(tool, losses)
             known |= servers_of([tool]) if pair else set()
             servers += pair[:1] if pair else ()
             return pair[1] if pair else None

@@ -40,12 +40,10 @@ _SERVER = frozenset({
 _TYPE = frozenset({"type"})
 
 
-def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool | ir.McpServer:
-    """Read a tool that is not the caller's own."""
+def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
+    """Read a tool that the server runs; a kind that is not known is its own."""
     kind = str(raw.get("type"))
     family = FAMILIES.get(kind, "other")
-    if kind == "mcp":
-        return decode_server(raw, src)
     if family == "web_search":
         return _decode_search(raw, kind, src)
     extra = _decode_code(raw) if family == "code" else rest(raw, _TYPE)

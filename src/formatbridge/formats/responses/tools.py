@@ -13,6 +13,7 @@ from formatbridge.formats.responses.hosted_tools import (
     FAMILIES,
     HOSTED,
     decode_hosted_tool,
+    decode_server,
     encode_hosted_tool,
     encode_server,
 )
@@ -30,11 +31,13 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     """Read one tool; a kind that is not known is the server's own."""
     kind = raw.get("type")
     if kind == "function":
-        return _decode_function(raw, src)
+        return decode_function(raw, src)
     if kind == "custom":
         return _decode_custom(raw, src)
     if kind == "namespace":
         return _decode_namespace(raw, src)
+    if kind == "mcp":
+        return decode_server(raw, src)
     return decode_hosted_tool(raw, src)
 
 
@@ -56,7 +59,7 @@ def _encode_tool(tool: ir.Tool, has_code: bool, losses: Ledger) -> JsonObject | 
     """Write a tool; None where the target has none like it. ``has_code``: there is a server tool whose code may call it."""
     match tool:
         case ir.FunctionTool():
-            return _encode_function(tool, has_code, losses)
+            return encode_function(tool, has_code, losses)
         case ir.CustomTool():
             return _encode_custom(tool, has_code, losses)
         case ir.Namespace():
@@ -69,7 +72,8 @@ def _encode_tool(tool: ir.Tool, has_code: bool, losses: Ledger) -> JsonObject | 
             assert_never(tool)
 
 
-def _decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
+def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
+    """Read a function."""
     get = raw.get
     tool = ir.FunctionTool(raw["name"], get("description"), get("parameters"), get("strict"), src)
     if not _PLAIN_FUNCTION.issuperset(raw):
@@ -78,7 +82,8 @@ def _decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     return tool
 
 
-def _encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> JsonObject:
+def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> JsonObject:
+    """Write a function. ``has_code``: there is a server tool whose code may call it."""
     made: JsonObject = {"type": "function", "name": tool.name}
     if tool.description is not None:
         made["description"] = tool.description
