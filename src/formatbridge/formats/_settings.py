@@ -55,7 +55,7 @@ _MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
 """How much metadata the servers take that have any."""
 
 
-def decode_settings(body: dict[str, Any], table: FieldTable, request: ir.Request, beside: frozenset[str]) -> bool:
+def decode_flat_settings(body: dict[str, Any], table: FieldTable, request: ir.Request, beside: frozenset[str]) -> bool:
     """Read the flat settings; say whether the rest of the body is nothing but what is read ``beside`` them."""
     names, is_flat = table.canonical, True
     settings: dict[str, Any] = request.settings  # type: ignore[assignment]  # built key by key
@@ -68,7 +68,7 @@ def decode_settings(body: dict[str, Any], table: FieldTable, request: ir.Request
     return is_flat
 
 
-def encode_settings(
+def encode_flat_settings(
     request: ir.Request, table: FieldTable, body: dict[str, Any], losses: Ledger, done: frozenset[str], ranges: Ranges = _BOUNDLESS
 ) -> None:
     """Write the flat settings that the target has into ``body`` under its names, and note the others.

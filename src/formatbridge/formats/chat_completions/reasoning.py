@@ -10,6 +10,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import drop_id
+from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, is_at_home, native_token
 from formatbridge.formats.chat_completions.thinking_blocks import choose, decode_blocks, is_same, texts_of
 from formatbridge.losses import Ledger
@@ -316,3 +317,23 @@ def encode_call_token(signature: ir.Signature | None, losses: Ledger, options: O
     native = signature.home == "generate_content"
     token = signature.token if native else encode_token(signature, "chat_completions")
     return encode_outer_token(token)
+
+
+# How much to think.
+
+
+def decode_reasoning_config(effort: str) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:
+    """Read how much to think; the second value is a word of some server's own, which is left over."""
+    if effort in EFFORTS:
+        return ir.ReasoningConfig(effort=effort), None  # type: ignore[arg-type]  # one of the words
+    return None, {"reasoning_effort": effort}
+
+
+def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
+    """Write how much to think; what to show of it cannot be said here."""
+    if config.extra:
+        losses.extras(config)
+    if config.show not in (None, "hide"):
+        losses.dropped(config, "show")
+    effort = encode_effort(config, losses)
+    return {"reasoning_effort": effort} if effort else {}

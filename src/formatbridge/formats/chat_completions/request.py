@@ -10,12 +10,18 @@ from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import added_tools
 from formatbridge.formats._parts import note_no_turns, note_prefill, with_instructions_first
-from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._results import pair_loose, with_results_in_place
-from formatbridge.formats._settings import decode_settings
+from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.chat_completions.content import decode_message, encode_message, encode_plain_call, flush_media
+from formatbridge.formats.chat_completions.output_shape import (
+    decode_audio,
+    decode_format,
+    encode_format,
+    encode_modalities,
+)
+from formatbridge.formats.chat_completions.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.chat_completions.settings import SETTINGS, decode_shaped_settings, encode_settings, encode_streaming
 from formatbridge.formats.chat_completions.tools import (
     decode_legacy_function,
@@ -25,18 +31,15 @@ from formatbridge.formats.chat_completions.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
-_SHAPED = frozenset({
+_KNOWN = SETTINGS.canonical.keys() | {
     "model", "messages", "stream", "stream_options", "stop", "max_tokens", "tools", "tool_choice", "functions", "function_call",
     "response_format", "reasoning_effort", "web_search_options", "modalities", "audio", "service_tier", "cache_control",
-})  # fmt: skip
-_KNOWN = _SHAPED | SETTINGS.canonical.keys()
+}  # fmt: skip
 _BESIDE = frozenset({"model", "messages", "stream"})
 _PLACES = known_places("/messages", "content")
-_VOICE = "alloy"
-"""A voice that the vendor has always had; another vendor's names mean nothing to it."""
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
@@ -54,7 +57,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
         pair_loose(messages)
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
-    if not decode_settings(body, SETTINGS, request, _BESIDE):
+    if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
         _decode_shaped_options(body, request)
     return request
 
@@ -72,14 +75,13 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     elif older:
         request.tool_choice = decode_tool_choice(older, request.tools, "/function_call")
     effort, format, audio = body.get("reasoning_effort"), body.get("response_format"), body.get("audio")
-    if effort in EFFORTS:
-        request.reasoning = ir.ReasoningConfig(effort=effort)
-    elif effort:  # a word of some server's own
-        request.extra = joined(request.extra, {"reasoning_effort": effort})
+    if effort:
+        request.reasoning, unread = decode_reasoning_config(effort)
+        request.extra = joined(request.extra, unread)
     if format:
-        request.output_format = _decode_format(format)
+        request.output_format = decode_format(format)
     if audio:
-        request.audio = _decode_audio(audio)
+        request.audio = decode_audio(audio)
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
@@ -93,11 +95,11 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
     if request.reasoning:
-        body |= _encode_reasoning(request.reasoning, losses)
+        body |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format:
-        body |= _encode_format(request.output_format, losses)
+        body |= encode_format(request.output_format, losses)
     if request.audio or request.image or "modalities" in request.settings:
-        body |= _encode_media_settings(request, losses)
+        body |= encode_modalities(request, losses)
     if request.settings:
         encode_settings(request, body, losses)
     return body | encode_streaming(request, losses) if request.stream else body
@@ -175,87 +177,6 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
         if message.tools:
             losses.changed(message, "tools", None, "moved")
     return request.tools + added
-
-
-# What else than text the answer may hold.
-
-
-def _encode_media_settings(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write what else than text the answer may hold."""
-    body: JsonObject = {}
-    wanted = request.settings.get("modalities") or []
-    kept = [word for word in wanted if word in ("text", "audio")]
-    for index, word in enumerate(wanted):
-        if word not in ("text", "audio"):
-            losses.dropped(request, f"modalities.{index}", "unsupported_media", severity="impossible")
-    if "audio" in kept:
-        body["modalities"] = kept if "text" in kept else ["text", *kept]
-    if request.image:
-        losses.dropped(request.image, severity="lossy")
-    audio = request.audio or (ir.AudioOutput() if "audio" in kept else None)
-    if audio:
-        if audio.extra:
-            losses.extras(audio)
-        if audio.language is not None:
-            losses.dropped(audio, "language")
-        voice = audio.voice or losses.added("/audio/voice", _VOICE, "required for spoken answers")
-        if request.format == "generate_content" and audio.voice:
-            voice = losses.changed(audio, "voice", _VOICE)
-        format = audio.format or losses.added("/audio/format", "wav", "required for spoken answers")
-        body["audio"] = {"voice": voice, "format": format}
-    return body
-
-
-def _decode_audio(raw: JsonObject) -> ir.AudioOutput:
-    extra = rest(raw, frozenset({"voice", "format"}))
-    return ir.AudioOutput(voice=raw.get("voice"), format=raw.get("format"), src="/audio", extra=extra)
-
-
-# Reasoning and the shape of the answer.
-
-
-def _encode_reasoning(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
-    if config.extra:
-        losses.extras(config)
-    if config.show not in (None, "hide"):
-        losses.dropped(config, "show")
-    effort = encode_effort(config, losses)
-    return {"reasoning_effort": effort} if effort else {}
-
-
-def _decode_format(raw: JsonObject) -> ir.OutputFormat | None:
-    kind = raw.get("type")
-    if kind not in ("text", "json_object", "json_schema"):
-        return ir.OutputFormat(type="text", src="/response_format", extra={ITSELF: raw})
-    schema = raw["json_schema"] if kind == "json_schema" else {}
-    outer = rest(raw, {"type", "json_schema"} if schema else {"type"})
-    return ir.OutputFormat(
-        type=kind,
-        schema=schema.get("schema"),
-        name=schema.get("name"),
-        description=schema.get("description"),
-        strict=schema.get("strict"),
-        src="/response_format",
-        extra=joined(outer, rest(schema, frozenset({"schema", "name", "description", "strict"}), "json_schema/")),
-    )
-
-
-def _encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
-    if format.extra:
-        losses.extras(format)
-    if format.type == "text":
-        return {}
-    if format.type == "json_object":
-        return {"response_format": {"type": "json_object"}}
-    place = "/response_format/json_schema/name"
-    made: JsonObject = {"name": format.name or losses.added(place, "response")}
-    if format.description is not None:
-        made["description"] = format.description
-    if format.schema is not None:
-        made["schema"] = format.schema
-    if format.strict is not None:
-        made["strict"] = format.strict
-    return {"response_format": {"type": "json_schema", "json_schema": made}}
 
 
 # Tools, today's fields and the deprecated ones.

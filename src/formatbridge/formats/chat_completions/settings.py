@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._settings import drop_setting
-from formatbridge.formats._settings import encode_settings as encode_flat_settings
+from formatbridge.formats._settings import Ranges, drop_setting, encode_flat_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.losses import Ledger
 
@@ -33,7 +32,7 @@ SETTINGS = FieldTable(
     }
 )
 
-RANGES = {
+RANGES: Ranges = {
     "temperature": (0, 2),
     "top_p": (0, 1),
     "presence_penalty": (-2, 2),
@@ -51,8 +50,9 @@ TIERS = ValueTable(
     ("fast", "fast"),
 )
 
-_RARE = frozenset({"stop", "tier", "stream_options", "prompt_cache_options"})
-_DONE = _RARE | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_calls"}
+_SHAPED = frozenset({"stop", "tier", "stream_options", "prompt_cache_options"})
+_DONE = _SHAPED | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_calls"}
+_MOST_STOPS = 4
 _OBFUSCATION = "include_obfuscation"
 
 
@@ -98,11 +98,11 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
     elif limit is not None:
         body["max_completion_tokens"] = limit
-    if _RARE.isdisjoint(settings):
+    if _SHAPED.isdisjoint(settings):
         return
     stop = settings.get("stop")
     if stop:
-        body["stop"] = stop if len(stop) <= 4 else losses.changed(request, "stop", stop[:4], "too_many")
+        body["stop"] = stop if len(stop) <= _MOST_STOPS else losses.changed(request, "stop", stop[:_MOST_STOPS], "too_many")
     tier = settings.get("tier")
     if tier is not None:
         body |= _encode_tier(request, tier, losses)

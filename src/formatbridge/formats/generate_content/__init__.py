@@ -17,8 +17,9 @@ from formatbridge.formats.generate_content.errors import decode_error, encode_er
 from formatbridge.formats.generate_content.finish import unfinished
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
 from formatbridge.formats.generate_content.models import decode_models, encode_models
-from formatbridge.formats.generate_content.request import SETTINGS, decode_request, encode_request
+from formatbridge.formats.generate_content.request import decode_request, encode_request
 from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response, failure_of
+from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.spelling import SPELLING
 from formatbridge.formats.generate_content.stream import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder

@@ -94,7 +94,7 @@ def sign_thoughts(parts: list[ir.Part], token: ir.Reasoning) -> bool:
     return True
 
 
-def decode_reasoning_config(raw: JsonObject, src: str) -> ir.ReasoningConfig:
+def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
     """Read ``thinkingConfig``: a budget of 0 is off, of -1 up to the model."""
     budget, level, shown = raw.get("thinkingBudget"), word_of(raw.get("thinkingLevel")), raw.get("includeThoughts")
     leftover: JsonObject = {}
@@ -107,7 +107,7 @@ def decode_reasoning_config(raw: JsonObject, src: str) -> ir.ReasoningConfig:
         effort=_LEVELS.get(level),
         budget=budget if budget is not None and budget > 0 else None,
         show=None if shown is None else "auto" if shown else "hide",
-        src=src,
+        src="/generationConfig/thinkingConfig",
         extra=joined(leftover or None, rest(raw, _CONFIG)),
     )
 

@@ -8,8 +8,7 @@ from formatbridge.formats._arguments import encode_all_objects, read_all_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import is_plain, note_no_turns, note_prefill
 from formatbridge.formats._results import with_results_in_place
-from formatbridge.formats._settings import Ranges, decode_settings, drop_cache_options, drop_setting, encode_settings
-from formatbridge.formats._tables import FieldTable, ValueTable
+from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.generate_content.calls import lost_of_arguments
@@ -21,8 +20,7 @@ from formatbridge.formats.generate_content.content import (
     encode_message,
     encode_part,
 )
-from formatbridge.formats.generate_content.output import (
-    AT,
+from formatbridge.formats.generate_content.output_shape import (
     decode_audio,
     decode_format,
     decode_image,
@@ -33,6 +31,12 @@ from formatbridge.formats.generate_content.output import (
     encode_modalities,
 )
 from formatbridge.formats.generate_content.reasoning import decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.generate_content.settings import (
+    SETTINGS,
+    decode_shaped_settings,
+    encode_settings,
+    encode_settings_beside,
+)
 from formatbridge.formats.generate_content.tools import (
     decode_tool_choice,
     decode_tools,
@@ -40,37 +44,9 @@ from formatbridge.formats.generate_content.tools import (
     encode_tools,
 )
 from formatbridge.formats.generate_content.turns import Calls, Turn
-from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
-SETTINGS = FieldTable(
-    {
-        "temperature": "temperature",
-        "top_p": "topP",
-        "top_k": "topK",
-        "seed": "seed",
-        "presence_penalty": "presencePenalty",
-        "frequency_penalty": "frequencyPenalty",
-        "logprobs": "responseLogprobs",
-        "top_logprobs": "logprobs",
-        "n": "candidateCount",
-        "stop": "stopSequences",
-        "max_tokens": "maxOutputTokens",
-    }
-)
-"""Settings in ``generationConfig``."""
-
-TIERS = ValueTable(("standard", "standard"), ("flex", "flex"), ("priority", "priority"))
-
-_MOST_STOPS = 5
-_RANGES: Ranges = {
-    "temperature": (0, 2),
-    "top_p": (0, 1),
-    "presence_penalty": (-2, 2),
-    "frequency_penalty": (-2, 2),
-    "top_logprobs": (0, 20),
-}
 _REQUEST = frozenset({
     "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",
 })  # fmt: skip
@@ -80,9 +56,6 @@ _CONFIG = SETTINGS.canonical.keys() | {
     "responseMimeType", "responseSchema", "responseJsonSchema", "responseFormat", "responseModalities", "speechConfig", "imageConfig",
     "thinkingConfig",
 }  # fmt: skip
-_DONE = frozenset({
-    "stop", "max_tokens", "modalities", "metadata", "tier", "tier_beside", "prompt_cache_options", "parallel_tool_calls",
-})  # fmt: skip
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
@@ -92,7 +65,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     request = ir.Request("generate_content", model, bool(body.get("stream") if stream is None else stream), _decode_messages(body))
     config, is_flat = body.get("generationConfig"), True
     if config:
-        is_flat = decode_settings(config, SETTINGS, request, _NOTHING)
+        is_flat = decode_flat_settings(config, SETTINGS, request, _NOTHING)
         if "stop" in request.settings and not request.settings["stop"]:
             del request.settings["stop"]
     if not is_flat or not _BESIDE.issuperset(body):
@@ -103,8 +76,8 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
 def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     """Read what is more than a name and a value."""
     config, tool_config = body.get("generationConfig") or {}, body.get("toolConfig") or {}
-    leftover = _decode_shaped_settings(body, config, request.settings)  # type: ignore[arg-type]  # built key by key
     unread = _decode_config(config, request) if config else None
+    leftover = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     for index, raw in enumerate(body.get("tools") or ()):
         request.tools += decode_tools(raw, f"/tools/{index}")
     calling = tool_config.get("functionCallingConfig")
@@ -124,9 +97,12 @@ def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None
     if config.keys() <= SETTINGS.canonical.keys():  # flat settings only
         return None
     request.output_format, unread = decode_format(config)
-    thinking, speech, image = config.get("thinkingConfig"), config.get("speechConfig"), config.get("imageConfig")
+    thinking, modalities = config.get("thinkingConfig"), config.get("responseModalities")
+    speech, image = config.get("speechConfig"), config.get("imageConfig")
     if thinking:
-        request.reasoning = decode_reasoning_config(thinking, f"{AT}/thinkingConfig")
+        request.reasoning = decode_reasoning_config(thinking)
+    if modalities:
+        request.settings["modalities"] = decode_modalities(modalities)
     if speech:
         request.audio = decode_audio(speech)
     if image:
@@ -146,10 +122,27 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     config = _encode_config(request, losses)
     if config:
         body["generationConfig"] = config
-    settings = request.settings
-    if settings.get("metadata"):
-        body["labels"] = settings["metadata"]
-    return body | _encode_tier(request, losses) if "tier" in settings else body
+    if "tier" in request.settings or "metadata" in request.settings:
+        encode_settings_beside(request, body, losses)
+    return body
+
+
+def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
+    """Write ``generationConfig``."""
+    config: JsonObject = {}
+    if request.settings:
+        encode_settings(request, config, losses)
+    if request.reasoning:
+        config |= encode_reasoning_config(request.reasoning, losses)
+    if request.output_format:
+        config |= encode_format(request.output_format, losses)
+    if request.tools or "modalities" in request.settings:
+        config |= encode_modalities(request, losses)
+    if request.audio:
+        config |= encode_audio(request.audio, losses)
+    if request.image:
+        config |= encode_image(request.image, losses)
+    return config
 
 
 # Messages.
@@ -283,68 +276,3 @@ def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> 
     if choice and (calling := encode_tool_choice(choice, losses)):
         body["toolConfig"] = {"functionCallingConfig": calling}
     return body
-
-
-# Settings.
-
-
-def _decode_shaped_settings(body: JsonObject, config: JsonObject, settings: JsonObject) -> JsonObject | None:
-    leftover: JsonObject | None = None
-    modalities = config.get("responseModalities")
-    if modalities:
-        settings["modalities"] = decode_modalities(modalities)
-    if body.get("labels"):
-        settings["metadata"] = body["labels"]
-    if body.get("serviceTier") is not None:
-        tier = word_of(body["serviceTier"], ("UNSPECIFIED",)).removeprefix("SERVICE_TIER_").lower()
-        if tier in TIERS.canonical:
-            settings["tier"] = TIERS.canonical[tier]
-        elif tier not in ("", "unspecified"):
-            leftover = {"serviceTier": body["serviceTier"]}
-    return leftover
-
-
-def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write ``generationConfig``."""
-    config = _encode_settings(request, losses) if request.settings else {}
-    if request.reasoning:
-        config |= encode_reasoning_config(request.reasoning, losses)
-    if request.output_format:
-        config |= encode_format(request.output_format, losses)
-    if request.tools or "modalities" in request.settings:
-        config |= encode_modalities(request, losses)
-    if request.audio:
-        config |= encode_audio(request.audio, losses)
-    if request.image:
-        config |= encode_image(request.image, losses)
-    return config
-
-
-def _encode_settings(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write the settings that ``generationConfig`` has."""
-    config: JsonObject = {}
-    encode_settings(request, SETTINGS, config, losses, _DONE, _RANGES)
-    drop_cache_options(request, losses)
-    limit, stop = request.settings.get("max_tokens"), request.settings.get("stop")
-    if limit == 0:
-        losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
-    elif limit is not None:
-        config["maxOutputTokens"] = limit
-    if stop:
-        config["stopSequences"] = (
-            stop if len(stop) <= _MOST_STOPS else losses.changed(request, "stop", stop[:_MOST_STOPS], "too_many")
-        )
-    return config
-
-
-def _encode_tier(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write the tier; where it is a speed that nobody has here, the one beside that."""
-    made: JsonObject = {}
-    settings = request.settings
-    for name, tier in (("tier", settings.get("tier")), ("tier_beside", settings.get("tier_beside"))):
-        word = TIERS.wire.get(tier) if tier is not None and not made else None
-        if word is not None:
-            made["serviceTier"] = word
-        elif tier is not None:
-            drop_setting(request, name, tier, losses)
-    return made

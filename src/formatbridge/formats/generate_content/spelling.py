@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
-from formatbridge.formats.generate_content.request import SETTINGS
+from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.losses import ITSELF, Own, Spelling
 
 _CONFIG = "generationConfig"

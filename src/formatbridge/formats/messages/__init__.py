@@ -16,8 +16,9 @@ from formatbridge.formats.messages.errors import decode_error, encode_error
 from formatbridge.formats.messages.finish import unfinished
 from formatbridge.formats.messages.hosted_tools import SERVER_NAMES
 from formatbridge.formats.messages.models import decode_models, encode_models
-from formatbridge.formats.messages.request import SETTINGS, decode_request, encode_request, settle_history
+from formatbridge.formats.messages.request import decode_request, encode_request, settle_history
 from formatbridge.formats.messages.response import FINISH, decode_response, encode_response, failure_of
+from formatbridge.formats.messages.settings import SETTINGS
 from formatbridge.formats.messages.stream import StreamDecoder
 from formatbridge.formats.messages.stream_encoder import StreamEncoder
 from formatbridge.formats.messages.stream_fold import fold_stream, unfold_stream

@@ -146,9 +146,7 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
     return config, joined(unread, {"thinking/display": display} if display is not None and display not in _SHOWN else None)
 
 
-def encode_reasoning_config(
-    config: ir.ReasoningConfig, limit: int, barred: bool, losses: Ledger
-) -> tuple[JsonObject | None, str | None]:
+def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, barred: bool, losses: Ledger) -> JsonObject:
     """Write how much to think as ``thinking`` and an effort. ``limit``: tokens of the answer; ``barred``: the server refuses to think."""
     if config.extra:
         losses.extras(config)
@@ -157,17 +155,18 @@ def encode_reasoning_config(
             losses.dropped(config, "effort", "excluded")
         if config.show not in (None, "hide"):
             losses.dropped(config, "show", "excluded", severity="info")
-        return {"type": "disabled"}, None
+        return {"thinking": {"type": "disabled"}}
     if barred:
         _drop_config(config, losses)
-        return None, None
+        return {}
     effort = encode_word_of_effort(config, losses)
     thinking = _encode_budget(config, limit, losses) or _encode_mode(config, effort, losses)
     if thinking is not None and config.show is not None and thinking["type"] in ("enabled", "adaptive"):
         thinking["display"] = "omitted" if config.show == "hide" else "summarized"
         if config.show in ("concise", "detailed"):
             losses.changed(config, "show", "summarized", severity="info")
-    return thinking, effort
+    made: JsonObject = {"thinking": thinking} if thinking else {}
+    return made | {"output_config": {"effort": effort}} if effort else made
 
 
 def tokens_of(budget: int | None) -> int:

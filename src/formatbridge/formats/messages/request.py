@@ -12,14 +12,14 @@ from formatbridge.formats._arguments import encode_all_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import brings_tools
 from formatbridge.formats._parts import leading_instructions, note_no_turns
-from formatbridge.formats._settings import decode_settings
+from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_servers
+from formatbridge.formats.messages.output_shape import decode_format, encode_format
 from formatbridge.formats.messages.parts import WORDS, decode_content, encode_part
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, tokens_of
-from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.formats.messages.settings import (
     SETTINGS,
     decode_shaped_settings,
@@ -37,8 +37,6 @@ from formatbridge.formats.messages.turns import TurnEncoder, lacks_thinking, too
 from formatbridge.losses import Ledger, nowhere
 from formatbridge.options import Options
 
-__all__ = ["SETTINGS", "decode_request", "encode_request", "settle_history"]
-
 _MOST_MARKS = 4
 
 _BESIDE = frozenset({"model", "messages", "stream", "system"})
@@ -47,7 +45,6 @@ _KNOWN = SETTINGS.canonical.keys() | {
     "metadata", "service_tier", "speed", "context_management",
 }  # fmt: skip
 _OUTPUT_CONFIG = frozenset({"effort", "format"})
-_SCHEMA_AT = "/output_config/format/schema"
 _OFF = {"type": "disabled"}
 _PLACES = known_places("/messages", "content")
 
@@ -68,7 +65,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
             messages.append(decode_message(raw, src))
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("messages", model or body.get("model"), stream, messages)
-    if not decode_settings(body, SETTINGS, request, _BESIDE):
+    if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
         _decode_shaped_options(body, request)
     return request
 
@@ -87,7 +84,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     if config or "thinking" in body:
         request.reasoning, unread_reasoning = decode_reasoning_config(body)
     if config or "output_format" in body:
-        request.output_format, unread_format = _decode_format(body)
+        request.output_format, unread_format = decode_format(body)
     unread_config = rest(config, _OUTPUT_CONFIG, "output_config/") if config else None
     request.extra = joined(rest(body, _KNOWN), unread_config, unpaired, unread_settings, unread_reasoning, unread_format)
 
@@ -257,47 +254,9 @@ def _without_mark(part: ir.Part, gone: set[int]) -> ir.Part:
 
 
 def _encode_output(request: ir.Request, limit: int, barred: bool, losses: Ledger) -> JsonObject:
-    body: JsonObject = {}
-    config: JsonObject = {}
-    if request.reasoning:
-        thinking, effort = encode_reasoning_config(request.reasoning, limit, barred, losses)
-        if thinking:
-            body["thinking"] = thinking
-        if effort:
-            config["effort"] = effort
-    format = _encode_format(request.output_format, losses) if request.output_format else None
+    """Write ``thinking`` and ``output_config``, where an effort stands beside the shape of the answer."""
+    body = encode_reasoning_config(request.reasoning, limit, barred, losses) if request.reasoning else {}
+    format = encode_format(request.output_format, losses) if request.output_format else None
     if format:
-        config["format"] = format
-    return body | ({"output_config": config} if config else {})
-
-
-def _decode_format(body: JsonObject) -> tuple[ir.OutputFormat | None, JsonObject | None]:
-    """Read the shape of the answer from its place of today or from the older one."""
-    today, older = (body.get("output_config") or {}).get("format"), body.get("output_format")
-    raw, src = (today, "/output_config/format") if today else (older, "/output_format")
-    left = {"output_format": older} if today and older and older != today else None
-    if not raw:
-        return None, left
-    if raw.get("type") != "json_schema":
-        return None, joined(left, {src[1:]: raw})
-    extra = rest(raw, frozenset({"type", "schema"}))
-    return ir.OutputFormat(type="json_schema", schema=raw["schema"], strict=True, src=src, extra=extra), left
-
-
-def _encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject | None:
-    if format.type == "text":
-        if format.extra:
-            losses.extras(format)
-        return None
-    if format.schema is None:
-        losses.dropped(format)
-        return None
-    if format.extra:
-        losses.extras(format)
-    if format.name is not None:
-        losses.dropped(format, "name", severity="info")
-    if format.description is not None:
-        losses.dropped(format, "description")
-    if format.strict is False:
-        losses.changed(format, "strict", True)
-    return {"type": "json_schema", "schema": encode_schema(format.schema, format, "schema", _SCHEMA_AT, losses)}
+        body["output_config"] = body.get("output_config", {}) | format
+    return body

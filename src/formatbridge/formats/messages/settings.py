@@ -7,8 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
-from formatbridge.formats._settings import drop_cache_options, drop_setting
-from formatbridge.formats._settings import encode_settings as encode_flat_settings
+from formatbridge.formats._settings import Ranges, drop_cache_options, drop_setting, encode_flat_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats.messages.parts import nearest_ttl
 from formatbridge.losses import Ledger
@@ -25,6 +24,8 @@ SETTINGS = FieldTable(
     }
 )
 
+RANGES: Ranges = {"temperature": (0.0, 1.0), "top_p": (0.0, 1.0)}
+
 TIERS = ValueTable(("auto", "auto"), ("standard", "standard_only"))
 
 _WITHOUT_SAMPLING = "2026-10-21"
@@ -33,7 +34,6 @@ _LEAST_TOP_P_THINKING = 0.95
 _SHAPED = frozenset({"stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options", "automatic_cache"})
 _DONE = _SHAPED | {"max_tokens", "parallel_tool_calls", "top_k"}
 _DONE_WITH_SAMPLING = _DONE | {*_SAMPLING}
-_RANGES = {"temperature": (0.0, 1.0), "top_p": (0.0, 1.0)}
 
 
 def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
@@ -105,7 +105,7 @@ def encode_settings(request: ir.Request, body: JsonObject, thinks: bool, losses:
         done = _DONE
         if settings.get("top_k") is not None:
             body["top_k"] = _encode_top_k(request, settings["top_k"], losses)
-    encode_flat_settings(request, SETTINGS, body, losses, done, _RANGES)
+    encode_flat_settings(request, SETTINGS, body, losses, done, RANGES)
     if _SHAPED.isdisjoint(settings):
         return
     if settings.get("automatic_cache"):

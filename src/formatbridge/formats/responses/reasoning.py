@@ -6,6 +6,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import drop_id
+from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, native_token
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.losses import Ledger
@@ -13,6 +14,7 @@ from formatbridge.options import Options
 
 _ITEM = frozenset({"type", "id", "summary", "content", "encrypted_content"})
 _PART = frozenset({"type", "text"})
+_CONFIG = frozenset({"effort", "summary", "generate_summary"})
 
 
 def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
@@ -90,3 +92,34 @@ def _unread(parts: list[JsonObject], at: str) -> JsonObject | None:
         else:
             found = gathered(found, {f"{at}/{index}": part})
     return found
+
+
+# How much to think.
+
+
+def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
+    """Read how much to think and what to show of it; words that are not known are left over."""
+    effort, summary, older = raw.get("effort"), raw.get("summary"), raw.get("generate_summary")
+    show = summary if summary is not None else older
+    unread = {
+        "effort": effort if effort not in EFFORTS else None,
+        "summary": summary if summary not in ("auto", "concise", "detailed") else None,
+        "generate_summary": older if older != show or older not in ("auto", "concise", "detailed") else None,
+    }
+    return ir.ReasoningConfig(
+        effort=effort if effort in EFFORTS else None,
+        show=show if show in ("auto", "concise", "detailed") else None,
+        src="/reasoning",
+        extra=joined(rest(raw, _CONFIG), {key: value for key, value in unread.items() if value is not None}),
+    )
+
+
+def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
+    """Write how much to think and what to show of it; nothing is shown unless asked for."""
+    if config.extra:
+        losses.extras(config)
+    effort = encode_effort(config, losses)
+    made: JsonObject = {"effort": effort} if effort else {}
+    if config.show not in (None, "hide"):
+        made["summary"] = config.show
+    return {"reasoning": made} if made else {}

@@ -9,29 +9,20 @@ from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats._reasoning import EFFORTS
 from formatbridge.formats._results import note_orphans, pair_loose
-from formatbridge.formats._settings import decode_settings, encode_settings
+from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats.responses.content import decode_answer, decode_message, decode_result, encode_message, kind_of, settle
 from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.formats.responses.settings import (
-    DONE,
-    RANGES,
-    SETTINGS,
-    SHAPED,
-    decode_format,
-    decode_reasoning_config,
-    decode_shaped_settings,
-    encode_reasoning_config,
-    encode_shaped_settings,
-    encode_text,
-)
+from formatbridge.formats.responses.output_shape import decode_format, encode_text
+from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.responses.settings import FIELDS, SETTINGS, decode_shaped_settings, encode_settings
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
 _BESIDE = frozenset({"model", "input", "instructions", "stream"})
-_KNOWN = SHAPED | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}
+_KNOWN = FIELDS | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}
 _CHANGES = frozenset({"additional_tools", "configuration_update"})
 """Items that change the configuration from there on."""
 
@@ -43,7 +34,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     """Read a request."""
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("responses", model or body.get("model"), stream, _decode_messages(body))
-    if not decode_settings(body, SETTINGS, request, _BESIDE):
+    if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
         _decode_shaped_options(body, request)
     return request
 
@@ -77,11 +68,14 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
         body |= _encode_tools(request, body["input"], losses)
     if request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
-    _encode_shape(request, body, losses)
+    if request.output_format or "verbosity" in request.settings:
+        body |= encode_text(request, losses)
+    if request.audio:
+        losses.dropped(request.audio)
+    if request.image:
+        losses.dropped(request.image)
     if request.settings:
-        encode_settings(request, SETTINGS, body, losses, DONE, RANGES)
-        if not DONE.isdisjoint(request.settings):
-            body |= encode_shaped_settings(request, losses)
+        encode_settings(request, body, losses)
     if request.stream:
         body["stream"] = True
     return body
@@ -99,16 +93,6 @@ def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) 
     if "parallel_tool_calls" in request.settings:
         body["parallel_tool_calls"] = request.settings["parallel_tool_calls"]
     return body
-
-
-def _encode_shape(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
-    """Write what the answer is to look like; it is text in any case."""
-    if request.output_format or "verbosity" in request.settings:
-        body |= encode_text(request, losses)
-    if request.audio:
-        losses.dropped(request.audio)
-    if request.image:
-        losses.dropped(request.image)
 
 
 # Messages.

@@ -1,14 +1,13 @@
-"""Settings of a request: flat ones by table, reasoning and the shape of the answer by function."""
+"""Settings of a request: flat ones by table, those with a shape of their own by function."""
 
 from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._reasoning import EFFORTS, encode_effort
-from formatbridge.formats._settings import Ranges, drop_setting
+from formatbridge.formats._settings import Ranges, drop_setting, encode_flat_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.losses import Ledger
 
 SETTINGS = FieldTable(
     {
@@ -34,10 +33,10 @@ TIERS = ValueTable(
     ("ultrafast", "ultrafast"),
 )  # fmt: skip
 
-SHAPED = frozenset({"service_tier", "text", "prompt_cache_options", "context_management", "include", "stream_options"})
+FIELDS = frozenset({"service_tier", "text", "prompt_cache_options", "context_management", "include", "stream_options"})
 """Fields of the wire that are no flat settings."""
 
-DONE = frozenset({
+_DONE = frozenset({
     "tier", "verbosity", "prompt_cache_options", "compact_at", "logprobs", "stream_options", "max_tokens", "store", "parallel_tool_calls",
 })  # fmt: skip
 """Canonical settings that do not go by the table: the tools take one with them, the other functions here write the others."""
@@ -46,13 +45,11 @@ LOGPROBS = "message.output_text.logprobs"
 """The word for them among what the answer is to hold besides."""
 _SEALED = "reasoning.encrypted_content"
 _CACHE = ("mode", "ttl", "comparison_response_id")
-_FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
-_REASONING = frozenset({"effort", "summary", "generate_summary"})
 
 
 def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
     """Read the settings that are more than a name and a value; return what has no canonical name, by pointer."""
-    if SHAPED.isdisjoint(body):
+    if FIELDS.isdisjoint(body):
         return None
     tier, text = body.get("service_tier"), body.get("text") or {}
     if tier is not None:
@@ -70,9 +67,12 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
     )
 
 
-def encode_shaped_settings(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write the settings that are more than a name and a value."""
-    settings, body = request.settings, JsonObject()
+def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
+    """Write the settings into a body."""
+    settings = request.settings
+    encode_flat_settings(request, SETTINGS, body, losses, _DONE, RANGES)
+    if _DONE.isdisjoint(settings):
+        return
     limit, store, tier = settings.get("max_tokens"), settings.get("store"), settings.get("tier")
     if limit:
         body["max_output_tokens"] = limit
@@ -90,7 +90,6 @@ def encode_shaped_settings(request: ir.Request, losses: Ledger) -> JsonObject:
     options = settings.get("stream_options")
     if options:
         body |= _encode_stream_options(request, options, losses)
-    return body
 
 
 def _decode_include(raw: list[str] | None, settings: JsonObject) -> JsonObject | None:
@@ -158,79 +157,3 @@ def _encode_stream_options(request: ir.Request, options: JsonObject, losses: Led
         losses.dropped(request, f"stream_options.{key}", severity="info")
     flag = options.get("include_obfuscation")
     return {} if flag is None else {"stream_options": {"include_obfuscation": flag}}
-
-
-# Reasoning and the shape of the answer.
-
-
-def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
-    """Read how much to think and what to show of it; words that are not known are left over."""
-    effort, summary, older = raw.get("effort"), raw.get("summary"), raw.get("generate_summary")
-    show = summary if summary is not None else older
-    unread = {
-        "effort": effort if effort not in EFFORTS else None,
-        "summary": summary if summary not in ("auto", "concise", "detailed") else None,
-        "generate_summary": older if older != show or older not in ("auto", "concise", "detailed") else None,
-    }
-    return ir.ReasoningConfig(
-        effort=effort if effort in EFFORTS else None,
-        show=show if show in ("auto", "concise", "detailed") else None,
-        src="/reasoning",
-        extra=joined(rest(raw, _REASONING), {key: value for key, value in unread.items() if value is not None}),
-    )
-
-
-def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
-    """Write how much to think and what to show of it; nothing is shown unless asked for."""
-    if config.extra:
-        losses.extras(config)
-    effort = encode_effort(config, losses)
-    made: JsonObject = {"effort": effort} if effort else {}
-    if config.show not in (None, "hide"):
-        made["summary"] = config.show
-    return {"reasoning": made} if made else {}
-
-
-def decode_format(raw: JsonObject) -> ir.OutputFormat:
-    """Read the form that the answer must have; one that is not known is left over."""
-    kind = raw.get("type")
-    if kind not in ("text", "json_object", "json_schema"):
-        return ir.OutputFormat(type="text", src="/text/format", extra={ITSELF: raw})
-    if kind != "json_schema":
-        return ir.OutputFormat(type=kind, src="/text/format", extra=rest(raw, frozenset({"type"})))
-    return ir.OutputFormat(
-        type="json_schema",
-        schema=raw.get("schema"),
-        name=raw.get("name"),
-        description=raw.get("description"),
-        strict=raw.get("strict"),
-        src="/text/format",
-        extra=rest(raw, _FORMAT),
-    )
-
-
-def encode_text(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write what the answer's text is to look like."""
-    made: JsonObject = {}
-    format, verbosity = request.output_format, request.settings.get("verbosity")
-    if format:
-        if format.extra:
-            losses.extras(format)
-        if format.type != "text":
-            made["format"] = _encode_format(format, losses)
-    if verbosity is not None:
-        made["verbosity"] = verbosity
-    return {"text": made} if made else {}
-
-
-def _encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
-    if format.type == "json_object":
-        return {"type": "json_object"}
-    name = format.name or losses.added("/text/format/name", "response")
-    schema = format.schema if format.schema is not None else losses.added("/text/format/schema", {})
-    made: JsonObject = {"type": "json_schema", "name": name, "schema": schema}
-    if format.description is not None:
-        made["description"] = format.description
-    if format.strict is not None:
-        made["strict"] = format.strict
-    return made

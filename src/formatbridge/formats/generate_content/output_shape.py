@@ -9,7 +9,7 @@ from formatbridge.formats.generate_content.schema import decode_schema
 from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 
-AT = "/generationConfig"
+_AT = "/generationConfig"
 _JSON = "application/json"
 _TEXT_FORMAT = frozenset({"mimeType", "schema"})
 _JSON_WORDS, _TEXT_WORDS = (_JSON, "APPLICATION_JSON"), ("text/plain", "TEXT_PLAIN")
@@ -25,25 +25,25 @@ def decode_format(config: JsonObject) -> tuple[ir.OutputFormat | None, JsonObjec
     plain, dialect = config.get("responseJsonSchema"), config.get("responseSchema")
     found, unread = _decode_response_format(config.get("responseFormat") or [])
     schema = plain if isinstance(plain, dict) else None
-    src = f"{AT}/responseJsonSchema"
+    src = f"{_AT}/responseJsonSchema"
     if schema is None and plain is not None:
         unread["responseJsonSchema"] = plain
     if dialect is not None and (schema is not None or mime not in (None, _JSON)):
         unread["responseSchema"] = dialect
     elif dialect is not None:
         schema, is_whole = decode_schema(dialect)
-        src = f"{AT}/responseSchema"
+        src = f"{_AT}/responseSchema"
         if not is_whole:
             unread["responseSchema"] = dialect
     if mime not in (None, "text/plain", _JSON) or (mime == "text/plain" and schema is not None):
         unread["responseMimeType"] = mime
     if found is not None and (schema is not None or mime == _JSON):
-        unread[found.src.removeprefix(f"{AT}/")] = True
-    leftover = {f"{AT[1:]}/{pointer}": value for pointer, value in unread.items()} or None
+        unread[found.src.removeprefix(f"{_AT}/")] = True
+    leftover = {f"{_AT[1:]}/{pointer}": value for pointer, value in unread.items()} or None
     if schema is not None:
         return ir.OutputFormat(type="json_schema", schema=schema, src=src), leftover
     if mime == _JSON:
-        return ir.OutputFormat(type="json_object", src=f"{AT}/responseMimeType"), leftover
+        return ir.OutputFormat(type="json_object", src=f"{_AT}/responseMimeType"), leftover
     return found, leftover
 
 
@@ -66,7 +66,7 @@ def _decode_response_format(formats: list[JsonObject]) -> tuple[ir.OutputFormat 
         found = ir.OutputFormat(
             type="json_object" if schema is None else "json_schema",
             schema=schema,
-            src=f"{AT}/responseFormat/{index}/text",
+            src=f"{_AT}/responseFormat/{index}/text",
             extra=rest(text, _TEXT_FORMAT),
         )
     return found, unread
@@ -122,7 +122,7 @@ def decode_audio(raw: JsonObject) -> ir.AudioOutput:
     return ir.AudioOutput(
         voice=name if name is not None else voice.get("voice"),
         language=raw.get("languageCode"),
-        src=f"{AT}/speechConfig",
+        src=f"{_AT}/speechConfig",
         extra=joined(
             rest(raw, frozenset({"voiceConfig", "languageCode"})),
             rest(voice, known, "voiceConfig/"),
@@ -148,7 +148,7 @@ def encode_audio(audio: ir.AudioOutput, losses: Ledger) -> JsonObject:
 def decode_image(raw: JsonObject) -> ir.ImageOutput:
     """Read the shape of a drawn answer."""
     extra = rest(raw, frozenset({"aspectRatio", "imageSize"}))
-    return ir.ImageOutput(aspect_ratio=raw.get("aspectRatio"), size=raw.get("imageSize"), src=f"{AT}/imageConfig", extra=extra)
+    return ir.ImageOutput(aspect_ratio=raw.get("aspectRatio"), size=raw.get("imageSize"), src=f"{_AT}/imageConfig", extra=extra)
 
 
 def encode_image(image: ir.ImageOutput, losses: Ledger) -> JsonObject:
