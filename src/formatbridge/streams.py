@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from formatbridge import formats, ir
 from formatbridge.convert import Converted, ConvertedRequest, encode_answer, options_of
 from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError, StreamFailedError, TruncatedStreamError
-from formatbridge.formats._home import Homecoming
+from formatbridge.formats._home import ToolsHome
 from formatbridge.formats._protocol import Format
 from formatbridge.given import a, bytes_of, checked_chunks
 from formatbridge.ir import events
@@ -61,7 +61,7 @@ class StreamConverter:
         self._hears = False  # whether the bytes of an event known by heart may go the short way
         if self._passage is None:
             context = request.context if request else None
-            self._home = Homecoming(context)
+            self._home = ToolsHome(context)
             self._encoder = self._far.StreamEncoder(self._options, context)
             self._is_plain = self._hears = not self._home.is_needed and self._options.raise_on is None
         self._is_finished = False

@@ -44,7 +44,7 @@ class ToolRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
+class OwnTool:
     """What a tool was called before its request crossed over."""
 
     name: str
@@ -61,7 +61,7 @@ class Context:
 
     source: ir.Format
     body: JsonObject
-    tools: Mapping[str, Home] = field(default_factory=dict)
+    tools: Mapping[str, OwnTool] = field(default_factory=dict)
 
 
 class StreamDecoder(Protocol):
