@@ -33,14 +33,12 @@ from formatbridge.losses import ITSELF, Own, Spelling
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "chat_completions"
-LIST_PATH = "/v1/models"
 ID_FIELD = "id"
 IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = False
 STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
 CITES_LAST = True
 END_OF_STREAM = b"data: [DONE]\n\n"
-"""What stands behind the last event."""
 NAMES_EVENTS = False
 TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
@@ -170,7 +168,6 @@ __all__ = [
     "HOLDS_FAILURES",
     "ID_FIELD",
     "IN_URL",
-    "LIST_PATH",
     "NAME",
     "NAMES_EVENTS",
     "SETTINGS",

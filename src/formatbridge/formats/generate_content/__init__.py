@@ -26,14 +26,12 @@ from formatbridge.formats.generate_content.stream_fold import fold_stream, unfol
 from formatbridge.streaming.sse import encode_crlf_event
 
 NAME: ir.Format = "generate_content"
-LIST_PATH = "/v1beta/models"
 ID_FIELD = "responseId"
 IN_URL = frozenset({"model", "stream"})
 HOLDS_FAILURES = False
 STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal)
 CITES_LAST = True
 END_OF_STREAM = b""
-"""What stands behind the last event."""
 NAMES_EVENTS = False
 TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*"),
@@ -76,7 +74,6 @@ __all__ = [
     "HOLDS_FAILURES",
     "ID_FIELD",
     "IN_URL",
-    "LIST_PATH",
     "NAME",
     "NAMES_EVENTS",
     "SETTINGS",

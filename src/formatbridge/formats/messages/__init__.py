@@ -25,14 +25,12 @@ from formatbridge.losses import Own, Spelling
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "messages"
-LIST_PATH = "/v1/models"
 ID_FIELD = "id"
 IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = False
 STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
 CITES_LAST = False
 END_OF_STREAM = b""
-"""What stands behind the last event."""
 NAMES_EVENTS = True
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
 TOOL_RULES = ToolRules(
@@ -197,7 +195,6 @@ __all__ = [
     "HOLDS_FAILURES",
     "ID_FIELD",
     "IN_URL",
-    "LIST_PATH",
     "NAME",
     "NAMES_EVENTS",
     "SETTINGS",

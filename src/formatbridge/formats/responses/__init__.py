@@ -27,14 +27,12 @@ from formatbridge.formats.responses.stream_fold import fold_stream, unfold_strea
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "responses"
-LIST_PATH = "/v1/models"
 ID_FIELD = "id"
 IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = True
 STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
 CITES_LAST = False
 END_OF_STREAM = b""
-"""What stands behind the last event."""
 NAMES_EVENTS = True
 TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
@@ -73,7 +71,6 @@ __all__ = [
     "HOLDS_FAILURES",
     "ID_FIELD",
     "IN_URL",
-    "LIST_PATH",
     "NAME",
     "NAMES_EVENTS",
     "SETTINGS",
