@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
@@ -121,7 +122,8 @@ class ConvertedRequest(Converted):
     @property
     def path(self) -> str:
         """URL path and query on the relay, such as ``/v1beta/models/m:streamGenerateContent?alt=sse``."""
-        return formats.load(self.target).request_path(self.model, stream=self.stream)
+        path = (formats.STREAM_PATHS.get(self.target) if self.stream else None) or formats.PATHS[self.target]
+        return path.replace("{model}", quote(self.model.removeprefix("models/"), safe="")) if "{model}" in path else path
 
 
 class ConvertedError(Converted):

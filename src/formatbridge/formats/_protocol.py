@@ -144,9 +144,6 @@ class Format(Protocol):
     StreamDecoder: Callable[[], StreamDecoder]
     StreamEncoder: Callable[[Options, Context | None], StreamEncoder]
 
-    def request_path(self, model: str, *, stream: bool) -> str:
-        """Return the URL path and query on the relay."""
-
     def decode_request(self, body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
         """Read a request; ``model`` and ``stream`` stand in for what the URL says."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import quote
 
 from formatbridge import ir
 from formatbridge.formats._foreign import as_it_is as settle_history
@@ -41,12 +40,6 @@ TOOL_RULES = ToolRules(
     validates=True,
     servers=frozenset({*MEMBERS, "image_generation", "mcp"}),
 )
-
-
-def request_path(model: str, *, stream: bool) -> str:
-    """Return the path of a model's endpoint; a stream is asked for as server-sent events."""
-    method = "streamGenerateContent?alt=sse" if stream else "generateContent"
-    return f"/v1beta/models/{quote(model.removeprefix('models/'), safe='')}:{method}"
 
 
 def frame_event(data: bytes, name: str | None) -> bytes:
@@ -95,7 +88,6 @@ __all__ = [
     "frame_event",
     "is_own_error",
     "is_own_event",
-    "request_path",
     "settle_history",
     "unfinished",
     "unfold_stream",

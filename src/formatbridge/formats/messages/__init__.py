@@ -170,12 +170,6 @@ SPELLING = Spelling(
 )
 
 
-def request_path(model: str, *, stream: bool) -> str:
-    """Return the path of the endpoint, the same for every model."""
-    del model, stream  # both stand in the body
-    return "/v1/messages"
-
-
 def is_own_event(event: dict[str, Any]) -> bool:
     """Say whether an event of a stream has what those of no other format have."""
     kind = event.get("type")
@@ -216,7 +210,6 @@ __all__ = [
     "frame_event",
     "is_own_error",
     "is_own_event",
-    "request_path",
     "settle_history",
     "unfinished",
     "unfold_stream",

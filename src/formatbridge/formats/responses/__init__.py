@@ -46,12 +46,6 @@ TOOL_RULES = ToolRules(
 )
 
 
-def request_path(model: str, *, stream: bool) -> str:
-    """Return the path of the endpoint, the same for every model."""
-    del model, stream  # both stand in the body
-    return "/v1/responses"
-
-
 def is_own_event(event: dict[str, Any]) -> bool:
     """Say whether an event of a stream has what those of no other format have."""
     kind = event.get("type")
@@ -92,7 +86,6 @@ __all__ = [
     "frame_event",
     "is_own_error",
     "is_own_event",
-    "request_path",
     "settle_history",
     "unfinished",
     "unfold_stream",
