@@ -25,8 +25,9 @@ from formatbridge.options import Options, Severity
 from formatbridge.own_fields import put, without_own_fields
 from formatbridge.passage import Passage
 from formatbridge.replays import handed_out
-from formatbridge.stream_source import StreamSource, typed_event
+from formatbridge.stream_source import StreamSource
 from formatbridge.streaming.sse import ServerSentEvent, carries_json
+from formatbridge.typed_events import typed_event
 
 _TRUNCATED = ir.Error(
     kind="server", message="the stream ended before its answer was complete", code="stream_truncated", family="detail"
