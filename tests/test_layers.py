@@ -16,6 +16,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("ir", "_sparse"),
     ("given",),
     ("options",),
+    ("spelling",),
+    ("_settling",),
     ("losses",),
     ("_codec",),
     ("streaming",),
