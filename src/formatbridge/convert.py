@@ -30,7 +30,7 @@ from formatbridge.formats._home import bring_home
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Kind, OwnTool
-from formatbridge.formats._talk import Talk, talk_of
+from formatbridge.formats._talk import ITS_CALLS, Talk, talk_of
 from formatbridge.formats._tools import adapt_tools
 from formatbridge.formats._unread import unread_of_answer, unread_of_request
 from formatbridge.given import a, checked_model, checked_status, checked_stream
@@ -225,7 +225,7 @@ def _encode_question(
     request: ir.Request, talk: Talk | None, far: Format, losses: Ledger, options: Options
 ) -> tuple[JsonObject, dict[str, OwnTool]]:
     tools: dict[str, OwnTool] = {}
-    if talk is None or talk[2] or request.tools or request.tool_choice:  # its calls
+    if talk is None or talk[ITS_CALLS] or request.tools or request.tool_choice:
         messages = request.messages
         request, tools = adapt_tools(request, far.TOOL_RULES, losses, talk)
         if request.messages is not messages:  # the talk has the calls as they were

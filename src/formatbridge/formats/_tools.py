@@ -17,7 +17,7 @@ from formatbridge.formats._call_ids import IdsOfRequest, are_legal_ids
 from formatbridge.formats._distinct import Numbers, with_legal_letters
 from formatbridge.formats._offer import adapt_offer, added_tools
 from formatbridge.formats._protocol import OwnTool, ToolRules
-from formatbridge.formats._talk import Talk
+from formatbridge.formats._talk import ITS_CALLS, Talk
 from formatbridge.losses import Ledger
 
 _parts_of, _id_of, _call_id_of, _name_of = map(attrgetter, ("parts", "id", "call_id", "name"))
@@ -86,7 +86,8 @@ def adapt_tools(
     if talk is None or request.tool_choice:
         request = adapt_offer(request, rules, losses)
     added = [] if talk else added_tools(request)
-    calls, results = (talk[2], []) if talk else _uses_in(request.messages)  # the results of a talk have the ids of its calls
+    # The results of a talk have the ids of its calls.
+    calls, results = (talk[ITS_CALLS], []) if talk else _uses_in(request.messages)
     choice = request.tool_choice
     has_spaces = choice is not None and choice.namespaces is not None and not rules.namespaces
     if not has_spaces and _fits(request.tools + added if added else request.tools, calls, results, rules):
