@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from formatbridge import formats, ir
 from formatbridge._reasons import REASONS
@@ -48,7 +47,7 @@ def _held() -> str:
 
 
 def _settings() -> str:
-    tables = [formats.load(name).SETTINGS.wire for name in formats.FORMATS]  # type: ignore[attr-defined]  # a module's table
+    tables = [formats.load(name).SETTINGS.wire for name in formats.FORMATS]
     lines = [_row("setting", *formats.FORMATS), _row("---", *["---"] * len(formats.FORMATS))]
     for name in ir.Settings.__annotations__:
         if any(name in table for table in tables):
@@ -57,7 +56,7 @@ def _settings() -> str:
 
 
 def _finish() -> str:
-    tables: list[dict[str, Any]] = [dict(formats.load(name).FINISH) for name in formats.FORMATS]  # type: ignore[attr-defined]
+    tables = [formats.load(name).FINISH for name in formats.FORMATS]
     reasons = dict.fromkeys(reason for table in tables for reason in table.values())
     lines = [_row("reason", *formats.FORMATS), _row("---", *["---"] * len(formats.FORMATS))]
     for reason in reasons:

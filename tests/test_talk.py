@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from formatbridge import FORMATS, ir
 from formatbridge.bodies import read_checked
 from formatbridge.formats import load
-from formatbridge.formats._talk import talk_of
+from formatbridge.formats._talk import ITS_CALLS, talk_of
 from formatbridge.formats._tools import adapt_tools
 from formatbridge.losses import Ledger
 from formatbridge.options import DEFAULT_OPTIONS, Options
@@ -140,7 +140,7 @@ def test_only_what_needs_nothing_is_a_talk(messages: list[ir.Message], pair: tup
     if talk is not None:
         short, long = _both_ways(request, target, options)
         assert short == long
-        lost_of_calls = {"duplicate_keys", "invalid_arguments", "repeated_id"} if talk[2] else set()
+        lost_of_calls = {"duplicate_keys", "invalid_arguments", "repeated_id"} if talk[ITS_CALLS] else set()
         assert {loss.code for loss in short[1]} <= lost_of_calls
 
 

@@ -27,9 +27,10 @@ from formatbridge._json import JsonObject
 from formatbridge.bodies import check
 from formatbridge.cli_arguments import options_of, parser
 from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
-from formatbridge.losses import Addition, Loss, is_absent, resolve
+from formatbridge.losses import Addition, Loss
 from formatbridge.options import SEVERITIES
 from formatbridge.replays import replayed
+from formatbridge.spelling import ABSENT, resolve
 
 _READ = 65_536
 _UNSURE = 0.2
@@ -293,7 +294,7 @@ def _at(text: bytes, pointer: str) -> bytes:
         found, value = resolve(_codec.loads(text), pointer)
     except _codec.NotJsonError as error:
         raise fb.ConfigurationError(f"--at: the file {error.message}") from None
-    if found != pointer or is_absent(value):
+    if found != pointer or value is ABSENT:
         raise fb.ConfigurationError(f"--at: there is nothing at {pointer!r}")
     return _codec.dumps(value)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
@@ -28,8 +29,8 @@ from formatbridge.formats._foreign import without_foreign_tokens
 from formatbridge.formats._home import bring_home
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
-from formatbridge.formats._protocol import Context, Format, Home, Kind
-from formatbridge.formats._talk import Talk, talk_of
+from formatbridge.formats._protocol import Context, Format, Kind, OwnTool
+from formatbridge.formats._talk import ITS_CALLS, Talk, talk_of
 from formatbridge.formats._tools import adapt_tools
 from formatbridge.formats._unread import unread_of_answer, unread_of_request
 from formatbridge.given import a, checked_model, checked_status, checked_stream
@@ -96,7 +97,7 @@ class ConvertedRequest(Converted):
     __slots__ = ("_tools", "model", "stream")
 
     def __init__(
-        self, body: JsonObject, ledger: Ledger, ends: tuple[Format, Format], model: str, stream: bool, tools: dict[str, Home]
+        self, body: JsonObject, ledger: Ledger, ends: tuple[Format, Format], model: str, stream: bool, tools: dict[str, OwnTool]
     ) -> None:
         # What the base class would set, without a call of it: that is a fiftieth of a small request, and most small bodies are requests.
         self.body = body
@@ -121,7 +122,8 @@ class ConvertedRequest(Converted):
     @property
     def path(self) -> str:
         """URL path and query on the relay, such as ``/v1beta/models/m:streamGenerateContent?alt=sse``."""
-        return formats.load(self.target).request_path(self.model, stream=self.stream)
+        path = (formats.STREAM_PATHS.get(self.target) if self.stream else None) or formats.PATHS[self.target]
+        return path.replace("{model}", quote(self.model.removeprefix("models/"), safe="")) if "{model}" in path else path
 
 
 class ConvertedError(Converted):
@@ -198,7 +200,7 @@ def convert_request(
         raise ConfigurationError(f"{far.NAME} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
     if near is far:
-        tools: dict[str, Home] = {}
+        tools: dict[str, OwnTool] = {}
         if not is_finite:
             refuse_infinity(losses, near.NAME, "request")
         made = _same_request(without_foreign_tokens(raw, checked, near, body, losses), near, model, stream)
@@ -214,16 +216,16 @@ def convert_request(
     return ConvertedRequest(made, losses, (near, far), model, stream, tools)
 
 
-def encode_question(request: ir.Request, far: Format, losses: Ledger, options: Options) -> tuple[JsonObject, dict[str, Home]]:
+def encode_question(request: ir.Request, far: Format, losses: Ledger, options: Options) -> tuple[JsonObject, dict[str, OwnTool]]:
     """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home."""
     return _encode_question(request, talk_of(request), far, losses, options)
 
 
 def _encode_question(
     request: ir.Request, talk: Talk | None, far: Format, losses: Ledger, options: Options
-) -> tuple[JsonObject, dict[str, Home]]:
-    tools: dict[str, Home] = {}
-    if talk is None or talk[2] or request.tools or request.tool_choice:  # its calls
+) -> tuple[JsonObject, dict[str, OwnTool]]:
+    tools: dict[str, OwnTool] = {}
+    if talk is None or talk[ITS_CALLS] or request.tools or request.tool_choice:
         messages = request.messages
         request, tools = adapt_tools(request, far.TOOL_RULES, losses, talk)
         if request.messages is not messages:  # the talk has the calls as they were

@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from importlib import import_module
-from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
-from formatbridge.bodies import check, check_error
+from formatbridge.bodies import check
 from formatbridge.convert import Converted
 from formatbridge.errors import InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed
 from formatbridge.formats._call_ids import CallsApart
-from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format
-from formatbridge.formats._wire import reader
 from formatbridge.ir import events
+from formatbridge.stream_events import check_event, event_reader, object_of, read_event, refusal
 from formatbridge.streaming.collect import Collector
 from formatbridge.streaming.framing import LIMIT
 from formatbridge.streaming.halves import Halves
 from formatbridge.streaming.listen import Listener
 from formatbridge.streaming.record import Record
-from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, carries_json, frame_of
+from formatbridge.streaming.sse import DONE, PINGS, ServerSentEvent, StreamReader, carries_json, frame_of
 from formatbridge.streaming.template import Refrain
 
 _SNIPPET = 200
 _SHORT = 8192
-_SHOWN = 3
-_PINGS = ("ping", "keepalive")
-"""Types of events that only keep the connection open."""
-_ANYWHERE = (*_PINGS, "error")
-"""Types of events that more than one format has."""
 
 
 class StreamSource:
@@ -188,7 +179,7 @@ class StreamSource:
         return lambda: self._fold(told)
 
     def _fold(self, told: Record) -> JsonObject | None:
-        read = _event_reader(self.near.NAME)
+        read = event_reader(self.near.NAME)
         try:
             return self.near.fold_stream(read(_codec.loads(data)) for data in told)
         except ValidationError:  # an error of a shape of its own, which did not end the answer
@@ -206,7 +197,7 @@ class StreamSource:
         """Read the counts of the events that were known by heart; the last of them replace those before."""
         if self._unread is not None:
             self._record.keep_last(self._unread.data)
-            raw, self._unread = _checked(_object_of(self._unread, self.near.NAME), self._unread, self.near.NAME), None
+            raw, self._unread = check_event(object_of(self._unread, self.near.NAME), self._unread, self.near.NAME), None
             self._decoder.recount(raw)
 
     def collect(self, happened: list[events.Event]) -> list[events.Event]:
@@ -226,14 +217,14 @@ class StreamSource:
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
         event, given = self._understood(event)
-        raw = _checked(given, event, self.near.NAME)
+        raw = check_event(given, event, self.near.NAME)
         if not self._is_at_home:
             self._is_at_home = self._is_own(raw, event)
         self._record.add(event.data)
         self._has_begun, self._head = True, b""
         kind = raw.get("type")
         self.kind = kind if isinstance(kind, str) else ""
-        self.heard += kind not in _PINGS
+        self.heard += self.kind not in PINGS
         try:
             happened = self._decoder.feed(raw)
         except StreamDecodeError as error:
@@ -253,12 +244,12 @@ class StreamSource:
     def _understood(self, event: ServerSentEvent) -> tuple[ServerSentEvent, JsonObject]:
         """Return an event and its JSON, with characters put together whose halves came in two events."""
         if self._halves.is_waiting:
-            return _read(self._join(event), self.near)
+            return read_event(self._join(event), self.near)
         try:
-            return _read(event, self.near)
+            return read_event(event, self.near)
         except StreamDecodeError:
             joined = self._join(event)  # raises what is wrong, where that is something else
-            return _read(joined, self.near)
+            return read_event(joined, self.near)
 
     def _join(self, event: ServerSentEvent) -> ServerSentEvent:
         try:
@@ -266,14 +257,14 @@ class StreamSource:
             self._halves.join(value)
             made = ServerSentEvent(event.event, _codec.dumps(_codec.checked(value)), event.offset)
         except _codec.NotJsonError as error:
-            raise _refusal(event, self.near.NAME, [(error.pointer, error.message)]) from None
+            raise refusal(event, self.near.NAME, [(error.pointer, error.message)]) from None
         self._joined = event, made
         return made
 
     def _refuse_half(self) -> None:
         """Raise where an answer ends whose text ends in half a character."""
         if self._halves.is_waiting and self._joined:
-            raise _refusal(self._joined[0], self.near.NAME, [("", "ends in half a character, and the other half never came")])
+            raise refusal(self._joined[0], self.near.NAME, [("", "ends in half a character, and the other half never came")])
 
     def _is_own(self, raw: JsonObject, event: ServerSentEvent) -> bool:
         """Say whether an event is of the format beyond doubt; refuse one that is so of another, whose shape may fit all the same."""
@@ -281,7 +272,7 @@ class StreamSource:
             return True
         for name in formats.FORMATS:
             if formats.load(name).is_own_event(raw):
-                raise _refusal(event, self.near.NAME, [("", f"is an event of {name}")])
+                raise refusal(event, self.near.NAME, [("", f"is an event of {name}")])
         return False
 
 
@@ -296,91 +287,10 @@ def _is_json(data: bytes) -> bool:
 def _unfolded(event: ServerSentEvent, near: Format) -> list[ServerSentEvent]:
     """Return the events of a whole answer that came in the place of a stream; anything else, also an answer that is an event, as it is."""
     try:
-        raw = _object_of(event, near.NAME)
+        raw = object_of(event, near.NAME)
         if near.is_own_event(raw):
             return [event]
         check(raw, near.NAME, "response")
     except (StreamDecodeError, InvalidPayloadError):
         return [event]
     return [ServerSentEvent("", _codec.dumps(told), event.offset) for told in near.unfold_stream(raw)]
-
-
-@cache
-def _event_reader(format: ir.Format) -> Callable[[Any], Any]:
-    return reader(_event_of(format)).read
-
-
-def _event_of(format: ir.Format) -> Any:
-    """Return the type of a format's events."""
-    return import_module(f"formatbridge.formats.{format}.wire").StreamEvent
-
-
-def _read(event: ServerSentEvent, near: Format) -> tuple[ServerSentEvent, JsonObject]:
-    """Return an event and its JSON. Where that has no ``type``, the name of the event stands for it, if the format has such a type."""
-    raw, name = _object_of(event, near.NAME), event.event
-    if name and near.NAMES_EVENTS and raw.get("type") is None and (name in _ANYWHERE or near.is_own_event({"type": name})):
-        raw = {**raw, "type": name}
-        event = ServerSentEvent(name, _codec.dumps(raw), event.offset)
-    return event, raw
-
-
-def _checked(raw: JsonObject, event: ServerSentEvent, format: ir.Format) -> JsonObject:
-    """Validate an event by its wire model; an error is understood whatever its shape."""
-    try:
-        checked: JsonObject = _event_reader(format)(raw)
-    except ValidationError:
-        if raw.get("error"):
-            return check_error({"error": raw["error"]}, format)[0]
-        raise _refusal(event, format, problems_of(_event_of(format), raw)) from None
-    return checked
-
-
-def _object_of(event: ServerSentEvent, format: ir.Format) -> JsonObject:
-    try:
-        value = _codec.loads(event.data)
-    except _codec.NotJsonError as error:
-        raise _refusal(event, format, [(error.pointer, error.message)]) from None
-    if not isinstance(value, dict):
-        raise _refusal(event, format, [("", f"is {_codec.describe(value)}, expected an object")])
-    return value
-
-
-def _refusal(event: ServerSentEvent, format: ir.Format, problems: list[tuple[str, str]]) -> StreamDecodeError:
-    told = "; ".join(f"{pointer} {message}".strip() for pointer, message in problems[:_SHOWN])
-    return StreamDecodeError(f"is not of {format}: {told}", offset=event.offset, snippet=event.data)
-
-
-class EventReader:
-    """Reads the bytes of a stream in its own format, in any pieces, as typed events; ``[DONE]`` is none.
-
-    It does not know where a stream ends: it is for streams that somebody else has checked.
-    """
-
-    def __init__(self, format: str) -> None:
-        self._format: ir.Format = formats.load(format).NAME
-        self._reader = StreamReader()
-
-    def feed(self, chunk: bytes) -> list[BaseModel]:
-        """Take bytes and return the events that they complete."""
-        return [typed_event(event, self._format) for event in self._reader.feed(chunk) if carries_json(event)]
-
-    def finish(self) -> list[BaseModel]:
-        """Take the end of the bytes."""
-        return [typed_event(event, self._format) for event in self._reader.finish() if carries_json(event)]
-
-
-def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
-    """Return an event as its format's model, an error of any other shape in words; raise ``StreamDecodeError`` where it is none."""
-    _, raw = _read(event, formats.load(format))
-    validate = _events_of(format).validate_python
-    try:
-        return validate(raw)
-    except ValidationError:
-        if raw.get("error"):
-            return validate(check_error({"error": raw["error"]}, format)[0])
-        raise _refusal(event, format, problems_of(_event_of(format), raw)) from None
-
-
-@cache
-def _events_of(format: ir.Format) -> TypeAdapter[BaseModel]:
-    return TypeAdapter(_event_of(format))

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from formatbridge import formats, ir
 from formatbridge.convert import Converted, ConvertedRequest, encode_answer, options_of
 from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError, StreamFailedError, TruncatedStreamError
-from formatbridge.formats._home import Homecoming
+from formatbridge.formats._home import ToolsHome
 from formatbridge.formats._protocol import Format
 from formatbridge.given import a, bytes_of, checked_chunks
 from formatbridge.ir import events
@@ -25,8 +25,9 @@ from formatbridge.options import Options, Severity
 from formatbridge.own_fields import put, without_own_fields
 from formatbridge.passage import Passage
 from formatbridge.replays import handed_out
-from formatbridge.stream_source import StreamSource, typed_event
+from formatbridge.stream_source import StreamSource
 from formatbridge.streaming.sse import ServerSentEvent, carries_json
+from formatbridge.typed_events import typed_event
 
 _TRUNCATED = ir.Error(
     kind="server", message="the stream ended before its answer was complete", code="stream_truncated", family="detail"
@@ -61,7 +62,7 @@ class StreamConverter:
         self._hears = False  # whether the bytes of an event known by heart may go the short way
         if self._passage is None:
             context = request.context if request else None
-            self._home = Homecoming(context)
+            self._home = ToolsHome(context)
             self._encoder = self._far.StreamEncoder(self._options, context)
             self._is_plain = self._hears = not self._home.is_needed and self._options.raise_on is None
         self._is_finished = False

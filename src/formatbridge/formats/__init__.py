@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from typing import cast, get_args
@@ -12,6 +13,16 @@ from formatbridge.formats._protocol import Format
 
 FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
 """The names of the formats, in the order of every table."""
+
+PATHS: Mapping[str, str] = {
+    "chat_completions": "/v1/chat/completions",
+    "messages": "/v1/messages",
+    "responses": "/v1/responses",
+    "generate_content": "/v1beta/models/{model}:generateContent",
+}
+"""URL path of each format's endpoint on the relay; ``{model}`` stands for the model."""
+STREAM_PATHS: Mapping[str, str] = {"generate_content": "/v1beta/models/{model}:streamGenerateContent?alt=sse"}
+"""Path and query of the endpoints that are others where the answer is to be a stream."""
 
 
 def load(name: str) -> Format:

@@ -23,24 +23,24 @@ def bring_home(response: ir.Response, context: Context, losses: Ledger) -> ir.Re
 def _home_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
     if not isinstance(part, ir.ToolCall) or part.name not in context.tools:
         return part
-    home = context.tools[part.name]
+    own = context.tools[part.name]
     arguments = part.arguments
     kind = part.kind
-    if home.kind == "custom" and part.kind == "function":
+    if own.kind == "custom" and part.kind == "function":
         kind = "custom"
         text = read_wrapped_text(arguments)
         if text is None:  # the model filled in the wrapping otherwise than it was told
             text = arguments if isinstance(arguments, str) else dumps(arguments).decode()
             losses.changed(part, "arguments", text, "weaker_carrier")
         arguments = text
-    return replace(part, name=home.name, namespace=home.namespace or part.namespace, kind=kind, arguments=arguments)
+    return replace(part, name=own.name, namespace=own.namespace or part.namespace, kind=kind, arguments=arguments)
 
 
 def _has_moved(context: Context) -> bool:
-    return any(home.name != name or home.namespace or home.kind == "custom" for name, home in context.tools.items())
+    return any(own.name != name or own.namespace or own.kind == "custom" for name, own in context.tools.items())
 
 
-class Homecoming:
+class ToolsHome:
     """Does for a stream what ``bring_home`` does for an answer. Free text waits until its wrapping is whole."""
 
     def __init__(self, context: Context | None) -> None:

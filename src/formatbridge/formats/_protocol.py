@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, Protocol
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge.formats._tables import FieldTable
 from formatbridge.formats._talk import Talk
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
@@ -44,7 +45,7 @@ class ToolRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
+class OwnTool:
     """What a tool was called before its request crossed over."""
 
     name: str
@@ -61,7 +62,7 @@ class Context:
 
     source: ir.Format
     body: JsonObject
-    tools: Mapping[str, Home] = field(default_factory=dict)
+    tools: Mapping[str, OwnTool] = field(default_factory=dict)
 
 
 class StreamDecoder(Protocol):
@@ -116,30 +117,32 @@ class Format(Protocol):
 
     Decoders take bodies that the format's own wire model has accepted, with keys in the vendor's spelling. Encoders return a body and
     write what it cannot hold into the ledger.
-
-    ``ID_FIELD``: the field of an answer that has its id. ``IN_URL``: fields of requests that the URL has in their place.
-    ``STREAMED``: the parts whose text, written as a stream, leaves as it comes.
-    ``CITES_LAST``: the citations of a stream stand at the end of their choice; elsewhere with their text, before it ends.
-    ``NAMES_EVENTS``: the events of a stream have names, which say what their ``type`` says.
-    ``HOLDS_FAILURES``: an answer that failed is an answer, with what came before; elsewhere it is an error.
     """
 
     NAME: ir.Format
     SPELLING: Spelling
+    """Where the report finds canonical fields in a body."""
     TOOL_RULES: ToolRules
-    LIST_PATH: str
+    SETTINGS: FieldTable
+    """The flat settings of its requests, by their canonical names and its own."""
+    FINISH: Mapping[str, ir.FinishReason]
+    """What its words for the end of an answer mean."""
     ID_FIELD: str
+    """The field of an answer that has its id."""
     IN_URL: frozenset[str]
+    """Fields of requests that the URL has in the place of the body."""
     HOLDS_FAILURES: bool
+    """An answer that failed is an answer, with what came before; elsewhere it is an error."""
     STREAMED: tuple[type[ir.Part], ...]
+    """The parts whose text, written as a stream, leaves as it comes."""
     CITES_LAST: bool
-    StreamDecoder: Callable[[], StreamDecoder]
+    """The citations of a stream stand at the end of their choice; elsewhere with their text, before it ends."""
     END_OF_STREAM: bytes
+    """What stands behind the last event of a stream."""
     NAMES_EVENTS: bool
+    """The events of a stream have names, which say what their ``type`` says."""
+    StreamDecoder: Callable[[], StreamDecoder]
     StreamEncoder: Callable[[Options, Context | None], StreamEncoder]
-
-    def request_path(self, model: str, *, stream: bool) -> str:
-        """Return the URL path and query on the relay."""
 
     def decode_request(self, body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
         """Read a request; ``model`` and ``stream`` stand in for what the URL says."""

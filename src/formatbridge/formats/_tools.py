@@ -16,8 +16,8 @@ from formatbridge.formats._arguments import encode_arguments_text, wrap_text
 from formatbridge.formats._call_ids import IdsOfRequest, are_legal_ids
 from formatbridge.formats._distinct import Numbers, with_legal_letters
 from formatbridge.formats._offer import adapt_offer, added_tools
-from formatbridge.formats._protocol import Home, ToolRules
-from formatbridge.formats._talk import Talk
+from formatbridge.formats._protocol import OwnTool, ToolRules
+from formatbridge.formats._talk import ITS_CALLS, Talk
 from formatbridge.losses import Ledger
 
 _parts_of, _id_of, _call_id_of, _name_of = map(attrgetter, ("parts", "id", "call_id", "name"))
@@ -32,7 +32,7 @@ class _Names:
     rules: ToolRules
     ids: IdsOfRequest
     there: dict[tuple[str | None, str], str] = field(default_factory=dict)
-    home: dict[str, Home] = field(default_factory=dict)
+    home: dict[str, OwnTool] = field(default_factory=dict)
     custom: set[tuple[str | None, str]] = field(default_factory=set)
     legal: set[str] = field(default_factory=set)
     server: set[str] = field(default_factory=set)
@@ -63,7 +63,7 @@ class _Names:
         taken = (self.home, self.server) if is_kept else (self.home, self.server, self.legal)
         given = self.numbers.tell_apart(_legal(flat, self.rules), *taken, longest=self.rules.longest_name)
         self.there[namespace, name] = given
-        self.home[given] = Home(name=name, namespace=namespace, kind="custom" if kind == "custom" else "function")
+        self.home[given] = OwnTool(name=name, namespace=namespace, kind="custom" if kind == "custom" else "function")
         return given
 
     def chosen(self, names: list[str], namespaces: Sequence[str | None]) -> list[str]:
@@ -76,7 +76,7 @@ class _Names:
 
 def adapt_tools(
     request: ir.Request, rules: ToolRules, losses: Ledger, talk: Talk | None = None
-) -> tuple[ir.Request, dict[str, Home]]:
+) -> tuple[ir.Request, dict[str, OwnTool]]:
     """Rewrite the tools, calls and results of a request to what the target allows. ``talk``: its conversation, where that is a plain one.
 
     Returns the request (the same object where nothing had to change) and the target's tool names to the caller's, where they differ.
@@ -86,7 +86,8 @@ def adapt_tools(
     if talk is None or request.tool_choice:
         request = adapt_offer(request, rules, losses)
     added = [] if talk else added_tools(request)
-    calls, results = (talk[2], []) if talk else _uses_in(request.messages)  # the results of a talk have the ids of its calls
+    # The results of a talk have the ids of its calls.
+    calls, results = (talk[ITS_CALLS], []) if talk else _uses_in(request.messages)
     choice = request.tool_choice
     has_spaces = choice is not None and choice.namespaces is not None and not rules.namespaces
     if not has_spaces and _fits(request.tools + added if added else request.tools, calls, results, rules):

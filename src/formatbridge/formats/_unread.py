@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._talk import Talk
+from formatbridge.formats._talk import ITS_CALLS, Talk
 
 _CONVERSATION = frozenset({"messages", "input", "contents"})
 """Where requests of the formats have their turns."""
@@ -20,7 +20,7 @@ def unread_of_request(body: ir.JsonObject, talk: Talk | None) -> list[Any] | Non
     if talk is None:
         return None
     values = [value for key, value in body.items() if key not in _CONVERSATION]
-    return values + [call.arguments for call in talk[2] if type(call.arguments) is not str]
+    return values + [call.arguments for call in talk[ITS_CALLS] if type(call.arguments) is not str]
 
 
 def unread_of_answer(response: ir.Response) -> list[Any] | None:

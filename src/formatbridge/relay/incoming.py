@@ -28,7 +28,7 @@ from formatbridge.relay.inflate import BodyTooLargeError, Opener
 from formatbridge.relay.secret import Mask
 from formatbridge.relay.steps import Patience, Rules
 from formatbridge.replays import replay_response
-from formatbridge.stream_source import EventReader
+from formatbridge.typed_events import EventReader
 
 Failure = APIError | StreamError
 T = TypeVar("T")

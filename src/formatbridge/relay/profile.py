@@ -18,14 +18,7 @@ Endpoint = str
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _HOMES = ("models/", "tunedModels/")
 
-PATHS: Mapping[Endpoint, str] = {
-    "chat_completions": "/v1/chat/completions",
-    "messages": "/v1/messages",
-    "responses": "/v1/responses",
-    "generate_content": "/v1beta/models/{model}:generateContent",
-    "models": "/v1beta/models",
-}
-STREAM_PATHS: Mapping[Endpoint, str] = {"generate_content": "/v1beta/models/{model}:streamGenerateContent?alt=sse"}
+PATHS: Mapping[Endpoint, str] = {**formats.PATHS, "models": "/v1beta/models"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +38,7 @@ class RelayProfile:
     version_headers: tuple[str, ...] = ("vendor-version", "anthropic-version")
     messages_version: str = "2023-06-01"
     paths: Mapping[Endpoint, str] = field(default_factory=lambda: dict(PATHS))
-    stream_paths: Mapping[Endpoint, str] = field(default_factory=lambda: dict(STREAM_PATHS))
+    stream_paths: Mapping[Endpoint, str] = field(default_factory=lambda: dict(formats.STREAM_PATHS))
     plain_only: frozenset[str] = frozenset()
     models_format: ir.Format = "generate_content"
     headers: Mapping[str, str] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from formatbridge.streaming.framing import LIMIT, ArrayReader, Reader, ServerSen
 __all__ = [
     "DONE",
     "LIMIT",
+    "PINGS",
     "ArrayReader",
     "ServerSentEvent",
     "SseReader",
@@ -26,6 +27,8 @@ __all__ = [
 
 DONE = b"[DONE]"
 """The data of the event that ends a chat_completions stream; streams of other formats end in it, too, now and then."""
+PINGS = frozenset({"keepalive", "ping"})
+"""Types of events that only keep the connection open; they may come before the answer begins."""
 
 _MARK = b"\xef\xbb\xbf"
 _LINE_ENDS = b"\r\n"

@@ -33,14 +33,12 @@ from formatbridge.losses import ITSELF, Own, Spelling
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "chat_completions"
-LIST_PATH = "/v1/models"
 ID_FIELD = "id"
 IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = False
 STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
 CITES_LAST = True
 END_OF_STREAM = b"data: [DONE]\n\n"
-"""What stands behind the last event."""
 NAMES_EVENTS = False
 TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
@@ -146,12 +144,6 @@ SPELLING = Spelling(
 )  # fmt: skip
 
 
-def request_path(model: str, *, stream: bool) -> str:
-    """Return the path of the endpoint, the same for every model."""
-    del model, stream  # both stand in the body
-    return "/v1/chat/completions"
-
-
 def is_own_event(event: dict[str, Any]) -> bool:
     """Say whether an event of a stream has what those of no other format have."""
     return "choices" in event
@@ -170,7 +162,6 @@ __all__ = [
     "HOLDS_FAILURES",
     "ID_FIELD",
     "IN_URL",
-    "LIST_PATH",
     "NAME",
     "NAMES_EVENTS",
     "SETTINGS",
@@ -192,7 +183,6 @@ __all__ = [
     "frame_event",
     "is_own_error",
     "is_own_event",
-    "request_path",
     "settle_history",
     "unfinished",
     "unfold_stream",

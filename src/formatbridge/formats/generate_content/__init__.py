@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import quote
 
 from formatbridge import ir
 from formatbridge.formats._foreign import as_it_is as settle_history
@@ -27,14 +26,12 @@ from formatbridge.formats.generate_content.stream_fold import fold_stream, unfol
 from formatbridge.streaming.sse import encode_crlf_event
 
 NAME: ir.Format = "generate_content"
-LIST_PATH = "/v1beta/models"
 ID_FIELD = "responseId"
 IN_URL = frozenset({"model", "stream"})
 HOLDS_FAILURES = False
 STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal)
 CITES_LAST = True
 END_OF_STREAM = b""
-"""What stands behind the last event."""
 NAMES_EVENTS = False
 TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*"),
@@ -44,12 +41,6 @@ TOOL_RULES = ToolRules(
     validates=True,
     servers=frozenset({*HOSTED, "image_generation", "mcp"}),
 )
-
-
-def request_path(model: str, *, stream: bool) -> str:
-    """Return the path of a model's endpoint; a stream is asked for as server-sent events."""
-    method = "streamGenerateContent?alt=sse" if stream else "generateContent"
-    return f"/v1beta/models/{quote(model.removeprefix('models/'), safe='')}:{method}"
 
 
 def frame_event(data: bytes, name: str | None) -> bytes:
@@ -77,7 +68,6 @@ __all__ = [
     "HOLDS_FAILURES",
     "ID_FIELD",
     "IN_URL",
-    "LIST_PATH",
     "NAME",
     "NAMES_EVENTS",
     "SETTINGS",
@@ -99,7 +89,6 @@ __all__ = [
     "frame_event",
     "is_own_error",
     "is_own_event",
-    "request_path",
     "settle_history",
     "unfinished",
     "unfold_stream",

@@ -26,14 +26,12 @@ from formatbridge.losses import Own, Spelling
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "messages"
-LIST_PATH = "/v1/models"
 ID_FIELD = "id"
 IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = False
 STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
 CITES_LAST = False
 END_OF_STREAM = b""
-"""What stands behind the last event."""
 NAMES_EVENTS = True
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
 TOOL_RULES = ToolRules(
@@ -173,12 +171,6 @@ SPELLING = Spelling(
 )
 
 
-def request_path(model: str, *, stream: bool) -> str:
-    """Return the path of the endpoint, the same for every model."""
-    del model, stream  # both stand in the body
-    return "/v1/messages"
-
-
 def is_own_event(event: dict[str, Any]) -> bool:
     """Say whether an event of a stream has what those of no other format have."""
     kind = event.get("type")
@@ -198,7 +190,6 @@ __all__ = [
     "HOLDS_FAILURES",
     "ID_FIELD",
     "IN_URL",
-    "LIST_PATH",
     "NAME",
     "NAMES_EVENTS",
     "SETTINGS",
@@ -220,7 +211,6 @@ __all__ = [
     "frame_event",
     "is_own_error",
     "is_own_event",
-    "request_path",
     "settle_history",
     "unfinished",
     "unfold_stream",

@@ -27,14 +27,12 @@ from formatbridge.formats.responses.stream_fold import fold_stream, unfold_strea
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "responses"
-LIST_PATH = "/v1/models"
 ID_FIELD = "id"
 IN_URL: frozenset[str] = frozenset()
 HOLDS_FAILURES = True
 STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
 CITES_LAST = False
 END_OF_STREAM = b""
-"""What stands behind the last event."""
 NAMES_EVENTS = True
 TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
@@ -46,12 +44,6 @@ TOOL_RULES = ToolRules(
     servers=frozenset({*HOSTED, "mcp"}),
     governs_servers=True,
 )
-
-
-def request_path(model: str, *, stream: bool) -> str:
-    """Return the path of the endpoint, the same for every model."""
-    del model, stream  # both stand in the body
-    return "/v1/responses"
 
 
 def is_own_event(event: dict[str, Any]) -> bool:
@@ -73,7 +65,6 @@ __all__ = [
     "HOLDS_FAILURES",
     "ID_FIELD",
     "IN_URL",
-    "LIST_PATH",
     "NAME",
     "NAMES_EVENTS",
     "SETTINGS",
@@ -95,7 +86,6 @@ __all__ = [
     "frame_event",
     "is_own_error",
     "is_own_event",
-    "request_path",
     "settle_history",
     "unfinished",
     "unfold_stream",

@@ -25,8 +25,9 @@ from formatbridge.formats.responses.response import decode_response
 from formatbridge.formats.responses.stream_late import as_told, late, shape
 from formatbridge.formats.responses.stream_order import Items, cites, length_of
 from formatbridge.formats.responses.stream_parts import BEHIND_ALL, Item, Slot, Teller, bare, opening
-from formatbridge.formats.responses.stream_words import MEMBERS, PINGS, SAID
+from formatbridge.formats.responses.stream_words import MEMBERS, SAID
 from formatbridge.ir import events
+from formatbridge.streaming.sse import PINGS
 
 _LATE = frozenset({"message", "reasoning", "image_generation_call"})
 """Items whose parts open only when something of them comes: what they are is not known before."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-PINGS = frozenset({"keepalive", "ping"})
-"""Events that may come before the answer begins."""
 MEMBERS = frozenset({
     "type", "sequence_number", "obfuscation", "item_id", "output_index", "content_index", "summary_index", "annotation_index", "delta",
     "logprobs", "text", "refusal", "arguments", "name", "input", "code", "item", "part", "annotation", "response", "message", "param",

@@ -1,0 +1,171 @@
+"""From notes to losses: pointers, values and severities, worked out when somebody reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+from formatbridge._json import JsonValue
+from formatbridge.options import Severity
+from formatbridge.spelling import ABSENT, ITSELF, Own, Spelling, is_empty, resolve
+
+Examine = Callable[[JsonValue, JsonValue], str | None]
+"""Says what is lost between a value and the one that stands for it: the code of a reason, or None."""
+
+Kind = Literal["dropped", "changed"]
+"""What became of a value: nothing stands in the target, or something else does."""
+Keep = Callable[[str, Kind, Severity, str, JsonValue, JsonValue], None]
+"""Takes a loss: its pointer, kind, severity, code, and the value before and after."""
+
+Note = tuple[Literal["dropped", "changed", "examined", "all examined", "extras"], Any, str, JsonValue, Any, Severity]
+"""A note as it was made: what happened, the node, the field, the value that stands there now, the code, and the severity.
+
+A plain tuple, since a note is made while a body is written. What happened says what is in it:
+
+- ``dropped``: no value stands there now; without a field, the whole node is gone.
+- ``changed``: all of them.
+- ``examined``: in the place of the code, the ``Examine`` that finds it.
+- ``all examined``: the same, with a sequence of nodes and another of the values, one for each.
+- ``extras``: the node alone; the rows of its format say the rest.
+"""
+
+UNSEEN = object()
+"""The body of a ledger whose source came in pieces of which nobody knows the whole: its pointers are taken as they are, and no value is
+shown."""
+
+_INDEX = re.compile(r"(?<=[./])\d+(?=/|$)")
+_INNER = re.compile(r"[./]")
+_UNKNOWN = Own(code="unknown_field")
+_COUNT = Own("info", "accounting", neutral=(0, 0.0))
+
+
+class Settling:
+    """Works out the losses that notes stand for and hands them to ``keep``.
+
+    ``body``: the source's, or ``UNSEEN``. ``shares``: by the pointer of an object of which several nodes are made, the shares of those that
+    are gone; it is added to.
+    """
+
+    def __init__(self, body: JsonValue, spelling: Spelling, shares: dict[str, set[str]], keep: Keep) -> None:
+        self._body = body
+        self._spelling = spelling
+        self._shares = shares
+        self._keep = keep
+
+    def settle(self, notes: Iterable[Note]) -> None:
+        """Take the notes in the order in which they were made."""
+        for kind, node, name, after, noted, severity in notes:
+            if kind == "extras":
+                self._settle_extras(node)
+            elif kind == "dropped":
+                self._settle_dropped(node, name, noted, severity)
+            elif kind == "all examined":
+                for each, made in zip(node, after, strict=True):
+                    self._settle_changed(each, name, made, noted(getattr(each, name), made), severity)
+            else:
+                code = noted(getattr(node, name), after) if kind == "examined" else noted
+                self._settle_changed(node, name, after, code, severity)
+
+    def _settle_dropped(self, node: Any, name: str, code: str, severity: Severity) -> None:
+        path, before = self._find(node, name)
+        if before is None and not name:
+            before = getattr(node, "raw", None)  # which is all that a node that nobody models has
+        is_whole = not name or path != self._resolve(node.src)[0] or isinstance(before, str)
+        is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._spelling.shared
+        self._keep(path, "dropped" if is_whole else "changed", severity, code, before, None)
+        if not name and getattr(node, "aside", None):
+            path, before = self._resolve(self._gone_aside(node))
+            self._keep(path, "dropped", severity, code, before, None)
+        if not name and getattr(node, "signature", None):  # which may stand in front of the node
+            self._settle_dropped(node.signature, "", code, severity)
+
+    def _gone_aside(self, node: Any) -> str:
+        """Return the pointer of what is gone of the second object that a node is made of: all of it when none of its nodes is left."""
+        gone = self._shares.setdefault(node.aside, set())
+        share = getattr(node, "share", "")
+        gone.add(share)
+        return str(node.aside if not share or len(gone) == node.shares else share)
+
+    def _settle_changed(self, node: Any, name: str, after: JsonValue, code: str | None, severity: Severity) -> None:
+        if code is not None:
+            path, before = self._find(node, name)
+            self._keep(path, "changed", severity, code, before, after)
+
+    def _settle_extras(self, node: Any) -> None:
+        kind = type(node).__name__
+        for pointer, value in node.extra.items():
+            own = self._own(f"{kind}.{pointer}", value)
+            if own.is_neutral(value):
+                continue
+            place = pointer if pointer[:1] == "/" else f"{node.src}/{pointer}"
+            if pointer == ITSELF:
+                place = node.src
+            path, before = resolve(self._body, place, self._spelling)
+            before = value if before is ABSENT else before
+            if own.restates and _says(resolve(self._body, f"{place.rpartition('/')[0]}/{own.restates}")[1], value):
+                continue
+            self._keep(path, own.kind, own.severity, own.code, before, own.after)
+
+    def _own(self, name: str, value: JsonValue) -> Own:
+        """Return what the loss of a field means; a row may have a star for any index. Any number in usage counts something."""
+        own = self._spelling.own.get(name) or self._spelling.own.get(_INDEX.sub("*", name))
+        return own or (_COUNT if name.startswith("Usage.") and type(value) in (int, float) else _UNKNOWN)
+
+    def _find(self, node: Any, name: str) -> tuple[str, JsonValue]:
+        """Turn a canonical place into the pointer and the value in the user's body; the node itself where the field has none.
+
+        ``name`` may go on below a field, after a dot or a slash: ``schema/properties/a``.
+        """
+        if name:
+            inner = _INNER.search(name)
+            row = f"{type(node).__name__}.{name}"
+            places = self._spelling.places.get(f"{row}@{node.src}") or self._spelling.places.get(row, () if inner else (name,))
+            found = self._told(node, places)
+            if found is not None:
+                return found
+            if inner:
+                above, before = self._find(node, name[: inner.start()])
+                if self._body is UNSEEN:  # whether the source names what is below as we do is not known
+                    return above, None
+                path, value = self._resolve(f"{above}/{name[inner.end() :]}")
+                return (above, before) if value is ABSENT else (path, value)
+        path, value = self._resolve(node.src)
+        return path, None if value is ABSENT else value
+
+    def _told(self, node: Any, places: tuple[str, ...]) -> tuple[str, JsonValue] | None:
+        """Return the first place that says something, else the first that exists; None where none does.
+
+        Null, false and empty containers say nothing, nor does a zero among counts.
+        """
+        found = [at for place in places if (at := self._resolve(_join(node, place)))[1] is not ABSENT]
+        is_count = type(node).__name__ == "Usage"
+        said = [at for at in found if at[1] or not (is_count or at[1] is False or is_empty(at[1]))]
+        return next(iter(said or found), None)
+
+    def _resolve(self, pointer: str) -> tuple[str, JsonValue]:
+        if self._body is UNSEEN:
+            return pointer, None
+        return resolve(self._body, pointer, self._spelling)
+
+
+def _join(node: Any, place: str) -> str:
+    """Return the pointer of a place: relative to the node, after an @ to the second object that the node is made of.
+
+    Each ^ in front leads one step out of the node.
+    """
+    if place.startswith("@"):
+        return f"{node.aside}{place[1:]}" if node.aside else f"{node.src}/@"
+    if place.startswith("^"):
+        name = place.lstrip("^")
+        return f"{node.src.rsplit('/', len(place) - len(name))[0]}/{name}"
+    return f"{node.src}/{place}" if place else str(node.src)
+
+
+def _says(text: JsonValue, value: JsonValue) -> bool:
+    """Say whether something is the JSON text of a value; 1 is 1.0 there, and not true."""
+    try:
+        return len({json.dumps(json.loads(each, parse_int=float), sort_keys=True) for each in (text, json.dumps(value))}) == 1
+    except (TypeError, ValueError, RecursionError):
+        return False
