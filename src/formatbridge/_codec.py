@@ -32,6 +32,7 @@ _EXPONENT = b"0e"  # how one begins once all digits are the same; quickest found
 _SAME_DIGITS = bytes.maketrans(b"E123456789", b"e000000000")
 
 _INFINITE_BYTE = 0xF0  # in both infinities as doubles; ``in`` takes a number four times as fast as bytes of length one
+_LAST_BYTES = (0x7F, 0xFF)  # of the positive one and the negative one; neither is in usual text, nor in small numbers
 _INFINITE_ENDS = (b"\xf0\x7f", b"\xf0\xff")  # how they end; no UTF-8 text, an emoji say, goes on so after this byte
 _FEW = 1_000  # where more of the bytes stand, stepping from one to the next costs more than two searches
 
@@ -89,7 +90,7 @@ def is_finite(value: JsonValue, size: int) -> bool:
 def may_hold_infinity(value: JsonValue) -> bool:
     """Say whether what the parser made may hold an infinity."""
     dump = marshal.dumps(value)
-    return _INFINITE_BYTE in dump and _holds_infinity(dump)
+    return _INFINITE_BYTE in dump and (_LAST_BYTES[0] in dump or _LAST_BYTES[1] in dump) and _holds_infinity(dump)
 
 
 def _is_each_finite(value: JsonValue, most: int) -> bool:
