@@ -63,6 +63,9 @@ CHAT: dict[str, dict[str, object]] = {
         ],
         "thinking": {"type": "enabled"},
     },
+    "thoughts as blocks in the history": {
+        "messages": [USER, {"role": "assistant", "content": "a", "thinking_blocks": [{"type": "thinking", "thinking": "b"}]}, USER],
+    },
     "thinking without a budget": {"messages": [USER], "thinking": {"type": "enabled"}},
     "a system message first": {
         "messages": [{"role": "system", "content": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}]}, USER]

@@ -52,7 +52,7 @@ class _Clue:
 _CLUES: tuple[_Clue, ...] = (
     # Requests.
     _Clue("chat_completions", "request", 8, "messages", shape=list),
-    _Clue("chat_completions", "request", 5, "messages/*/reasoning_details"),
+    *(_Clue("chat_completions", "request", 5, f"messages/*/{key}", shape=list) for key in ("reasoning_details", "thinking_blocks")),
     _Clue("chat_completions", "request", 6, "messages/*/role", ("tool", "developer", "function")),
     _Clue("chat_completions", "request", 3, "messages/*/role", ("system",)),
     _Clue("chat_completions", "request", 4, "messages/0/role", ("system",)),  # messages has them behind a user's turn only
