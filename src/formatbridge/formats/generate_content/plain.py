@@ -62,31 +62,26 @@ def plain_schema(schema: Any) -> JsonObject | None:
     return schema if is_plain_schema(schema) else None
 
 
-def plain_content(content: Any) -> JsonObject | None:
-    """Return a turn that is plain; None for any other."""
-    return content if is_plain_content(content) else None
-
-
 def is_json_schema(schema: Any) -> bool:
     """Say whether a schema in the vendor's dialect is JSON Schema as it is."""
     return is_plain_schema(schema, _TYPES)
 
 
-def is_plain_content(content: Any) -> bool:
-    """Say whether a turn holds nothing but texts, and calls and results of functions."""
+def plain_content(content: Any) -> JsonObject | None:
+    """Return a turn that holds nothing but texts, and calls and results of functions; None for any other."""
     if type(content) is not dict or not _CONTENT.issuperset(content) or type(content.get("role", "")) is not str:
-        return False
+        return None
     parts = content.get("parts")
     if type(parts) is not list:
-        return False
+        return None
     for part in parts:
         if type(part) is not dict or len(part) != 1:
-            return False
+            return None
         if type(part.get("text")) is str:
             continue
         if not (_is_plain(part.get("functionCall"), _CALL, "args") or _is_plain(part.get("functionResponse"), _RESULT, "response")):
-            return False
-    return True
+            return None
+    return content
 
 
 def _is_plain(member: Any, keys: frozenset[str], slot: str) -> bool:
