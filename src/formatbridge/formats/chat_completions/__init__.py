@@ -12,17 +12,11 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats._foreign import as_it_is as settle_history
 from formatbridge.formats._protocol import ToolRules
-from formatbridge.formats.chat_completions.finish import unfinished
+from formatbridge.formats.chat_completions.errors import decode_error, encode_error
+from formatbridge.formats.chat_completions.finish import FINISH, unfinished
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
 from formatbridge.formats.chat_completions.request import decode_request, encode_request
-from formatbridge.formats.chat_completions.response import (
-    FINISH,
-    decode_error,
-    decode_response,
-    encode_error,
-    encode_response,
-    failure_of,
-)
+from formatbridge.formats.chat_completions.response import decode_response, encode_response, failure_of
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.spelling import SPELLING
 from formatbridge.formats.chat_completions.stream import StreamDecoder

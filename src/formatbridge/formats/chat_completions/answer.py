@@ -10,6 +10,7 @@ from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._ids import made_call_id
 from formatbridge.formats._media import Sound, is_samples, write_data_url
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
+from formatbridge.formats.chat_completions.citations import decode_citations, encode_citations
 from formatbridge.formats.chat_completions.content import (
     BESIDE,
     MESSAGE,
@@ -42,7 +43,7 @@ def decode_message(
         _give_ids(parts, position)
     if _HISTORY.issuperset(raw):  # nothing that only an answer has
         return parts, leftover
-    uncited = _decode_annotations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
+    uncited = decode_citations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
     parts += decode_images(raw.get("images"), src, before.get("images", 0))
     audio = raw.get("audio")
     if audio and says_something(audio):
@@ -149,7 +150,7 @@ def _with_rest(message: JsonObject, parts: list[ir.Part], calls: list[JsonObject
         message |= encode_reasoning(parts, losses, options)
     if calls:
         message["tool_calls"] = calls
-    annotations = _encode_annotations(parts, losses) if is_cited else None
+    annotations = encode_citations(parts, losses) if is_cited else None
     if annotations:
         message["annotations"] = annotations
     return message
@@ -180,64 +181,6 @@ def _encode_call(call: ir.ToolCall, losses: Ledger, options: Options) -> JsonObj
     note_call(call, losses)
     made = encode_plain_call(call)
     return made | encode_call_token(call.signature, losses, options) if call.signature else made
-
-
-# Citations.
-
-
-def _decode_annotations(raw: list[JsonObject], parts: list[ir.Part], src: str, first: int) -> JsonObject | None:
-    """Hang URL citations on the text that they annotate; other kinds are left over."""
-    text = next((part for part in parts if isinstance(part, ir.Text)), None)
-    leftover: JsonObject = {}
-    for index, item in enumerate(raw, first):
-        url = item.get("url_citation")
-        if item.get("type") != "url_citation" or not isinstance(url, dict) or text is None:
-            leftover[f"annotations/{index}"] = item
-            continue
-        text.citations = text.citations or []
-        text.citations.append(_decode_citation(item, url, f"{src}/annotations/{index}"))
-    return leftover or None
-
-
-def _decode_citation(raw: JsonObject, url: JsonObject, src: str) -> ir.Citation:
-    return ir.Citation(
-        kind="web",
-        url=url.get("url"),
-        title=url.get("title"),
-        cited_text=url.get("content") or None,
-        start=url.get("start_index"),
-        end=url.get("end_index"),
-        src=src,
-        extra=joined(
-            rest(raw, frozenset({"type", "url_citation"})),
-            rest(url, frozenset({"url", "title", "content", "start_index", "end_index"}), "url_citation/"),
-        ),
-    )
-
-
-def _encode_annotations(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
-    made = []
-    for part in parts:
-        for citation in (part.citations or ()) if isinstance(part, ir.Text) else ():
-            if citation.url is None:
-                losses.dropped(citation, severity="info")
-                continue
-            made.append({"type": "url_citation", "url_citation": _encode_citation(citation, losses)})
-    return made
-
-
-def _encode_citation(citation: ir.Citation, losses: Ledger) -> JsonObject:
-    if citation.extra:
-        losses.extras(citation)
-    for name in ("cited_text", "file_id"):
-        if getattr(citation, name) is not None:
-            losses.dropped(citation, name, severity="info")
-    return {
-        "url": citation.url,
-        "title": citation.title or "",
-        "start_index": citation.start or 0,
-        "end_index": citation.end or 0,
-    }
 
 
 # Images and sound.

@@ -17,9 +17,10 @@ from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._media import Sound
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.chat_completions.answer import encode_message
+from formatbridge.formats.chat_completions.errors import encode_error
 from formatbridge.formats.chat_completions.finish import encode_finish
 from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning
-from formatbridge.formats.chat_completions.response import encode_error, encode_head, encode_logprobs
+from formatbridge.formats.chat_completions.response import encode_head, encode_logprobs
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.ir import events
 from formatbridge.losses import nowhere

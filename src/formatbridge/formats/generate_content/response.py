@@ -13,15 +13,13 @@ from formatbridge.formats._protocol import Context
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
 from formatbridge.formats.generate_content.content import CONTENT, decode_parts, encode_parts
 from formatbridge.formats.generate_content.errors import decode_error
-from formatbridge.formats.generate_content.finish import FINISH, UNSAID, WORDS, decode_block, decode_finish, encode_finish
+from formatbridge.formats.generate_content.finish import UNSAID, WORDS, decode_block, decode_finish, encode_finish
 from formatbridge.formats.generate_content.logprobs import Average, decode_logprobs, encode_logprobs
 from formatbridge.formats.generate_content.parts import python_runs
 from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options, Severity
-
-__all__ = ["FINISH", "decode_response", "encode_response", "failure_of"]
 
 _RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})

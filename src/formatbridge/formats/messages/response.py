@@ -10,12 +10,10 @@ from formatbridge.formats._ids import encode_id
 from formatbridge.formats._logprobs import drop_all_tokens
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.messages.answer import decode_message, encode_message
-from formatbridge.formats.messages.finish import FINISH, decode_finish, encode_finish
+from formatbridge.formats.messages.finish import decode_finish, encode_finish
 from formatbridge.formats.messages.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-__all__ = ["FINISH", "decode_response", "encode_response", "failure_of"]
 
 RESPONSE_FIELDS = frozenset({
     "id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "stop_details", "usage",

@@ -9,7 +9,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered
 from formatbridge.formats._logprobs import decode_tokens, drop_tokens, encode_tokens, take_tokens
 from formatbridge.formats._parts import encode_opaque
-from formatbridge.formats.responses.citations import encode_annotations, shift
+from formatbridge.formats.responses.citations import encode_citations, shift
 from formatbridge.formats.responses.content import decode_answer, encode_call, kind_of, settle
 from formatbridge.formats.responses.hosted_items import encode_hosted, encode_image, has_item
 from formatbridge.formats.responses.ids import ItemIds
@@ -198,7 +198,7 @@ class OutputEncoder:
             if part.cache:
                 losses.dropped(part.cache, severity="info")
             if part.citations:
-                annotations += encode_annotations(part.citations, self._length, len(text), losses)
+                annotations += encode_citations(part.citations, self._length, len(text), losses)
         self._length += len(text)
         taken: list[ir.TokenLogprob] = []
         if self._tokens:

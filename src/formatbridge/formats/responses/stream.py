@@ -16,7 +16,7 @@ from formatbridge.formats._extra import Pieces, gathered, joined, rest
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.responses.answer import take_message
-from formatbridge.formats.responses.citations import decode_annotations, shift
+from formatbridge.formats.responses.citations import decode_citations, shift
 from formatbridge.formats.responses.content import decode_answer, kind_of, waits
 from formatbridge.formats.responses.errors import decode_error, failure_in, take_request_id
 from formatbridge.formats.responses.finish import decode_finish
@@ -298,7 +298,7 @@ class StreamDecoder:
 
     def _cite(self, slot: Slot, raw: JsonObject) -> None:
         at = raw.get("annotation_index")
-        citations, _ = decode_annotations([raw["annotation"]], "")
+        citations, _ = decode_citations([raw["annotation"]], "")
         for citation in citations or ():
             citation.src = f"{slot.src}/annotations/{slot.notes if at is None else at}"
             shift([citation], self._items.length + slot.start)
