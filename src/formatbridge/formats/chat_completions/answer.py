@@ -10,14 +10,13 @@ from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._ids import made_call_id
 from formatbridge.formats._media import Sound, is_samples, write_data_url
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
+from formatbridge.formats.chat_completions.calls import encode_answer_call, encode_plain_call, note_call
 from formatbridge.formats.chat_completions.citations import decode_citations, encode_citations
 from formatbridge.formats.chat_completions.content import (
     BESIDE,
     MESSAGE,
     decode_answer,
     decode_images,
-    encode_plain_call,
-    note_call,
     note_order,
 )
 from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning, is_image, is_sound
@@ -116,7 +115,7 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
         elif kind is ir.ToolCall:
             if part.id_made:  # type: ignore[union-attr]
                 losses.added(f"{at}/tool_calls/{len(calls)}/id", part.id)  # type: ignore[union-attr]
-            calls.append(_encode_call(part, losses, options))  # type: ignore[arg-type]
+            calls.append(encode_answer_call(part, losses, options))  # type: ignore[arg-type]
         elif kind is ir.Media:
             _encode_media(part, message, sounds, losses, options)  # type: ignore[arg-type]
         else:
@@ -175,12 +174,6 @@ def _encode_words(part: ir.Part, losses: Ledger) -> str | None:
         if part.extra:
             losses.extras(part)
     return None
-
-
-def _encode_call(call: ir.ToolCall, losses: Ledger, options: Options) -> JsonObject:
-    note_call(call, losses)
-    made = encode_plain_call(call)
-    return made | encode_call_token(call.signature, losses, options) if call.signature else made
 
 
 # Images and sound.

@@ -15,9 +15,10 @@ from formatbridge.formats._extra import Pieces, gathered, joined, rest, says_som
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.chat_completions.answer import decode_message
-from formatbridge.formats.chat_completions.content import BESIDE, call_stem
+from formatbridge.formats.chat_completions.content import BESIDE
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
 from formatbridge.formats.chat_completions.finish import decode_finish
+from formatbridge.formats.chat_completions.ids import call_stem
 from formatbridge.formats.chat_completions.parts import decode_part
 from formatbridge.formats.chat_completions.reasoning import REASONING, decode_outer_token, decode_reasoning, index_of
 from formatbridge.formats.chat_completions.response import LOGPROBS

@@ -11,10 +11,10 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import Objects, encode_arguments_object
+from formatbridge.formats._arguments import Objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import encode_opaque, is_plain, join_texts
-from formatbridge.formats._signatures import drop_token
+from formatbridge.formats.messages.calls import decode_call, encode_call
 from formatbridge.formats.messages.hosted_content import (
     decode_code_result,
     decode_hosted_call,
@@ -25,13 +25,10 @@ from formatbridge.formats.messages.hosted_content import (
 from formatbridge.formats.messages.parts import (
     DECODE_PART,
     WORDS,
-    decode_cache,
     decode_content,
     decode_inner_media,
     decode_opaque,
     decode_part,
-    encode_cache,
-    encode_content,
     encode_part,
     encode_refusal,
     encode_text,
@@ -44,13 +41,12 @@ from formatbridge.formats.messages.reasoning import (
     decode_thinking,
     encode_thinking,
 )
+from formatbridge.formats.messages.results import decode_result
 from formatbridge.formats.messages.tools import decode_tool
 from formatbridge.losses import Ledger
 
 _MESSAGE = frozenset({"role", "content"})
 _SYSTEM = _MESSAGE | {"output_config"}
-_CALL = frozenset({"type", "id", "name", "input", "cache_control"})
-_RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_control"})
 
 
 def decode_message(raw: JsonObject, src: str) -> ir.Message:
@@ -167,77 +163,6 @@ def sole_text(parts: list[ir.Part]) -> str | None:
         return None
     text = parts[0].text
     return text if text and not text.isspace() else None
-
-
-def as_blocks(content: str | list[JsonObject]) -> list[JsonObject]:
-    """Write content as blocks."""
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
-def collapse(content: str | list[JsonObject]) -> str | list[JsonObject]:
-    """Write one plain text as a string."""
-    if type(content) is list and len(content) == 1 and len(content[0]) == 2 and "text" in content[0]:  # each block has a type
-        text: str = content[0]["text"]
-        return text
-    return content
-
-
-# Calls and their results.
-
-
-def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
-    """Read one call of a tool of the caller's."""
-    call = ir.ToolCall(raw["id"], raw["name"], raw["input"], src)
-    if len(raw) > 4:  # more than its type and these three, which are required
-        call.cache, call.extra = decode_cache(raw, src), rest(raw, _CALL)
-    return call
-
-
-def encode_call(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObject:
-    """Write one tool call of a request's history; it has no slot for a token."""
-    if call.extra:
-        losses.extras(call)
-    if call.item_id is not None:
-        losses.dropped(call, "item_id", "diagnostic", severity="info")
-    if call.signature:
-        drop_token(call.signature, "messages", losses)
-    given = call.arguments
-    made = {
-        "type": "tool_use",
-        "id": call.id,
-        "name": call.name,
-        "input": encode_arguments_object(call, losses, objects) if isinstance(given, str) else given,
-    }
-    return made | encode_cache(call.cache, losses) if call.cache else made
-
-
-def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
-    """Read what a tool answered."""
-    content, place = raw.get("content"), f"{src}/content"
-    parts: list[ir.Part] = [ir.Text(content, place)] if isinstance(content, str) else decode_content(content, place)
-    result = ir.ToolResult(raw["tool_use_id"], parts, src)
-    if len(raw) > 3 or content is None:  # of three members with a content, the others are its type and its call
-        result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), rest(raw, _RESULT)
-    return result
-
-
-def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
-    """Write what a tool answered: text, images and documents."""
-    if result.extra:
-        losses.extras(result)
-    if result.signature:
-        drop_token(result.signature, "messages", losses)
-    made: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
-    parts = result.content
-    if len(parts) == 1 and type(parts[0]) is ir.Text:  # the usual case, without a list to collapse
-        block = encode_text(parts[0], losses)
-        if block:
-            made["content"] = block["text"] if len(block) == 2 else [block]
-    elif content := encode_content(parts, losses):
-        made["content"] = collapse(content)
-    if result.is_error:
-        made["is_error"] = True
-    return made | encode_cache(result.cache, losses) if result.cache else made
 
 
 def _encode_foreign(part: ir.Opaque | ir.Hosted, losses: Ledger) -> JsonObject | None:

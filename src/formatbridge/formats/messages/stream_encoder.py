@@ -14,7 +14,8 @@ from formatbridge.formats._arguments import encode_arguments_text, wrap_text
 from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._protocol import Context
 from formatbridge.formats._signatures import encode_token
-from formatbridge.formats.messages.answer import encode_call, encode_message
+from formatbridge.formats.messages.answer import encode_message
+from formatbridge.formats.messages.calls import encode_answer_call
 from formatbridge.formats.messages.citations import can_cite, encode_citation
 from formatbridge.formats.messages.errors import encode_error
 from formatbridge.formats.messages.finish import encode_finish
@@ -192,7 +193,7 @@ class StreamEncoder:
                 return made
 
     def _start_call(self, held: _Open, call: ir.ToolCall) -> bytes:
-        block = encode_call(replace(call, arguments=""), nowhere()) | {"input": {}}
+        block = encode_answer_call(replace(call, arguments=""), nowhere()) | {"input": {}}
         made = self._blocks.start(block)
         held.head = self._blocks.head("input")
         return made + self._grow(held, encode_arguments_text(call))

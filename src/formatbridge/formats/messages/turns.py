@@ -10,16 +10,14 @@ from formatbridge.formats._arguments import NOT_READ, read_all_objects
 from formatbridge.formats._parts import note_empty
 from formatbridge.formats._results import note_orphan
 from formatbridge.formats.messages.content import (
-    as_blocks,
-    collapse,
     encode_answer,
-    encode_result,
     encode_words,
     sole_text,
     with_blanks_joined,
 )
-from formatbridge.formats.messages.parts import encode_part, encode_text
+from formatbridge.formats.messages.parts import as_blocks, collapse, encode_part, encode_text
 from formatbridge.formats.messages.reasoning import encode_word_of_effort
+from formatbridge.formats.messages.results import encode_result
 from formatbridge.formats.messages.tools import encode_tool
 from formatbridge.losses import Ledger
 

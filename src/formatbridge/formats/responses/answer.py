@@ -9,8 +9,9 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered
 from formatbridge.formats._logprobs import decode_tokens, drop_tokens, encode_tokens, take_tokens
 from formatbridge.formats._parts import encode_opaque
+from formatbridge.formats.responses.calls import encode_answer_call
 from formatbridge.formats.responses.citations import encode_citations, shift
-from formatbridge.formats.responses.content import decode_answer, encode_call, kind_of, settle
+from formatbridge.formats.responses.content import decode_answer, kind_of, settle
 from formatbridge.formats.responses.hosted_items import encode_hosted, encode_image, has_item
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_reasoning, carry_token, encode_item
@@ -218,15 +219,4 @@ def _results_in(parts: list[ir.Part]) -> dict[tuple[str, str], deque[int]]:
     for place, part in enumerate(parts):
         if isinstance(part, ir.Hosted) and part.role == "result":
             made.setdefault((part.family, part.id), deque()).append(place)
-    return made
-
-
-def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger) -> JsonObject:
-    """Write a call of the caller's tools as an item of an answer, which has an id and, but for custom calls, a status."""
-    made = encode_call(call, losses)
-    ids.note_call(call, at)
-    if call.kind == "custom":  # whose official type has no status
-        made["id"] = call.item_id or ids.make("ctc", at)
-    else:
-        made["id"], made["status"] = call.item_id or ids.make("fc", at), "completed"
     return made

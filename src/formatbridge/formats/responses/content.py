@@ -11,23 +11,20 @@ from dataclasses import replace
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import encode_arguments_text
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import rest
 from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, note_empty
 from formatbridge.formats._signatures import drop_token
+from formatbridge.formats.responses.calls import decode_call, decode_custom_call, encode_call
 from formatbridge.formats.responses.hosted_items import decode_hosted, encode_image
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.parts import decode_content, encode_content
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.responses.results import encode_result
+from formatbridge.losses import Ledger
 
 _MESSAGE = frozenset({"type", "role", "content"})
 _ANSWER = frozenset({"type", "role", "content", "id"})
 _WHOLE_ANSWER = _ANSWER | {"status"}
-_CALL = frozenset({"type", "id", "call_id", "name", "arguments", "namespace"})
-_WHOLE_CALL = _CALL | {"status"}
-_CUSTOM_CALL = frozenset({"type", "id", "call_id", "name", "input", "namespace"})
-_RESULT = frozenset({"type", "call_id", "name", "namespace", "output"})
 
 
 def kind_of(raw: JsonObject) -> str:
@@ -199,94 +196,8 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
         items.append(made)
 
 
-# Calls and their results.
-
-
-def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
-    """Read a call of a function."""
-    call = ir.ToolCall(raw["call_id"], raw["name"], raw["arguments"], src)
-    if not call.id:
-        _make_id(call, raw)
-    if len(raw) > 4:  # more than what every call has: the type and these three
-        call.item_id = raw.get("id")
-        # That a call is whole is nothing to lose: the spelling calls it neutral. With the id those are six members, and there are no more.
-        is_whole = raw.get("status") == "completed"
-        if not is_whole or call.item_id is None or len(raw) != 6:
-            call.namespace, call.extra = raw.get("namespace") or None, rest(raw, _WHOLE_CALL if is_whole else _CALL)
-    return call
-
-
-def _make_id(call: ir.ToolCall, raw: JsonObject) -> None:
-    """Give a call without an id that of its item, or else one that its place makes."""
-    call.id, call.id_made = raw.get("id") or f"call_{call.src.rpartition('/')[2]}", True
-
-
-def _decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
-    call = ir.ToolCall(
-        id=raw["call_id"],
-        name=raw["name"],
-        arguments=raw["input"],
-        kind="custom",
-        namespace=raw.get("namespace") or None,
-        item_id=raw.get("id"),
-        src=src,
-        extra=rest(raw, _CUSTOM_CALL),
-    )
-    if not call.id:
-        _make_id(call, raw)
-    return call
-
-
-def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
-    """Write one tool call as a request has it; an answer adds to that. A token on it is the caller's business."""
-    if call.extra:
-        losses.extras(call)
-    if call.cache:
-        losses.dropped(call.cache, severity="info")
-    arguments = call.arguments
-    text = arguments if type(arguments) is str else encode_arguments_text(call)
-    if call.kind == "custom":
-        made: JsonObject = {"type": "custom_tool_call", "call_id": call.id, "name": call.name, "input": text}
-    else:
-        made = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": text}
-    if call.item_id is not None:
-        made["id"] = call.item_id
-    if call.namespace:
-        made["namespace"] = call.namespace
-    return made
-
-
-def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
-    """Read what a tool of the caller's gave back. Without an id it is marked on itself: only a call without one may wait for it."""
-    call_id, output, at = raw.get("call_id"), raw["output"], f"{src}/output"
-    content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else decode_content(output, at)
-    result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)
-    if raw["type"] == "custom_tool_call_output":
-        result.kind = "custom"
-    if len(raw) > 3 or not call_id:  # type and output are always there: with an id, three members are nothing else
-        result.name, result.namespace = raw.get("name"), raw.get("namespace") or None
-        result.extra, result.id_made = rest(raw, _RESULT), not call_id
-    if not call_id:
-        result.extra = joined({ITSELF: result.name or ""}, result.extra)
-    return result
-
-
-def encode_result(result: ir.ToolResult, losses: Ledger, *, is_custom: bool) -> JsonObject:
-    """Write a result as an item of its own, of the kind that its call has: some formats have one kind of result only."""
-    if result.extra:
-        losses.extras(result)
-    if result.is_error:
-        losses.dropped(result, "is_error")
-    if result.cache:
-        losses.dropped(result.cache, severity="info")
-    if result.signature:
-        drop_token(result.signature, "responses", losses)
-    kind = "custom_tool_call_output" if is_custom else "function_call_output"
-    return {"type": kind, "call_id": result.call_id, "output": encode_content(result.content, losses)}
-
-
 _DECODE_ITEM: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "function_call": decode_call,
-    "custom_tool_call": _decode_custom_call,
+    "custom_tool_call": decode_custom_call,
     "reasoning": decode_reasoning,
 }
