@@ -16,12 +16,13 @@ from formatbridge.formats._head import name_late
 from formatbridge.formats._models import time_of
 from formatbridge.formats.generate_content.calls import decode_call
 from formatbridge.formats.generate_content.citations import decode_citations
-from formatbridge.formats.generate_content.content import CONTENT, decode_rarer_part, decode_result
+from formatbridge.formats.generate_content.content import CONTENT, decode_rarer_part
 from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.finish import UNSAID, decode_block, decode_finish
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
 from formatbridge.formats.generate_content.reasoning import is_late
+from formatbridge.formats.generate_content.results import decode_result
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
 from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
