@@ -15,8 +15,8 @@ from formatbridge.formats.chat_completions.citations import decode_citations, en
 from formatbridge.formats.chat_completions.content import (
     BESIDE,
     MESSAGE,
-    decode_answer,
     decode_images,
+    decode_said,
     note_order,
 )
 from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning, is_image, is_sound
@@ -29,7 +29,7 @@ _AUDIO = frozenset({"id", "data", "transcript"})
 NONE_BEFORE: Mapping[str, int] = {}
 
 
-def decode_message(
+def decode_answer(
     raw: JsonObject, src: str, answer_id: str, position: int, before: Mapping[str, int] = NONE_BEFORE
 ) -> tuple[list[ir.Part], JsonObject | None]:
     """Read the message of a choice; the second value is what no part can hold, by pointer relative to the message.
@@ -37,7 +37,7 @@ def decode_message(
     Calls without an id get one from the answer's id, so that two answers in one history do not collide; where that is missing too, from
     what they say. ``before``: how many items of a list came before those of this message, which is a piece then.
     """
-    parts, leftover = decode_answer(raw, src, answer_id)
+    parts, leftover = decode_said(raw, src, answer_id)
     if not answer_id and (raw.get("tool_calls") or raw.get("function_call")):
         _give_ids(parts, position)
     if _HISTORY.issuperset(raw):  # nothing that only an answer has
@@ -57,7 +57,7 @@ def _give_ids(parts: list[ir.Part], position: int) -> None:
             call.id = made_call_id(position, number, call.name, call.arguments)
 
 
-def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
+def encode_answer(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
     """Write the message of a choice. ``at`` is its pointer in the target, for what is added to it."""
     message = _encode_plain(parts, losses)
     if message is not None:
@@ -119,7 +119,7 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
         elif kind is ir.Media:
             _encode_media(part, message, sounds, losses, options)  # type: ignore[arg-type]
         else:
-            text = _encode_words(part, losses)
+            text = _encode_other(part, losses)
             if text is not None:
                 texts.append(text)
     if texts:
@@ -155,7 +155,7 @@ def _with_rest(message: JsonObject, parts: list[ir.Part], calls: list[JsonObject
     return message
 
 
-def _encode_words(part: ir.Part, losses: Ledger) -> str | None:
+def _encode_other(part: ir.Part, losses: Ledger) -> str | None:
     """Return what a part puts into the text of the message."""
     if isinstance(part, ir.Text):
         drop_id(part, losses)

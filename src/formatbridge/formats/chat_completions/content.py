@@ -1,4 +1,4 @@
-"""Roles, answers, tool calls and results of chat_completions: decode and encode side by side.
+"""Turns of chat_completions: decode and encode side by side.
 
 A message has one content (text or parts), one text of reasoning and its tool calls last; order among the three is not kept. Results are
 messages of their own and hold text only.
@@ -44,7 +44,7 @@ def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.
     """Read one message. ``loose`` takes the results that name no call."""
     role, content = raw["role"], raw.get("content")
     if role == "assistant":
-        parts, leftover = decode_answer(raw, src)
+        parts, leftover = decode_said(raw, src)
         parts += decode_images(raw.get("images"), src)
         extra = rest(raw, _HISTORY if says_something(raw.get("audio") or {}) else _SILENT)
         return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
@@ -78,7 +78,7 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
     if type(first) is ir.Text and is_plain(first):  # one text and nothing else
         return [{"role": "user" if role == "tool" else role, "content": first.text}]
     if role in ("assistant", "system", "developer"):
-        made = encode_answer(parts, losses, made_ids) if role == "assistant" else _encode_instruction(message, losses)
+        made = encode_said(parts, losses, made_ids) if role == "assistant" else _encode_instruction(message, losses)
         if made is None:
             note_empty(message, losses)
         return [made] if made else []
@@ -97,25 +97,21 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
 
 
 def _encode_instruction(message: ir.Message, losses: Ledger) -> JsonObject | None:
-    words = encode_words(message.parts, losses)
-    return {"role": message.role, "content": words} if words else None
-
-
-def encode_words(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
     """Write an instruction, which is text and nothing else."""
     words = []
-    for part in parts:
+    for part in message.parts:
         if type(part) is ir.Media:
             losses.dropped(part, code="unsupported_media", severity="impossible")
         else:
             words.append(part)
-    return encode_content(words, losses)
+    content = encode_content(words, losses)
+    return {"role": message.role, "content": content} if content else None
 
 
-# An answer, in a request's history or in a response.
+# What the model said, in a request's history or in a response.
 
 
-def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tuple[list[ir.Part], JsonObject | None]:
+def decode_said(raw: JsonObject, src: str, answer_id: str | None = None) -> tuple[list[ir.Part], JsonObject | None]:
     """Read what a model said: reasoning, content, refusal, calls, in that order; and what is left of the reasoning's aliases.
 
     ``answer_id`` goes into the ids of calls that have none; None: this is a request, where their place tells them apart.
@@ -145,7 +141,7 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tu
     return parts, leftover
 
 
-def encode_answer(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> JsonObject | None:
+def encode_said(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> JsonObject | None:
     """Write a turn of the model's for a request's history; None where nothing is left of it."""
     visible: list[ir.Part] = []
     calls: list[JsonObject] = []

@@ -11,7 +11,7 @@ from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._logprobs import decode_tokens, encode_tokens
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.chat_completions.answer import decode_message, encode_message
+from formatbridge.formats.chat_completions.answer import decode_answer, encode_answer
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
 from formatbridge.formats.chat_completions.finish import decode_finish, encode_finish
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
@@ -91,7 +91,7 @@ def encode_created(response: ir.Response, losses: Ledger, options: Options) -> i
 
 def _decode_choice(raw: JsonObject, position: int, answer_id: str) -> ir.Choice:
     src, place = _PLACES[position] if position < KNOWN else (f"/choices/{position}", f"/choices/{position}/message")
-    parts, unread = decode_message(raw.get("message") or {}, place, answer_id, position)
+    parts, unread = decode_answer(raw.get("message") or {}, place, answer_id, position)
     index = raw.get("index")
     choice = ir.Choice(parts, decode_finish(raw, parts, src), position if index is None else index, src)
     if unread:
@@ -108,7 +108,7 @@ def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger
     if choice.extra:
         losses.extras(choice)
     refusal = refusal_of(choice.finish, choice.parts, losses)
-    message = encode_message(choice.parts, f"/choices/{index}/message", answer_id, losses, options)
+    message = encode_answer(choice.parts, f"/choices/{index}/message", answer_id, losses, options)
     if refusal is not None:
         message["refusal"] = refusal
     has_calls, has_refusal = "tool_calls" in message, message["refusal"] is not None and refusal is None

@@ -14,7 +14,7 @@ from formatbridge.formats._errors import is_bare_error
 from formatbridge.formats._extra import Pieces, gathered, joined, rest, says_something
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
-from formatbridge.formats.chat_completions.answer import decode_message
+from formatbridge.formats.chat_completions.answer import decode_answer
 from formatbridge.formats.chat_completions.content import BESIDE
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
 from formatbridge.formats.chat_completions.finish import decode_finish
@@ -320,7 +320,7 @@ class StreamDecoder:
         choice.leave(made)
         made_id = f"{call_stem(self._answer_id, choice.index)}_{slot}"
         message = {"role": "assistant", "tool_calls": [held.call(made_id)]}
-        parts, _ = decode_message(message, f"/choices/{choice.index}/message", self._answer_id, choice.index)
+        parts, _ = decode_answer(message, f"/choices/{choice.index}/message", self._answer_id, choice.index)
         call = parts[0]
         assert isinstance(call, ir.ToolCall)
         call.arguments, call.src = "", f"/choices/{choice.index}/message/tool_calls/{calls.count}"

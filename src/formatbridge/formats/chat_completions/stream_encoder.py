@@ -16,7 +16,7 @@ from formatbridge.formats._choices import ChoicesInOrder
 from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._media import Sound
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.chat_completions.answer import encode_message
+from formatbridge.formats.chat_completions.answer import encode_answer
 from formatbridge.formats.chat_completions.errors import encode_error
 from formatbridge.formats.chat_completions.finish import encode_finish
 from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning
@@ -263,7 +263,7 @@ class StreamEncoder:
         """Write a part that comes in one piece, as the whole answer would; of sounds it has room for one."""
         if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # there is room for one token beside the message
             part = replace(part, signature=replace(part.signature, found=None))
-        message = encode_message([part], "", str(self._head.get("id")), nowhere(), self._options)
+        message = encode_answer([part], "", str(self._head.get("id")), nowhere(), self._options)
         details = message.pop("reasoning_details", None)
         made = self._tell_details(choice, index, details) if details else b""
         for number, image in enumerate(message.get("images", ()), choice.images):
@@ -295,7 +295,7 @@ class StreamEncoder:
         if choice.sound is not None and (samples := choice.sound.rest()):
             made += self._chunk(event.choice, {"audio": {"data": samples}})
         if choice.citations:
-            cited = encode_message([ir.Text("", citations=choice.citations)], "", "", nowhere(), self._options)
+            cited = encode_answer([ir.Text("", citations=choice.citations)], "", "", nowhere(), self._options)
             made += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
         word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", nowhere())
         return made + self._chunk(event.choice, {}, finish=word)

@@ -1,4 +1,4 @@
-"""Turns, tool calls and results of generate_content: decode and encode side by side.
+"""Turns of generate_content: decode and encode side by side.
 
 A turn is an ordered list of parts, as in the canonical model. Calls mostly come without ids; their results then belong to the next
 unanswered call of the same name.

@@ -15,14 +15,14 @@ from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
 
-def decode_message(content: list[JsonObject], src: str) -> list[ir.Part]:
+def decode_answer(content: list[JsonObject], src: str) -> list[ir.Part]:
     """Read the blocks of an answer."""
     parts = decode_blocks(content, src)
     place_citations(parts)
     return parts
 
 
-def encode_message(parts: list[ir.Part], losses: Ledger, options: Options, read: Objects = NOT_READ) -> list[JsonObject]:
+def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options, read: Objects = NOT_READ) -> list[JsonObject]:
     """Write the parts of an answer as blocks. ``read``: the arguments of its calls, as far as they have been read."""
     blocks: list[JsonObject] = []
     offset = 0

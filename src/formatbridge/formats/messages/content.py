@@ -1,4 +1,4 @@
-"""Roles, turns, tool calls and results of messages: decode and encode side by side.
+"""Turns of messages: decode and encode side by side.
 
 A turn is an ordered list of blocks. Results stand first in the user's turn after the calls; turns of one role that follow each other
 are one turn; instructions in mid-conversation stand between a turn of the user and one of the model.
@@ -115,7 +115,7 @@ def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
     )
 
 
-def encode_answer(parts: list[ir.Part], losses: Ledger, objects: Objects) -> list[JsonObject]:
+def encode_said(parts: list[ir.Part], losses: Ledger, objects: Objects) -> list[JsonObject]:
     """Write a turn of the model's for a request's history. ``objects``: the arguments of its calls, as far as they have been read."""
     made: list[JsonObject] = []
     block: JsonObject | None
@@ -144,7 +144,7 @@ def with_blanks_joined(parts: list[ir.Part]) -> list[ir.Part]:
     return made
 
 
-def encode_words(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
+def encode_instruction(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
     """Write an instruction, which is text and nothing else."""
     made = []
     for part in with_blanks_joined(parts):

@@ -14,7 +14,7 @@ from formatbridge.formats._arguments import encode_arguments_text, wrap_text
 from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._protocol import Context
 from formatbridge.formats._signatures import encode_token
-from formatbridge.formats.messages.answer import encode_message
+from formatbridge.formats.messages.answer import encode_answer
 from formatbridge.formats.messages.calls import encode_answer_call
 from formatbridge.formats.messages.citations import can_cite, encode_citation
 from formatbridge.formats.messages.errors import encode_error
@@ -244,7 +244,7 @@ class StreamEncoder:
                     part = replace(part, arguments="".join(held.pieces))
                 if held.token and not isinstance(part, ir.Refusal):
                     part = replace(part, signature=held.token)
-                return b"".join(map(self._blocks.whole, encode_message([part], nowhere(), self._options)))
+                return b"".join(map(self._blocks.whole, encode_answer([part], nowhere(), self._options)))
         if held.token and held.kind != "thinking" and self._options.carry_reasoning:  # it came late, and so it stands late
             data = encode_token(held.token, "messages", kind="thought")
             made += self._blocks.whole({"type": "redacted_thinking", "data": data})

@@ -11,7 +11,7 @@ from formatbridge.formats._logprobs import decode_tokens, drop_tokens, encode_to
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats.responses.calls import encode_answer_call
 from formatbridge.formats.responses.citations import encode_citations, shift
-from formatbridge.formats.responses.content import decode_answer, kind_of, settle
+from formatbridge.formats.responses.content import decode_item, kind_of, settle
 from formatbridge.formats.responses.hosted_items import encode_hosted, encode_image, has_item
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_reasoning, carry_token, encode_item
@@ -19,7 +19,7 @@ from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
 
-def decode_output(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.TokenLogprob] | None, JsonObject | None]:
+def decode_answer(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.TokenLogprob] | None, JsonObject | None]:
     """Read the output: its parts, the probabilities of their tokens, and what belongs to no part, by pointer from the root."""
     parts: list[ir.Part] = []
     tokens: list[ir.TokenLogprob] = []
@@ -29,13 +29,18 @@ def decode_output(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.Token
         kind = raw.get("type")
         if type(kind) is not str:
             kind = kind_of(raw)
-        leftover = decode_answer(raw, kind, f"/output/{index}", parts)
+        leftover = decode_item(raw, kind, f"/output/{index}", parts)
         if leftover:
             extra = gathered(extra, leftover)
         if kind == "message":
             length = take_message(parts, raw["content"], tokens, length)
     settle(parts)
     return parts, tokens or None, extra
+
+
+def encode_answer(choice: ir.Choice, stem: str, losses: Ledger, options: Options) -> list[JsonObject]:
+    """Write the output of an answer. ``stem``: what the ids of its items have in common."""
+    return _Encoder(choice, stem, losses, options).encode()
 
 
 def take_message(parts: list[ir.Part], content: str | list[JsonObject], tokens: list[ir.TokenLogprob], start: int) -> int:
@@ -54,7 +59,7 @@ def take_message(parts: list[ir.Part], content: str | list[JsonObject], tokens: 
     return start
 
 
-class OutputEncoder:
+class _Encoder:
     """Writes the parts of an answer as items; adjacent words become one message."""
 
     __slots__ = ("_ids", "_items", "_length", "_losses", "_options", "_parts", "_results", "_tokens", "_used")

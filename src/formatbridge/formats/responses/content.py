@@ -1,4 +1,4 @@
-"""Items of a conversation in responses: messages, reasoning, calls, results; decode and encode side by side.
+"""Turns of responses, which are items of several kinds: decode and encode side by side.
 
 What other formats hold in one turn of the model's are items of their own here. They join into one turn, in order, until something
 from the other side comes; results are turns of their own.
@@ -51,7 +51,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
     if not (message.parts or message.effort or message.tools):
         note_empty(message, losses)
     if role == "assistant":
-        encode_answer(message.parts, items, ids, losses)
+        encode_said(message.parts, items, ids, losses)
         return
     others: list[ir.Part] = []
     for part in message.parts:
@@ -68,7 +68,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
 # What the model said, in a request's history or in a response.
 
 
-def decode_answer(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> JsonObject | None:
+def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> JsonObject | None:
     """Read one item of the model's to the end of ``parts``; return what belongs to no part, by pointer from the root.
 
     A carried token that belongs to what follows goes to the next part that is not reasoning.
@@ -86,7 +86,7 @@ def decode_answer(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) ->
     elif kind == "function_call":
         parts.append(decode_call(raw, src))
     else:
-        parts.append(_decode_item(kind, raw, src))
+        parts.append(_decode_other(kind, raw, src))
     if count and type(parts[count - 1]) is ir.Reasoning:  # no other part can wait
         _hand_over(parts, count)
     return leftover
@@ -116,7 +116,7 @@ def as_text(token: ir.Part) -> ir.Text:
     return ir.Text(text="", signature=token.signature, src=token.src, extra=token.extra)
 
 
-def encode_answer(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
+def encode_said(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
     """Write a turn of the model's for a request's history; adjacent words become one message."""
     words: list[ir.Text | ir.Refusal] = []
     for part in parts:
@@ -137,7 +137,7 @@ def encode_answer(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, l
         _encode_words(words, items, ids, losses)
 
 
-def _decode_item(kind: str, raw: JsonObject, src: str) -> ir.Part:
+def _decode_other(kind: str, raw: JsonObject, src: str) -> ir.Part:
     decode = _DECODE_ITEM.get(kind)
     return decode(raw, src) if decode else decode_hosted(raw, src)
 

@@ -17,7 +17,7 @@ from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.responses.answer import take_message
 from formatbridge.formats.responses.citations import decode_citations, shift
-from formatbridge.formats.responses.content import decode_answer, kind_of, waits
+from formatbridge.formats.responses.content import decode_item, kind_of, waits
 from formatbridge.formats.responses.errors import decode_error, failure_in, take_request_id
 from formatbridge.formats.responses.finish import decode_finish
 from formatbridge.formats.responses.parts import decode_part
@@ -211,7 +211,7 @@ class StreamDecoder:
         if item.kind == "message" and not was_message:
             self._items.line_up(item)
         raw, unsaid = as_told(item, raw)
-        leftover = joined(decode_answer(raw, item.kind, f"/output/{item.at}", parts), unsaid)
+        leftover = joined(decode_item(raw, item.kind, f"/output/{item.at}", parts), unsaid)
         if leftover:
             self._extra = gathered(self._extra, leftover)
         tokens: list[ir.TokenLogprob] = []
