@@ -19,7 +19,7 @@ from formatbridge.formats.chat_completions.content import (
     decode_said,
     note_order,
 )
-from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning, is_image, is_sound
+from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_call_token, is_image, is_sound
 from formatbridge.losses import Ledger
 from formatbridge.options import Options, Severity
 
@@ -146,7 +146,7 @@ def _with_rest(message: JsonObject, parts: list[ir.Part], calls: list[JsonObject
     if refusals:
         message["refusal"] = "".join(refusals)
     if thinks:
-        message |= encode_reasoning(parts, losses, options)
+        message |= encode_answer_reasoning(parts, losses, options)
     if calls:
         message["tool_calls"] = calls
     annotations = encode_citations(parts, losses) if is_cited else None

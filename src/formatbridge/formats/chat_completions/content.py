@@ -21,7 +21,7 @@ from formatbridge.formats.chat_completions.reasoning import (
     decode_message_token,
     decode_outer_token,
     decode_reasoning,
-    encode_history,
+    encode_reasoning,
     goes_beside,
     is_image,
     split_token,
@@ -161,7 +161,7 @@ def encode_said(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> Jso
     visible, thoughts, beside = split_token(visible, thoughts, losses)
     message: JsonObject = {"role": "assistant", "content": _encode_visible(visible, losses) if visible else ""}
     if thoughts:
-        message |= encode_history(thoughts, losses)
+        message |= encode_reasoning(thoughts, losses)
     message |= beside
     if calls:
         message["tool_calls"] = calls

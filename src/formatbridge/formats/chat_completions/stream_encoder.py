@@ -19,7 +19,7 @@ from formatbridge.formats._protocol import Context
 from formatbridge.formats.chat_completions.answer import encode_answer
 from formatbridge.formats.chat_completions.errors import encode_error
 from formatbridge.formats.chat_completions.finish import encode_finish
-from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning
+from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_call_token
 from formatbridge.formats.chat_completions.response import encode_head, encode_logprobs
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.ir import events
@@ -235,7 +235,7 @@ class StreamEncoder:
         made = b"" if text or not part.text else self._chunk(event.choice, {"reasoning_content": part.text})
         token = choice.tokens.pop(event.index, part.signature)
         whole = replace(part, text=part.text or text, signature=token, extra=None)
-        details = encode_reasoning([whole], nowhere(), self._options).get("reasoning_details")
+        details = encode_answer_reasoning([whole], nowhere(), self._options).get("reasoning_details")
         if details:
             return made + self._tell_details(choice, event.choice, details)
         choice.untold = whole if whole.text else None

@@ -10,7 +10,7 @@ from formatbridge.formats.messages.calls import encode_answer_call
 from formatbridge.formats.messages.citations import encode_cited_text, place_citations
 from formatbridge.formats.messages.content import decode_blocks
 from formatbridge.formats.messages.hosted_content import encode_hosted
-from formatbridge.formats.messages.reasoning import encode_carrier, encode_reasoning
+from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carrier
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -42,7 +42,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options, read: 
                 losses.added(f"/content/{len(blocks)}/id", part.id)
             blocks.append(call)
         elif isinstance(part, ir.Reasoning):
-            thought = encode_reasoning(part, losses, options)
+            thought = encode_answer_reasoning(part, losses, options)
             blocks += [thought] if thought else []
         elif isinstance(part, ir.Hosted):
             hosted = encode_hosted(part, losses)

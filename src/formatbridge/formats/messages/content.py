@@ -39,7 +39,7 @@ from formatbridge.formats.messages.reasoning import (
     carries_call_token,
     decode_redacted,
     decode_thinking,
-    encode_thinking,
+    encode_reasoning,
 )
 from formatbridge.formats.messages.results import decode_result
 from formatbridge.formats.messages.tools import decode_tool
@@ -193,7 +193,7 @@ _DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
 }
 _ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
     ir.Text: encode_text,
-    ir.Reasoning: encode_thinking,
+    ir.Reasoning: encode_reasoning,
     ir.Refusal: encode_refusal,
     ir.Media: _drop_media,
     ir.Opaque: _encode_foreign,

@@ -58,7 +58,7 @@ def carries_call_token(part: ir.Part) -> bool:
     return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
 
 
-def encode_thinking(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
+def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
     """Write reasoning into a request, which takes only what its own vendor signed."""
     token = part.signature
     if token is None or token.home != "messages":
@@ -84,7 +84,7 @@ def _drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
     drop_id(part, losses)
 
 
-def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
+def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
     """Write reasoning into an answer: foreign tokens travel tagged, what nobody signed has an empty signature."""
     token = part.signature
     if token is not None and token.home != "messages" and not options.carry_reasoning:

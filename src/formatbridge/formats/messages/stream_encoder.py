@@ -19,7 +19,7 @@ from formatbridge.formats.messages.calls import encode_answer_call
 from formatbridge.formats.messages.citations import can_cite, encode_citation
 from formatbridge.formats.messages.errors import encode_error
 from formatbridge.formats.messages.finish import encode_finish
-from formatbridge.formats.messages.reasoning import encode_carrier, encode_reasoning
+from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carrier
 from formatbridge.formats.messages.response import NO_USAGE, encode_response
 from formatbridge.formats.messages.stream_writer import EMPTY, BlockWriter, write_event
 from formatbridge.formats.messages.usage import encode_usage
@@ -271,9 +271,9 @@ class StreamEncoder:
         token = held.token or thought.signature
         if not held.head:
             whole = replace(thought, signature=token)
-            block = encode_reasoning(whole, nowhere(), self._options)
+            block = encode_answer_reasoning(whole, nowhere(), self._options)
             return self._blocks.whole(block) if block else b""
-        block = encode_reasoning(ir.Reasoning("x", signature=token), nowhere(), self._options) or {}
+        block = encode_answer_reasoning(ir.Reasoning("x", signature=token), nowhere(), self._options) or {}
         return self._blocks.delta({"type": "signature_delta", "signature": block["signature"]}) + self._blocks.stop()
 
     def _close_call(self, held: _Open, final: ir.Part | None) -> bytes:

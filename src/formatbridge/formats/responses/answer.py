@@ -14,7 +14,7 @@ from formatbridge.formats.responses.citations import encode_citations, shift
 from formatbridge.formats.responses.content import decode_item, kind_of, settle
 from formatbridge.formats.responses.hosted_items import encode_hosted, encode_image, has_item
 from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.formats.responses.reasoning import carry_reasoning, carry_token, encode_item
+from formatbridge.formats.responses.reasoning import carry_token, encode_answer_reasoning, encode_item
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -120,7 +120,7 @@ class _Encoder:
     def _write_part(self, index: int, part: ir.Part) -> None:
         losses, at, made = self._losses, len(self._items), None
         if isinstance(part, ir.Reasoning):  # which has a slot for its token
-            made = carry_reasoning(part, at, self._ids, losses, self._options)
+            made = encode_answer_reasoning(part, at, self._ids, losses, self._options)
             self._items += [made] if made else []
             return
         if index in self._used:
