@@ -198,7 +198,7 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
 
 
 def belongs_to_next(part: ir.Reasoning) -> bool:
-    """Say whether reasoning holds nothing but a token of the part that follows."""
+    """Say whether reasoning holds nothing but a token of this format for the part that follows."""
     signature = part.signature
     return not part.text and signature is not None and signature.kind == "call" and signature.home == "generate_content"
 

@@ -14,6 +14,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import Objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import encode_opaque, is_plain, join_texts
+from formatbridge.formats._signatures import carries_call_token
 from formatbridge.formats.messages.calls import decode_call, encode_call
 from formatbridge.formats.messages.hosted_content import (
     decode_code_result,
@@ -36,7 +37,6 @@ from formatbridge.formats.messages.parts import (
 from formatbridge.formats.messages.reasoning import (
     TAKEN_EFFORTS,
     bind_call_tokens,
-    carries_call_token,
     decode_redacted,
     decode_thinking,
     encode_reasoning,

@@ -6,7 +6,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, keeps_id
+from formatbridge.formats._signatures import carries_call_token, decode_token, drop_empty, encode_token, keeps_id
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -51,11 +51,6 @@ def bind_call_tokens(parts: list[ir.Part]) -> list[ir.Part]:
             made.pop()
         made.append(part)
     return made
-
-
-def carries_call_token(part: ir.Part) -> bool:
-    """Say whether a part holds nothing but a token of the part behind it."""
-    return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
 
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:

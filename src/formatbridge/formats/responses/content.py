@@ -13,7 +13,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
 from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, note_empty
-from formatbridge.formats._signatures import drop_token
+from formatbridge.formats._signatures import carries_call_token, drop_token
 from formatbridge.formats.responses.calls import decode_call, decode_custom_call, encode_call
 from formatbridge.formats.responses.hosted_items import decode_hosted, encode_image
 from formatbridge.formats.responses.ids import ItemIds
@@ -94,7 +94,7 @@ def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> J
 
 def _hand_over(parts: list[ir.Part], at: int) -> None:
     """Give a token that waits before a place to the part there; before those that have none it belongs to an empty text."""
-    if at == len(parts) or not waits(parts[at - 1]):
+    if at == len(parts) or not carries_call_token(parts[at - 1]):
         return
     part = parts[at]
     if isinstance(part, ir.Reasoning | ir.Refusal | ir.Opaque):
@@ -106,7 +106,7 @@ def _hand_over(parts: list[ir.Part], at: int) -> None:
 
 def settle(parts: list[ir.Part]) -> None:
     """Close what the model said so far: a token that still waits belongs to an empty text."""
-    if parts and waits(parts[-1]):
+    if parts and carries_call_token(parts[-1]):
         parts[-1] = as_text(parts[-1])
 
 
@@ -140,11 +140,6 @@ def encode_said(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, los
 def _decode_other(kind: str, raw: JsonObject, src: str) -> ir.Part:
     decode = _DECODE_ITEM.get(kind)
     return decode(raw, src) if decode else decode_hosted(raw, src)
-
-
-def waits(part: ir.Part) -> bool:
-    """Say whether a part is but a carried token that belongs to what follows."""
-    return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
 
 
 def _encode_words(parts: list[ir.Text | ir.Refusal], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
