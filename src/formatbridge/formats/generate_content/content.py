@@ -14,6 +14,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, rest
 from formatbridge.formats._parts import drop_id, is_plain, join_texts, note_empty
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
+from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.parts import (
     DECODE_PART,
     decode_bare,
@@ -28,7 +29,7 @@ from formatbridge.formats.generate_content.reasoning import (
     sign_thoughts,
 )
 from formatbridge.formats.generate_content.results import decode_result, encode_result
-from formatbridge.formats.generate_content.turns import Calls, Turn
+from formatbridge.formats.generate_content.turns import Turn
 from formatbridge.losses import Ledger
 
 CONTENT = frozenset({"role", "parts"})

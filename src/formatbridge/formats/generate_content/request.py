@@ -20,6 +20,7 @@ from formatbridge.formats.generate_content.content import (
     encode_instruction,
     encode_message,
 )
+from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.output_shape import (
     decode_audio,
     decode_format,
@@ -43,7 +44,7 @@ from formatbridge.formats.generate_content.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.generate_content.turns import Calls, Turn
+from formatbridge.formats.generate_content.turns import Turn
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 

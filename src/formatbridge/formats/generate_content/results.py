@@ -9,9 +9,10 @@ from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import is_plain
+from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.parts import decode_returned, encode_part
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
-from formatbridge.formats.generate_content.turns import Calls, Turn
+from formatbridge.formats.generate_content.turns import Turn
 from formatbridge.losses import ITSELF, Ledger
 
 _RESULT_PART = frozenset({"functionResponse", "thoughtSignature"})

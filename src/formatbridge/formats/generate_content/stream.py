@@ -19,12 +19,12 @@ from formatbridge.formats.generate_content.citations import decode_citations
 from formatbridge.formats.generate_content.content import CONTENT, decode_rarer_part
 from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.finish import UNSAID, decode_blocked, decode_finish
+from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
 from formatbridge.formats.generate_content.reasoning import is_late
 from formatbridge.formats.generate_content.results import decode_result
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
-from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
 from formatbridge.streaming.collect import unfold

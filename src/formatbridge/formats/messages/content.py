@@ -115,6 +115,19 @@ def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
     )
 
 
+def encode_instruction(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
+    """Write an instruction, which is text and nothing else."""
+    made = []
+    for part in with_blanks_joined(parts):
+        if type(part) is ir.Media:
+            losses.dropped(part, code="unsupported_media", severity="impossible")
+            continue
+        block = encode_text(part, losses) if type(part) is ir.Text else encode_part(part, losses)
+        if block is not None:
+            made.append(block)
+    return made
+
+
 def encode_said(parts: list[ir.Part], losses: Ledger, objects: Objects) -> list[JsonObject]:
     """Write a turn of the model's for a request's history. ``objects``: the arguments of its calls, as far as they have been read."""
     made: list[JsonObject] = []
@@ -141,19 +154,6 @@ def with_blanks_joined(parts: list[ir.Part]) -> list[ir.Part]:
             made[-1] = whole
         else:
             made.append(part)
-    return made
-
-
-def encode_instruction(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
-    """Write an instruction, which is text and nothing else."""
-    made = []
-    for part in with_blanks_joined(parts):
-        if type(part) is ir.Media:
-            losses.dropped(part, code="unsupported_media", severity="impossible")
-            continue
-        block = encode_text(part, losses) if type(part) is ir.Text else encode_part(part, losses)
-        if block is not None:
-            made.append(block)
     return made
 
 

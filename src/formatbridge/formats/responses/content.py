@@ -15,7 +15,7 @@ from formatbridge.formats._extra import rest
 from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, note_empty
 from formatbridge.formats._signatures import carries_call_token, drop_token
 from formatbridge.formats.responses.calls import decode_call, decode_custom_call, encode_call
-from formatbridge.formats.responses.hosted_items import decode_hosted, encode_image
+from formatbridge.formats.responses.hosted_content import decode_hosted, encode_image
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.parts import decode_content, encode_content
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning

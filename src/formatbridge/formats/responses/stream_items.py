@@ -13,7 +13,7 @@ from formatbridge.formats._logprobs import encode_tokens, take_tokens
 from formatbridge.formats._signatures import id_of
 from formatbridge.formats.responses.calls import encode_answer_call
 from formatbridge.formats.responses.citations import encode_citations
-from formatbridge.formats.responses.hosted_items import encode_hosted
+from formatbridge.formats.responses.hosted_content import encode_hosted
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_item
 from formatbridge.losses import nowhere
