@@ -78,6 +78,11 @@ def _with_item(signature: ir.Signature) -> str:
     return f"{signature.token}|{signature.item or ''}"
 
 
+def carries_call_token(part: ir.Part) -> bool:
+    """Say whether a part holds nothing but a token of the part behind it."""
+    return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
+
+
 def keeps_id(signature: ir.Signature | None, item_id: str | None) -> bool:
     """Say whether the id of an item travels in the token that is sealed to it."""
     return signature is not None and signature.item is not None and signature.item == item_id

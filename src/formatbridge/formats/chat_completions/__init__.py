@@ -10,26 +10,18 @@ import re
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
 from formatbridge.formats._foreign import as_it_is as settle_history
 from formatbridge.formats._protocol import ToolRules
-from formatbridge.formats.chat_completions.finish import unfinished
+from formatbridge.formats.chat_completions.errors import decode_error, encode_error
+from formatbridge.formats.chat_completions.finish import FINISH, unfinished
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
 from formatbridge.formats.chat_completions.request import decode_request, encode_request
-from formatbridge.formats.chat_completions.response import (
-    FINISH,
-    decode_error,
-    decode_response,
-    encode_error,
-    encode_response,
-    failure_of,
-)
+from formatbridge.formats.chat_completions.response import decode_response, encode_response, failure_of
 from formatbridge.formats.chat_completions.settings import SETTINGS
+from formatbridge.formats.chat_completions.spelling import SPELLING
 from formatbridge.formats.chat_completions.stream import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.formats.chat_completions.stream_fold import fold_stream, unfold_stream
-from formatbridge.formats.chat_completions.usage import ALIASES, DETAILS
-from formatbridge.losses import ITSELF, Own, Spelling
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "chat_completions"
@@ -48,100 +40,6 @@ TOOL_RULES = ToolRules(
     allows=frozenset({"auto", "required"}),
     servers=frozenset({"web_search"}),
 )
-
-SPELLING = Spelling(
-    places={
-        **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
-        "Request.max_tokens": ("max_completion_tokens", "max_tokens"),
-        "Request.automatic_cache": ("cache_control",),
-        "Request.tier": ("service_tier",),
-        "Request.usage_in_stream": ("stream_options/include_usage",),
-        "ReasoningConfig.effort": ("reasoning_effort",),
-        "OutputFormat.name": ("json_schema/name",),
-        "OutputFormat.description": ("json_schema/description",),
-        "OutputFormat.schema": ("json_schema/schema",),
-        "OutputFormat.strict": ("json_schema/strict",),
-        "OutputFormat.type": ("type",),
-        "FunctionTool.name": ("function/name", "name"),
-        "FunctionTool.description": ("function/description", "description"),
-        "FunctionTool.parameters": ("function/parameters", "parameters"),
-        "FunctionTool.strict": ("function/strict", "strict"),
-        "CustomTool.name": ("custom/name",),
-        "CustomTool.description": ("custom/description",),
-        "CustomTool.format": ("custom/format",),
-        "HostedTool.context_size": ("search_context_size",),
-        "HostedTool.user_location": ("user_location",),
-        "ToolCall.name": ("function/name", "custom/name", "name"),
-        "ToolCall.arguments": ("function/arguments", "custom/input", "arguments"),
-        "ToolResult.call_id": ("tool_call_id",),
-        "Media.detail": ("image_url/detail",),
-        "Media.url": ("image_url/url", "video_url/url", "file/file_data"),
-        "Media.data": ("image_url/url", "input_audio/data", "file/file_data", "video_url/url"),
-        "Media.mime": ("image_url/url", "input_audio/format", "file/file_data", "video_url/url"),
-        "Media.file_id": ("file/file_id",),
-        "Media.filename": ("file/filename",),
-        "Media.transcript": ("transcript",),
-        "Citation.url": ("url_citation/url",),
-        "Citation.title": ("url_citation/title",),
-        "Citation.cited_text": ("url_citation/content",),
-        "Citation.start": ("url_citation/start_index",),
-        "Citation.end": ("url_citation/end_index",),
-        "TokenLogprob.top": ("top_logprobs",),
-        "Choice.logprobs": ("logprobs",),
-        "Choice.refusal_logprobs": ("logprobs/refusal",),
-        "Finish.reason": ("finish_reason",),
-        "Finish.stop_sequence": ("stop_reason",),
-        "Usage.input": ("prompt_tokens", "input_tokens"),
-        "Usage.output": ("completion_tokens", "output_tokens"),
-        "Usage.total": ("total_tokens",),
-        "Usage.cache_read": (
-            *(f"{at}/cached_tokens" for at in DETAILS[0]), "cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens",
-        ),
-        "Usage.cache_write": (*(f"{at}/cache_write_tokens" for at in DETAILS[0]), "cache_creation_input_tokens"),
-        "Usage.reasoning": tuple(f"{at}/reasoning_tokens" for at in DETAILS[1]),
-        "Usage.accepted_prediction": tuple(f"{at}/accepted_prediction_tokens" for at in DETAILS[1]),
-        "Usage.rejected_prediction": tuple(f"{at}/rejected_prediction_tokens" for at in DETAILS[1]),
-        **{
-            f"Usage.{kind}_modality.{word}": tuple(f"{at}/{word}_tokens" for at in names)
-            for kind, names in zip(("input", "output"), DETAILS, strict=True)
-            for word in ("text", "audio", "image", "video")
-        },
-        **ERROR_PLACES,
-        "Model.display_name": ("name",),
-        "Model.owner": ("owned_by",),
-        "Model.input_limit": ("context_length",),
-        "Model.retires": ("shutdown_date",),
-    },
-    own={
-        **{f"{kind}.cache_control": Own("info") for kind in ("Media", "Refusal", "Text")},
-        "CacheMark.mode": Own("info", neutral=("explicit",)),
-        **ERROR_OWN,
-        "Choice.message/parsed": Own("info", "unknown_field", restates="content"),
-        "Media.expires_at": Own(code="unknown_field", neutral=(0,)),
-        "Media.prompt_cache_breakpoint": Own("info"),
-        "Message.annotations": Own("info"),
-        "Message.audio": Own("impossible", "foreign_id"),
-        "Message.cache_control": Own("info"),
-        "Message.name": Own("info"),
-        "Message.parsed": Own("info", "unknown_field", restates="content"),
-        "Message.function_call": Own(code="unknown_field", neutral=({"name": "", "arguments": ""},)),
-        **{f"Message.{name}": Own(code="unknown_field", neutral=("",)) for name in ("reasoning", "reasoning_content", "refusal")},
-        "Message.tool_call_id": Own("info", neutral=("",)),
-        "Reasoning.closed": Own("info", "diagnostic", neutral=(True,)),
-        "Reasoning.format": Own("info", "diagnostic"),
-        "Reasoning./messages/*/reasoning_details/*/format": Own("info", "diagnostic"),
-        "Reasoning./choices/*/message/reasoning_details/*/format": Own("info", "diagnostic"),
-        "Request.function_call": Own(code="excluded"),
-        "Request.max_tokens": Own(code="excluded"),
-        "Request.logit_bias": Own(code="no_counterpart", neutral=()),
-        "Request.prediction": Own(),
-        "Response.service_tier": Own("info", "diagnostic"),
-        "Response.system_fingerprint": Own("info", "diagnostic"),
-        **{f"Usage.{pointer}": Own("info", "accounting") for pointer in ALIASES},
-        "ToolCall.function/parsed_arguments": Own("info", "unknown_field", restates="arguments"),
-        f"ToolResult.{ITSELF}": Own("impossible", "orphan", kind="changed", after="the result of a call that has another id"),
-    },
-)  # fmt: skip
 
 
 def is_own_event(event: dict[str, Any]) -> bool:

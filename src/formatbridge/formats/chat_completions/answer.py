@@ -10,16 +10,16 @@ from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._ids import made_call_id
 from formatbridge.formats._media import Sound, is_samples, write_data_url
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
+from formatbridge.formats.chat_completions.calls import encode_answer_call, encode_plain_call, note_call
+from formatbridge.formats.chat_completions.citations import decode_citations, encode_citations
 from formatbridge.formats.chat_completions.content import (
     BESIDE,
     MESSAGE,
-    decode_answer,
     decode_images,
-    encode_plain_call,
-    note_call,
+    decode_said,
     note_order,
 )
-from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning, is_image, is_sound
+from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_call_token, is_image, is_sound
 from formatbridge.losses import Ledger
 from formatbridge.options import Options, Severity
 
@@ -29,7 +29,7 @@ _AUDIO = frozenset({"id", "data", "transcript"})
 NONE_BEFORE: Mapping[str, int] = {}
 
 
-def decode_message(
+def decode_answer(
     raw: JsonObject, src: str, answer_id: str, position: int, before: Mapping[str, int] = NONE_BEFORE
 ) -> tuple[list[ir.Part], JsonObject | None]:
     """Read the message of a choice; the second value is what no part can hold, by pointer relative to the message.
@@ -37,12 +37,12 @@ def decode_message(
     Calls without an id get one from the answer's id, so that two answers in one history do not collide; where that is missing too, from
     what they say. ``before``: how many items of a list came before those of this message, which is a piece then.
     """
-    parts, leftover = decode_answer(raw, src, answer_id)
+    parts, leftover = decode_said(raw, src, answer_id)
     if not answer_id and (raw.get("tool_calls") or raw.get("function_call")):
         _give_ids(parts, position)
     if _HISTORY.issuperset(raw):  # nothing that only an answer has
         return parts, leftover
-    uncited = _decode_annotations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
+    uncited = decode_citations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
     parts += decode_images(raw.get("images"), src, before.get("images", 0))
     audio = raw.get("audio")
     if audio and says_something(audio):
@@ -57,7 +57,7 @@ def _give_ids(parts: list[ir.Part], position: int) -> None:
             call.id = made_call_id(position, number, call.name, call.arguments)
 
 
-def encode_message(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
+def encode_answer(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
     """Write the message of a choice. ``at`` is its pointer in the target, for what is added to it."""
     message = _encode_plain(parts, losses)
     if message is not None:
@@ -115,11 +115,11 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
         elif kind is ir.ToolCall:
             if part.id_made:  # type: ignore[union-attr]
                 losses.added(f"{at}/tool_calls/{len(calls)}/id", part.id)  # type: ignore[union-attr]
-            calls.append(_encode_call(part, losses, options))  # type: ignore[arg-type]
+            calls.append(encode_answer_call(part, losses, options))  # type: ignore[arg-type]
         elif kind is ir.Media:
             _encode_media(part, message, sounds, losses, options)  # type: ignore[arg-type]
         else:
-            text = _encode_words(part, losses)
+            text = _encode_other(part, losses)
             if text is not None:
                 texts.append(text)
     if texts:
@@ -146,16 +146,16 @@ def _with_rest(message: JsonObject, parts: list[ir.Part], calls: list[JsonObject
     if refusals:
         message["refusal"] = "".join(refusals)
     if thinks:
-        message |= encode_reasoning(parts, losses, options)
+        message |= encode_answer_reasoning(parts, losses, options)
     if calls:
         message["tool_calls"] = calls
-    annotations = _encode_annotations(parts, losses) if is_cited else None
+    annotations = encode_citations(parts, losses) if is_cited else None
     if annotations:
         message["annotations"] = annotations
     return message
 
 
-def _encode_words(part: ir.Part, losses: Ledger) -> str | None:
+def _encode_other(part: ir.Part, losses: Ledger) -> str | None:
     """Return what a part puts into the text of the message."""
     if isinstance(part, ir.Text):
         drop_id(part, losses)
@@ -174,70 +174,6 @@ def _encode_words(part: ir.Part, losses: Ledger) -> str | None:
         if part.extra:
             losses.extras(part)
     return None
-
-
-def _encode_call(call: ir.ToolCall, losses: Ledger, options: Options) -> JsonObject:
-    note_call(call, losses)
-    made = encode_plain_call(call)
-    return made | encode_call_token(call.signature, losses, options) if call.signature else made
-
-
-# Citations.
-
-
-def _decode_annotations(raw: list[JsonObject], parts: list[ir.Part], src: str, first: int) -> JsonObject | None:
-    """Hang URL citations on the text that they annotate; other kinds are left over."""
-    text = next((part for part in parts if isinstance(part, ir.Text)), None)
-    leftover: JsonObject = {}
-    for index, item in enumerate(raw, first):
-        url = item.get("url_citation")
-        if item.get("type") != "url_citation" or not isinstance(url, dict) or text is None:
-            leftover[f"annotations/{index}"] = item
-            continue
-        text.citations = text.citations or []
-        text.citations.append(_decode_citation(item, url, f"{src}/annotations/{index}"))
-    return leftover or None
-
-
-def _decode_citation(raw: JsonObject, url: JsonObject, src: str) -> ir.Citation:
-    return ir.Citation(
-        kind="web",
-        url=url.get("url"),
-        title=url.get("title"),
-        cited_text=url.get("content") or None,
-        start=url.get("start_index"),
-        end=url.get("end_index"),
-        src=src,
-        extra=joined(
-            rest(raw, frozenset({"type", "url_citation"})),
-            rest(url, frozenset({"url", "title", "content", "start_index", "end_index"}), "url_citation/"),
-        ),
-    )
-
-
-def _encode_annotations(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
-    made = []
-    for part in parts:
-        for citation in (part.citations or ()) if isinstance(part, ir.Text) else ():
-            if citation.url is None:
-                losses.dropped(citation, severity="info")
-                continue
-            made.append({"type": "url_citation", "url_citation": _encode_citation(citation, losses)})
-    return made
-
-
-def _encode_citation(citation: ir.Citation, losses: Ledger) -> JsonObject:
-    if citation.extra:
-        losses.extras(citation)
-    for name in ("cited_text", "file_id"):
-        if getattr(citation, name) is not None:
-            losses.dropped(citation, name, severity="info")
-    return {
-        "url": citation.url,
-        "title": citation.title or "",
-        "start_index": citation.start or 0,
-        "end_index": citation.end or 0,
-    }
 
 
 # Images and sound.

@@ -1,4 +1,4 @@
-"""Roles, answers, tool calls and results of chat_completions: decode and encode side by side.
+"""Turns of chat_completions: decode and encode side by side.
 
 A message has one content (text or parts), one text of reasoning and its tool calls last; order among the three is not kept. Results are
 messages of their own and hold text only.
@@ -7,28 +7,27 @@ messages of their own and hold text only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._media import read_data_url
 from formatbridge.formats._parts import drop_id, is_plain, note_empty
-from formatbridge.formats._signatures import drop_token, is_at_home, native_token
+from formatbridge.formats._signatures import is_at_home
+from formatbridge.formats.chat_completions.calls import decode_call, decode_legacy_call, encode_call
 from formatbridge.formats.chat_completions.parts import decode_cache_control, decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.reasoning import (
     REASONING,
     decode_message_token,
     decode_outer_token,
     decode_reasoning,
-    encode_history,
-    encode_outer_token,
+    encode_reasoning,
     goes_beside,
     is_image,
     split_token,
 )
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.chat_completions.results import decode_result, encode_result, encode_result_media, flush_media
+from formatbridge.losses import Ledger
 
 MESSAGE = REASONING | {"role", "content", "refusal", "tool_calls", "function_call"}
 _IMAGE = frozenset({"type", "image_url", "index", "extra_content"})
@@ -39,16 +38,13 @@ _RESULT = frozenset({"role", "content", "tool_call_id"})
 _WORDS = frozenset({"role", "content"})
 _SILENT = _HISTORY | {"audio"}
 _PLAIN = frozenset({"role", "content", "refusal", "tool_calls"})
-_FUNCTION = frozenset({"name", "arguments"})
-_CALL = frozenset({"id", "type", "function", "extra_content", "index"})
-_CUSTOM_CALL = frozenset({"id", "type", "custom", "extra_content", "index"})
 
 
 def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Message:
     """Read one message. ``loose`` takes the results that name no call."""
     role, content = raw["role"], raw.get("content")
     if role == "assistant":
-        parts, leftover = decode_answer(raw, src)
+        parts, leftover = decode_said(raw, src)
         parts += decode_images(raw.get("images"), src)
         extra = rest(raw, _HISTORY if says_something(raw.get("audio") or {}) else _SILENT)
         return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
@@ -82,7 +78,7 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
     if type(first) is ir.Text and is_plain(first):  # one text and nothing else
         return [{"role": "user" if role == "tool" else role, "content": first.text}]
     if role in ("assistant", "system", "developer"):
-        made = encode_answer(parts, losses, made_ids) if role == "assistant" else _encode_instruction(message, losses)
+        made = encode_said(parts, losses, made_ids) if role == "assistant" else _encode_instruction(message, losses)
         if made is None:
             note_empty(message, losses)
         return [made] if made else []
@@ -93,7 +89,7 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
     made_ids.update(result.call_id for result in results if result.id_made)
     messages = [encode_result(result, losses) for result in results]
     for result in results:
-        media += _encode_result_media(result, losses)
+        media += encode_result_media(result, losses)
     if others:
         messages += flush_media(media)
         messages.append({"role": "user" if role == "tool" else role, "content": encode_content(others, losses)})
@@ -101,25 +97,21 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
 
 
 def _encode_instruction(message: ir.Message, losses: Ledger) -> JsonObject | None:
-    words = encode_words(message.parts, losses)
-    return {"role": message.role, "content": words} if words else None
-
-
-def encode_words(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
     """Write an instruction, which is text and nothing else."""
     words = []
-    for part in parts:
+    for part in message.parts:
         if type(part) is ir.Media:
             losses.dropped(part, code="unsupported_media", severity="impossible")
         else:
             words.append(part)
-    return encode_content(words, losses)
+    content = encode_content(words, losses)
+    return {"role": message.role, "content": content} if content else None
 
 
-# An answer, in a request's history or in a response.
+# What the model said, in a request's history or in a response.
 
 
-def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tuple[list[ir.Part], JsonObject | None]:
+def decode_said(raw: JsonObject, src: str, answer_id: str | None = None) -> tuple[list[ir.Part], JsonObject | None]:
     """Read what a model said: reasoning, content, refusal, calls, in that order; and what is left of the reasoning's aliases.
 
     ``answer_id`` goes into the ids of calls that have none; None: this is a request, where their place tells them apart.
@@ -139,7 +131,7 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tu
         parts += [decode_call(call, f"{src}/tool_calls/{index}", answer_id) for index, call in enumerate(given)]
     legacy = None if is_usual else raw.get("function_call")
     if legacy and legacy.get("name"):
-        parts.append(_decode_legacy_call(legacy, f"{src}/function_call", f"{_call_stem(src, answer_id)}_0"))
+        parts.append(decode_legacy_call(legacy, f"{src}/function_call", answer_id))
     elif legacy and says_something(legacy):
         leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
     if not parts and content == "":
@@ -149,7 +141,7 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str | None = None) -> tu
     return parts, leftover
 
 
-def encode_answer(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> JsonObject | None:
+def encode_said(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> JsonObject | None:
     """Write a turn of the model's for a request's history; None where nothing is left of it."""
     visible: list[ir.Part] = []
     calls: list[JsonObject] = []
@@ -169,7 +161,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> J
     visible, thoughts, beside = split_token(visible, thoughts, losses)
     message: JsonObject = {"role": "assistant", "content": _encode_visible(visible, losses) if visible else ""}
     if thoughts:
-        message |= encode_history(thoughts, losses)
+        message |= encode_reasoning(thoughts, losses)
     message |= beside
     if calls:
         message["tool_calls"] = calls
@@ -229,82 +221,6 @@ def _encode_visible_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
     return encode_part(part, losses)
 
 
-# Calls and their results.
-
-
-def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
-    """Read one tool call, a function's or a custom tool's; any other kind stays as it is."""
-    function, call_id, kind = raw.get("function"), raw.get("id"), raw.get("type")
-    if function is None or kind not in ("function", None):
-        if kind == "custom":
-            return _decode_custom_call(raw, src, answer_id)
-        return ir.Opaque(format="chat_completions", raw=raw, what=str(kind), severity="impossible", src=src)
-    name, arguments = function.get("name"), function.get("arguments")
-    if call_id and name and arguments and kind and len(raw) == 3 and len(function) == 2:  # these are all that there is
-        return ir.ToolCall(call_id, name, arguments, src)
-    call = ir.ToolCall(call_id or _made_id(src, answer_id), name or "", arguments or "", src)
-    call.id_made = not call_id
-    call.signature, extra = _decode_call_extra(raw, src, _CALL)
-    call.extra = joined(extra, rest(function, _FUNCTION, "function/"))
-    return call
-
-
-def _decode_custom_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.ToolCall:
-    custom = raw["custom"]
-    signature, extra = _decode_call_extra(raw, src, _CUSTOM_CALL)
-    return ir.ToolCall(
-        id=raw.get("id") or _made_id(src, answer_id),
-        id_made=not raw.get("id"),
-        name=custom.get("name") or "",
-        arguments=custom.get("input") or "",
-        kind="custom",
-        signature=signature,
-        src=src,
-        extra=joined(extra, rest(custom, frozenset({"name", "input"}), "custom/")),
-    )
-
-
-def _decode_call_extra(raw: JsonObject, src: str, known: frozenset[str]) -> tuple[ir.Signature | None, JsonObject | None]:
-    """Read the token of a call, and what it has besides what calls of its kind are known to have."""
-    signature, extra = decode_outer_token(raw, src)
-    return signature, joined(rest(raw, known), extra)
-
-
-def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
-    """Write one tool call; a token on it is only its own vendor's to read, which this format names."""
-    note_call(call, losses)
-    token = native_token(call.signature, "chat_completions", losses)
-    made = encode_plain_call(call)
-    return made if token is None else made | encode_outer_token(token)
-
-
-def note_call(call: ir.ToolCall, losses: Ledger) -> None:
-    """Note what a call has besides its name and arguments."""
-    if not (call.item_id is not None or call.namespace is not None or call.extra or call.cache):
-        return
-    if call.item_id is not None:
-        losses.dropped(call, "item_id", "diagnostic", severity="info")
-    if call.namespace is not None:
-        losses.dropped(call, "namespace")
-    if call.extra:
-        losses.extras(call)
-    if call.cache:
-        losses.dropped(call.cache, severity="info")
-
-
-def encode_plain_call(call: ir.ToolCall) -> JsonObject:
-    """Write what calls have in requests and answers alike."""
-    text = call.arguments if isinstance(call.arguments, str) else encode_arguments_text(call)
-    if call.kind == "custom":
-        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
-
-
-def _decode_legacy_call(raw: JsonObject, src: str, call_id: str) -> ir.ToolCall:
-    extra = rest(raw, frozenset({"name", "arguments"}))
-    return ir.ToolCall(id=call_id, id_made=True, name=raw["name"], arguments=raw.get("arguments") or "", src=src, extra=extra)
-
-
 def decode_images(raw: list[JsonObject] | None, src: str, first: int = 0) -> list[ir.Part]:
     """Read the images of an answer, ``first`` being the number of those before."""
     return [_decode_image(image, f"{src}/images/{index}") for index, image in enumerate(raw or (), first)]
@@ -328,71 +244,3 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _IMAGE), extra, rest(image, frozenset({"url"}), "image_url/")),
     )
-
-
-def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
-    """Read a message that answers a call; a legacy one names the function instead of the call.
-
-    Without either it is marked on itself: it answers no call, unless one without an id waits for it. Nothing holds the id that a legacy
-    one may have to a type.
-    """
-    given, name = raw.get("tool_call_id"), raw.get("name")
-    given = given if isinstance(given, str) else None
-    result = ir.ToolResult(given or name or f"call_{_position(src)}", decode_content(raw.get("content"), f"{src}/content"), src)
-    if not given:
-        result.id_made = True
-        result.name = name or None
-        result.extra = None if name else {ITSELF: ""}
-    elif raw["role"] == "function":
-        result.name = name
-    return result
-
-
-def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
-    """Write a result as a message of its own; it takes text only."""
-    if result.extra:
-        losses.extras(result)
-    if result.is_error:
-        losses.dropped(result, "is_error")
-    if result.cache:
-        losses.dropped(result.cache, severity="info")
-    drop_token(result.signature, "chat_completions", losses)
-    words = [part for part in result.content if not isinstance(part, ir.Media)]
-    return {"role": "tool", "tool_call_id": result.call_id, "content": encode_content(words, losses)}
-
-
-def flush_media(media: list[JsonObject]) -> list[JsonObject]:
-    """Return the user message of the media that wait; none where there are none."""
-    made, media[:] = list(media), []
-    return [{"role": "user", "content": made}] if made else []
-
-
-def _encode_result_media(result: ir.ToolResult, losses: Ledger) -> list[JsonObject]:
-    """Move the media of a result behind a label that says whose they are."""
-    media = [part for part in result.content if isinstance(part, ir.Media)]
-    made = []
-    for part in media:
-        encoded = encode_part(part, losses)
-        if encoded is not None:
-            made.append(losses.changed(part, "", encoded, "moved"))
-    return [{"type": "text", "text": f"[tool result {result.call_id}]"}, *made] if made else []
-
-
-def call_stem(answer_id: str, position: int | str) -> str:
-    """Return what the ids begin with that are made for the calls of a choice."""
-    return f"call_{sha256(answer_id.encode()).hexdigest()[:16]}_{position}"
-
-
-def _call_stem(src: str, answer_id: str | None) -> str:
-    """Return what the ids begin with that are made for the calls of a message."""
-    return f"call_{_position(src)}" if answer_id is None else call_stem(answer_id, _position(src))
-
-
-def _made_id(src: str, answer_id: str | None) -> str:
-    """Make the id of a call at a pointer."""
-    return f"{_call_stem(src, answer_id)}_{src.rpartition('/')[2]}"
-
-
-def _position(src: str) -> str:
-    """Return the index of the message that a pointer is in."""
-    return src.split("/")[2] if src.count("/") >= 2 else "0"

@@ -135,7 +135,7 @@ def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
     )
 
 
-def encode_history(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
+def encode_reasoning(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
     """Write the reasoning of a turn in a request: its text once, and the tokens that are at home here."""
     texts: list[str] = []
     details: list[JsonObject] = []
@@ -158,7 +158,7 @@ def encode_history(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
     return body | ({"reasoning_details": details} if details else {})
 
 
-def encode_reasoning(parts: list[ir.Part], losses: Ledger, options: Options) -> JsonObject:
+def encode_answer_reasoning(parts: list[ir.Part], losses: Ledger, options: Options) -> JsonObject:
     """Write the reasoning of an answer: its text once, and every token in a detail that names its origin.
 
     Where there are details, all thoughts stand in them, so that each comes home with its own token and id.

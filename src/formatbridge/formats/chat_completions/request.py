@@ -14,7 +14,8 @@ from formatbridge.formats._results import pair_loose, with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
-from formatbridge.formats.chat_completions.content import decode_message, encode_message, encode_plain_call, flush_media
+from formatbridge.formats.chat_completions.calls import encode_plain_call
+from formatbridge.formats.chat_completions.content import decode_message, encode_message
 from formatbridge.formats.chat_completions.output_shape import (
     decode_audio,
     decode_format,
@@ -22,6 +23,7 @@ from formatbridge.formats.chat_completions.output_shape import (
     encode_modalities,
 )
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.chat_completions.results import flush_media
 from formatbridge.formats.chat_completions.settings import SETTINGS, decode_shaped_settings, encode_settings, encode_streaming
 from formatbridge.formats.chat_completions.tools import (
     decode_legacy_function,

@@ -6,20 +6,17 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._choices import number_apart
-from formatbridge.formats._error_shapes import decode_error_body
-from formatbridge.formats._errors import encode_error_object
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._logprobs import decode_tokens, encode_tokens
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.chat_completions.answer import decode_message, encode_message
-from formatbridge.formats.chat_completions.finish import FINISH, decode_finish, encode_finish
+from formatbridge.formats.chat_completions.answer import decode_answer, encode_answer
+from formatbridge.formats.chat_completions.errors import decode_error, told_failure
+from formatbridge.formats.chat_completions.finish import decode_finish, encode_finish
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-__all__ = ["FINISH", "decode_error", "decode_response", "encode_error", "encode_response", "failure_of"]
 
 _RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage"})
 _PLACES = known_places("/choices", "message")
@@ -54,25 +51,6 @@ def failure_of(body: JsonObject) -> ir.Error | None:
     error = decode_error({"error": failure}, status=None)
     error.src = at
     return error
-
-
-def told_failure(body: JsonObject) -> tuple[JsonObject | str | None, str]:
-    """Return what an answer says of what went wrong on the way, and the pointer of what says so.
-
-    Some servers say it beside the choices, some in the only one, and some as the reason of its end.
-    """
-    told, choices = body.get("error"), body.get("choices")
-    if told and isinstance(told, dict | str):
-        return told, ""
-    if not choices or len(choices) > 1:
-        return None, ""
-    only: JsonObject = choices[0]
-    told = only.get("error")
-    if told and isinstance(told, dict | str):
-        return told, "/choices/0"
-    if only.get("finish_reason") == "error":
-        return {"message": only.get("native_finish_reason") or "the answer ended with an error"}, "/choices/0"
-    return None, ""
 
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
@@ -113,7 +91,7 @@ def encode_created(response: ir.Response, losses: Ledger, options: Options) -> i
 
 def _decode_choice(raw: JsonObject, position: int, answer_id: str) -> ir.Choice:
     src, place = _PLACES[position] if position < KNOWN else (f"/choices/{position}", f"/choices/{position}/message")
-    parts, unread = decode_message(raw.get("message") or {}, place, answer_id, position)
+    parts, unread = decode_answer(raw.get("message") or {}, place, answer_id, position)
     index = raw.get("index")
     choice = ir.Choice(parts, decode_finish(raw, parts, src), position if index is None else index, src)
     if unread:
@@ -130,7 +108,7 @@ def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger
     if choice.extra:
         losses.extras(choice)
     refusal = refusal_of(choice.finish, choice.parts, losses)
-    message = encode_message(choice.parts, f"/choices/{index}/message", answer_id, losses, options)
+    message = encode_answer(choice.parts, f"/choices/{index}/message", answer_id, losses, options)
     if refusal is not None:
         message["refusal"] = refusal
     has_calls, has_refusal = "tool_calls" in message, message["refusal"] is not None and refusal is None
@@ -157,13 +135,3 @@ def encode_logprobs(
         "content": None if content is None else encode_tokens(content, losses),
         "refusal": None if refusal is None else encode_tokens(refusal, losses),
     }
-
-
-def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
-    """Read an error body."""
-    return decode_error_body(body, status=status, otherwise="detail")
-
-
-def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
-    """Write an error: the HTTP status and the body."""
-    return encode_error_object(error, losses)

@@ -14,12 +14,14 @@ from formatbridge.formats._errors import is_bare_error
 from formatbridge.formats._extra import Pieces, gathered, joined, rest, says_something
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
-from formatbridge.formats.chat_completions.answer import decode_message
-from formatbridge.formats.chat_completions.content import BESIDE, call_stem
+from formatbridge.formats.chat_completions.answer import decode_answer
+from formatbridge.formats.chat_completions.content import BESIDE
+from formatbridge.formats.chat_completions.errors import decode_error, told_failure
 from formatbridge.formats.chat_completions.finish import decode_finish
+from formatbridge.formats.chat_completions.ids import call_stem
 from formatbridge.formats.chat_completions.parts import decode_part
 from formatbridge.formats.chat_completions.reasoning import REASONING, decode_outer_token, decode_reasoning, index_of
-from formatbridge.formats.chat_completions.response import LOGPROBS, decode_error, told_failure
+from formatbridge.formats.chat_completions.response import LOGPROBS
 from formatbridge.formats.chat_completions.stream_blocks import Blocks, Item
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
@@ -318,7 +320,7 @@ class StreamDecoder:
         choice.leave(made)
         made_id = f"{call_stem(self._answer_id, choice.index)}_{slot}"
         message = {"role": "assistant", "tool_calls": [held.call(made_id)]}
-        parts, _ = decode_message(message, f"/choices/{choice.index}/message", self._answer_id, choice.index)
+        parts, _ = decode_answer(message, f"/choices/{choice.index}/message", self._answer_id, choice.index)
         call = parts[0]
         assert isinstance(call, ir.ToolCall)
         call.arguments, call.src = "", f"/choices/{choice.index}/message/tool_calls/{calls.count}"

@@ -16,10 +16,11 @@ from formatbridge.formats._choices import ChoicesInOrder
 from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._media import Sound
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.chat_completions.answer import encode_message
+from formatbridge.formats.chat_completions.answer import encode_answer
+from formatbridge.formats.chat_completions.errors import encode_error
 from formatbridge.formats.chat_completions.finish import encode_finish
-from formatbridge.formats.chat_completions.reasoning import encode_call_token, encode_reasoning
-from formatbridge.formats.chat_completions.response import encode_error, encode_head, encode_logprobs
+from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_call_token
+from formatbridge.formats.chat_completions.response import encode_head, encode_logprobs
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
@@ -234,7 +235,7 @@ class StreamEncoder:
         made = b"" if text or not part.text else self._chunk(event.choice, {"reasoning_content": part.text})
         token = choice.tokens.pop(event.index, part.signature)
         whole = replace(part, text=part.text or text, signature=token, extra=None)
-        details = encode_reasoning([whole], nowhere(), self._options).get("reasoning_details")
+        details = encode_answer_reasoning([whole], nowhere(), self._options).get("reasoning_details")
         if details:
             return made + self._tell_details(choice, event.choice, details)
         choice.untold = whole if whole.text else None
@@ -262,7 +263,7 @@ class StreamEncoder:
         """Write a part that comes in one piece, as the whole answer would; of sounds it has room for one."""
         if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # there is room for one token beside the message
             part = replace(part, signature=replace(part.signature, found=None))
-        message = encode_message([part], "", str(self._head.get("id")), nowhere(), self._options)
+        message = encode_answer([part], "", str(self._head.get("id")), nowhere(), self._options)
         details = message.pop("reasoning_details", None)
         made = self._tell_details(choice, index, details) if details else b""
         for number, image in enumerate(message.get("images", ()), choice.images):
@@ -294,7 +295,7 @@ class StreamEncoder:
         if choice.sound is not None and (samples := choice.sound.rest()):
             made += self._chunk(event.choice, {"audio": {"data": samples}})
         if choice.citations:
-            cited = encode_message([ir.Text("", citations=choice.citations)], "", "", nowhere(), self._options)
+            cited = encode_answer([ir.Text("", citations=choice.citations)], "", "", nowhere(), self._options)
             made += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
         word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", nowhere())
         return made + self._chunk(event.choice, {}, finish=word)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, rest, says_something
-from formatbridge.formats.chat_completions.answer import decode_message
+from formatbridge.formats.chat_completions.answer import decode_answer
 from formatbridge.formats.chat_completions.reasoning import decode_message_token, decode_outer_token
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.ir import events
@@ -17,7 +17,7 @@ def feed_rest(choice: Choice, delta: JsonObject, made: list[events.Event]) -> No
     """Take the citations, images and sound of a delta."""
     src = f"/choices/{choice.index}/message"
     given = {key: delta[key] for key in ("annotations", "images") if delta.get(key)}
-    parts, unread = decode_message({"role": "assistant", "content": "x", **given}, src, "", choice.index, choice.items)
+    parts, unread = decode_answer({"role": "assistant", "content": "x", **given}, src, "", choice.index, choice.items)
     if isinstance(parts[0], ir.Text):
         choice.cite(parts[0].citations or [], made)
     choice.extra = gathered(choice.extra, {f"message/{key}": value for key, value in (unread or {}).items()})

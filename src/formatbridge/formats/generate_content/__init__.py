@@ -13,11 +13,11 @@ from formatbridge import ir
 from formatbridge.formats._foreign import as_it_is as settle_history
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
-from formatbridge.formats.generate_content.finish import unfinished
+from formatbridge.formats.generate_content.finish import FINISH, unfinished
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
 from formatbridge.formats.generate_content.models import decode_models, encode_models
 from formatbridge.formats.generate_content.request import decode_request, encode_request
-from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response, failure_of
+from formatbridge.formats.generate_content.response import decode_response, encode_response, failure_of
 from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.spelling import SPELLING
 from formatbridge.formats.generate_content.stream import StreamDecoder

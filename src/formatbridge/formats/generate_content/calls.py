@@ -9,8 +9,9 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_object, repeated_keys, wrap_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._limits import EXACT
+from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
-from formatbridge.formats.generate_content.turns import Calls, Turn
+from formatbridge.formats.generate_content.turns import Turn
 from formatbridge.losses import Ledger
 
 _CALL_PART = frozenset({"functionCall", "thoughtSignature"})

@@ -1,4 +1,4 @@
-"""Turns, tool calls and results of generate_content: decode and encode side by side.
+"""Turns of generate_content: decode and encode side by side.
 
 A turn is an ordered list of parts, as in the canonical model. Calls mostly come without ids; their results then belong to the next
 unanswered call of the same name.
@@ -8,38 +8,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any, assert_never
 
 from formatbridge import ir
-from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
-from formatbridge.formats._extra import gathered, joined, rest
-from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque, is_plain, join_texts, note_empty
+from formatbridge.formats._extra import gathered, rest
+from formatbridge.formats._parts import drop_id, is_plain, join_texts, note_empty
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
+from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.parts import (
     DECODE_PART,
     decode_bare,
     decode_code,
     decode_code_result,
-    decode_returned,
     decode_text,
-    encode_code,
-    encode_media,
-    encode_text,
+    encode_part,
 )
 from formatbridge.formats.generate_content.reasoning import (
-    decode_signature,
-    encode_reasoning,
     encode_signature,
     is_late,
     sign_thoughts,
 )
-from formatbridge.formats.generate_content.turns import Calls, Turn
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.generate_content.results import decode_result, encode_result
+from formatbridge.formats.generate_content.turns import Turn
+from formatbridge.losses import Ledger
 
 CONTENT = frozenset({"role", "parts"})
-_RESULT_PART = frozenset({"functionResponse", "thoughtSignature"})
-_RESULT = frozenset({"id", "name", "response", "parts"})
 _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assistant", "system": "system"}
 
 
@@ -104,6 +97,24 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
         note_empty(message, losses)
     elif not joins:
         contents.append({"role": role, "parts": parts})
+
+
+def encode_instruction(message: ir.Message, instructions: list[JsonObject], turn: Turn, losses: Ledger) -> None:
+    """Add the texts of an instruction; it takes nothing else."""
+    if message.extra:
+        losses.extras(message)
+    for part in message.parts:
+        if type(part) is ir.Text and is_plain(part):
+            instructions += [{"text": part.text}] if part.text else []
+            continue
+        if isinstance(part, ir.Media):
+            losses.dropped(part, code="unsupported_media", severity="impossible")
+            continue
+        at = f"/systemInstruction/parts/{len(instructions)}"
+        if isinstance(part, ir.ToolCall | ir.ToolResult):
+            instructions += _encode_exchange(part, at, turn, losses)
+        else:
+            instructions += encode_part(part, at, turn, losses)
 
 
 def _is_results(parts: list[ir.Part]) -> bool:
@@ -171,7 +182,12 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
         if type(part) is ir.Reasoning and belongs_to_next(part):
             waiting += _encode_lone_token(part, turn, losses)
             continue
-        encoded = encode_part(part, f"{at}/{len(made)}", turn, losses)
+        place = f"{at}/{len(made)}"
+        encoded = (
+            _encode_exchange(part, place, turn, losses)
+            if isinstance(part, ir.ToolCall | ir.ToolResult)
+            else encode_part(part, place, turn, losses)
+        )
         if waiting:
             if encoded and "thoughtSignature" not in encoded[0]:
                 encoded[0] |= waiting.pop(0)
@@ -183,7 +199,7 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
 
 
 def belongs_to_next(part: ir.Reasoning) -> bool:
-    """Say whether reasoning holds nothing but a token of the part that follows."""
+    """Say whether reasoning holds nothing but a token of this format for the part that follows."""
     signature = part.signature
     return not part.text and signature is not None and signature.kind == "call" and signature.home == "generate_content"
 
@@ -197,147 +213,11 @@ def _encode_lone_token(part: ir.Reasoning, turn: Turn, losses: Ledger) -> list[J
     return [token] if token else []
 
 
-def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:
-    """Write one part; mostly one here too. ``at`` is its pointer in the target."""
-    made: JsonObject | None
-    match part:
-        case ir.ToolCall():
-            if part.id_made:
-                _note_made_id(part, at, turn, losses)
-            return [encode_call(part, turn, losses)]
-        case ir.ToolResult():
-            return [encode_result(part, at, turn, losses)]
-        case ir.Reasoning():
-            made = encode_reasoning(part, losses, carry=turn.carries)
-        case ir.Text():
-            if not turn.is_answer:
-                drop_citations(part, losses)
-            made = encode_text(part, losses, carry=turn.carries)
-        case ir.Media():
-            return _encode_media(part, at, turn, losses)
-        case ir.Refusal():
-            made = _encode_refusal(part, turn, losses)
-        case ir.Opaque() | ir.Hosted():
-            return _encode_foreign(part, turn, losses)
-        case _:
-            assert_never(part)
-    return [made] if made else []
-
-
-def _note_made_id(call: ir.ToolCall, at: str, turn: Turn, losses: Ledger) -> None:
-    turn.made_ids.add(call.id)
-    losses.added(f"{at}/functionCall/id", call.id)
-
-
-def _encode_media(part: ir.Media, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:
-    """Write media; what an answer says in them is also text that it shows."""
-    made = encode_media(part, at, losses, carry=turn.carries)
-    if made is None or not part.transcript:
-        return [made] if made else []
-    if turn.is_answer:
-        return [made, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
-    return [made | {"audioTranscription": {"text": part.transcript}}]
-
-
-def _encode_refusal(part: ir.Refusal, turn: Turn, losses: Ledger) -> JsonObject | None:
-    """Write a refusal as text."""
-    if part.extra:
-        losses.extras(part)
-    drop_id(part, losses)
-    if turn.refusal_cost is not None:
-        losses.changed(part, "text", part.text, "flattened", severity=turn.refusal_cost)
-    return {"text": part.text} if part.text else None
-
-
-def _encode_foreign(part: ir.Opaque | ir.Hosted, turn: Turn, losses: Ledger) -> list[JsonObject]:
-    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in turn.runs:
-        return encode_code(part, losses, carry=turn.carries)
-    text = encode_opaque(part, losses)
-    return encode_part(text, "", turn, losses) if text else []
-
-
-# Results of calls.
-
-
-def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
-    """Read what a function returned. One that answers no call is marked on itself."""
-    result = raw["functionResponse"]
-    name, given, response = result.get("name"), result.get("id"), result.get("response")
-    call_id, called = calls.answer(given, name or "")
-    made = ir.ToolResult(call_id or calls.make_id(src, result), [], src, name or None)
-    output = response.get("output") if response and len(response) == 1 else None
-    if type(output) is str:
-        made.content.append(ir.Text(output, f"{src}/functionResponse/response/output"))
-    elif response is not None:
-        made.content.append(_decode_response(response, f"{src}/functionResponse/response"))
-        if "error" in response and len(response) == 1:
-            made.is_error = True
-    if result.get("parts"):
-        returned = [decode_returned(part, f"{src}/functionResponse/parts/{index}") for index, part in enumerate(result["parts"])]
-        made.content += [part for part in returned if part is not None]
-    if "thoughtSignature" in raw:
-        made.signature = decode_signature(raw, src)
-    if len(raw) > 1 or len(result) > 3 or not (given and name and response is not None):  # else these are all there is
-        made.extra = joined(rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/"))
-    if call_id is None:
-        made.extra, made.id_made = joined({ITSELF: name or ""}, made.extra), True
-    elif given and name and name != called:
-        made.name, made.extra = None, joined({"functionResponse/name": name}, made.extra)
-    return made
-
-
-def _decode_response(response: JsonObject, src: str) -> ir.Text:
-    """Read the object that was returned: its ``output``, its ``error``, or else all of it as JSON text."""
-    value: Any = response
-    if len(response) == 1:
-        if "output" in response:
-            value, src = response["output"], f"{src}/output"
-        elif "error" in response:
-            value, src = response["error"], f"{src}/error"
-    return ir.Text(value if isinstance(value, str) else dumps(value).decode(), src)
-
-
-def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) -> JsonObject:
-    """Write what a tool answered: its text under ``output`` or ``error``, its media beside it."""
-    if result.extra:
-        losses.extras(result)
-    if result.cache:
-        losses.dropped(result.cache, severity="info")
-    name = result.name or turn.name_of(result)
-    if name is None:
-        name = losses.changed(result, "", _name_from(result.call_id), "orphan", severity="impossible")
-    first = result.content[0] if len(result.content) == 1 else None
-    media: list[JsonObject] | None = None
-    if type(first) is ir.Text and is_plain(first):  # nothing can be lost with it
-        text = first.text
-    else:
-        words, media = _encode_result_content(result.content, at, losses)
-        text = "\n".join(words)
-        if len(words) > 1:
-            losses.changed(result, "content", text, "flattened", severity="info")
-    if result.id_made or result.call_id in turn.made_ids:
-        losses.added(f"{at}/functionResponse/id", result.call_id)
-    body: JsonObject = {"id": result.call_id, "name": name, "response": {"error" if result.is_error else "output": text}}
-    if media:
-        body["parts"] = media
-    made = {"functionResponse": body}
-    return made | encode_signature(result.signature, losses, carry=turn.carries) if result.signature else made
-
-
-def _name_from(call_id: str) -> str:
-    """Make a name that the vendor allows out of the id of a call that nobody made."""
-    legal = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_.:-") else "_" for letter in call_id)[:127]
-    return legal if legal[:1].isalpha() or legal[:1] == "_" else f"_{legal}"
-
-
-def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
-    words: list[str] = []
-    media: list[JsonObject] = []
-    turn = Turn()
-    for part in parts:
-        for made in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", turn, losses):
-            if "text" in made:
-                words.append(made["text"])
-            else:
-                media.append(made)
-    return words, media
+def _encode_exchange(part: ir.ToolCall | ir.ToolResult, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:
+    """Write a call or a result as one part. ``at`` is its pointer in the target."""
+    if isinstance(part, ir.ToolResult):
+        return [encode_result(part, at, turn, losses)]
+    if part.id_made:
+        turn.made_ids.add(part.id)
+        losses.added(f"{at}/functionCall/id", part.id)
+    return [encode_call(part, turn, losses)]

@@ -77,7 +77,7 @@ def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
     return ir.Finish(reason=reason, raw=given, finer=word not in _PLAIN, message=raw.get("finishMessage") or None, src=src)
 
 
-def decode_block(feedback: JsonObject) -> ir.Finish:
+def decode_blocked(feedback: JsonObject) -> ir.Finish:
     """Read why a prompt was not answered at all, or an answer broke off."""
     return ir.Finish(
         reason="content_filter",

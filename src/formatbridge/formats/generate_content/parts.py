@@ -6,13 +6,15 @@ A part has exactly one data member; the other members qualify it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import assert_never
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import guess_mime, media_kind, sniff_mime
-from formatbridge.formats._parts import drop_id
-from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
+from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque
+from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature
+from formatbridge.formats.generate_content.turns import Turn
 from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 
@@ -175,7 +177,17 @@ def _decode_detail(level: str | int | None) -> str | None:
     return _DETAILS.get(word, word.lower()) if word and word != _RESOLUTIONS[0] else None
 
 
-def encode_media(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
+def _encode_media(part: ir.Media, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:
+    """Write media; what an answer says in them is also text that it shows."""
+    made = _encode_shown(part, at, losses, carry=turn.carries)
+    if made is None or not part.transcript:
+        return [made] if made else []
+    if turn.is_answer:
+        return [made, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
+    return [made | {"audioTranscription": {"text": part.transcript}}]
+
+
+def _encode_shown(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
     """Write media; ``at`` is the pointer of the part in the target, for a media type that has to be made up."""
     if part.file_id is not None and part.home != "generate_content":
         losses.dropped(part, code="foreign_id", severity="impossible")
@@ -304,6 +316,46 @@ def decode_server_tool(raw: JsonObject, src: str) -> ir.Opaque:
         signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         src=src,
     )
+
+
+def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:
+    """Write one part that is no call and no result; mostly one here too. ``at`` is its pointer in the target."""
+    made: JsonObject | None = None
+    match part:
+        case ir.Reasoning():
+            made = encode_reasoning(part, losses, carry=turn.carries)
+        case ir.Text():
+            if not turn.is_answer:
+                drop_citations(part, losses)
+            made = encode_text(part, losses, carry=turn.carries)
+        case ir.Media():
+            return _encode_media(part, at, turn, losses)
+        case ir.Refusal():
+            made = _encode_refusal(part, turn, losses)
+        case ir.Opaque() | ir.Hosted():
+            return _encode_foreign(part, turn, losses)
+        case ir.ToolCall() | ir.ToolResult():
+            losses.dropped(part, code="orphan", severity="impossible")
+        case _:
+            assert_never(part)
+    return [made] if made else []
+
+
+def _encode_refusal(part: ir.Refusal, turn: Turn, losses: Ledger) -> JsonObject | None:
+    """Write a refusal as text."""
+    if part.extra:
+        losses.extras(part)
+    drop_id(part, losses)
+    if turn.refusal_cost is not None:
+        losses.changed(part, "text", part.text, "flattened", severity=turn.refusal_cost)
+    return {"text": part.text} if part.text else None
+
+
+def _encode_foreign(part: ir.Opaque | ir.Hosted, turn: Turn, losses: Ledger) -> list[JsonObject]:
+    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in turn.runs:
+        return encode_code(part, losses, carry=turn.carries)
+    text = encode_opaque(part, losses)
+    return encode_part(text, "", turn, losses) if text else []
 
 
 DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {

@@ -6,7 +6,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_all_objects, read_all_objects
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import is_plain, note_no_turns, note_prefill
+from formatbridge.formats._parts import note_no_turns, note_prefill
 from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
@@ -17,9 +17,10 @@ from formatbridge.formats.generate_content.content import (
     decode_message,
     decode_parts,
     decode_plain,
+    encode_instruction,
     encode_message,
-    encode_part,
 )
+from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.output_shape import (
     decode_audio,
     decode_format,
@@ -43,7 +44,7 @@ from formatbridge.formats.generate_content.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.generate_content.turns import Calls, Turn
+from formatbridge.formats.generate_content.turns import Turn
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -223,7 +224,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
                 continue
         if message.role in ("system", "developer"):
             before = len(instructions)
-            _encode_instruction(message, instructions, turn, losses)
+            encode_instruction(message, instructions, turn, losses)
             if not leading and len(instructions) > before:
                 losses.changed(message, "", None, "moved")
         else:
@@ -234,19 +235,6 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     if not contents:
         note_no_turns(request, losses)
     return {"contents": contents, "systemInstruction": {"parts": instructions}} if instructions else {"contents": contents}
-
-
-def _encode_instruction(message: ir.Message, instructions: list[JsonObject], turn: Turn, losses: Ledger) -> None:
-    """Add the texts of an instruction; it takes nothing else."""
-    if message.extra:
-        losses.extras(message)
-    for part in message.parts:
-        if type(part) is ir.Text and is_plain(part):
-            instructions += [{"text": part.text}] if part.text else []
-        elif isinstance(part, ir.Media):
-            losses.dropped(part, code="unsupported_media", severity="impossible")
-        else:
-            instructions += encode_part(part, f"/systemInstruction/parts/{len(instructions)}", turn, losses)
 
 
 def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:

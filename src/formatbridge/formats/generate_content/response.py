@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import NOT_READ, read_objects
 from formatbridge.formats._choices import number_apart
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._models import encode_time, time_of
 from formatbridge.formats._protocol import Context
+from formatbridge.formats.generate_content.answer import decode_answer, encode_answer
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
-from formatbridge.formats.generate_content.content import CONTENT, decode_parts, encode_parts
+from formatbridge.formats.generate_content.content import CONTENT
 from formatbridge.formats.generate_content.errors import decode_error
-from formatbridge.formats.generate_content.finish import FINISH, UNSAID, WORDS, decode_block, decode_finish, encode_finish
+from formatbridge.formats.generate_content.finish import UNSAID, decode_blocked, decode_finish, encode_finish
 from formatbridge.formats.generate_content.logprobs import Average, decode_logprobs, encode_logprobs
-from formatbridge.formats.generate_content.parts import python_runs
-from formatbridge.formats.generate_content.turns import Calls, Turn
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
-from formatbridge.options import Options, Severity
-
-__all__ = ["FINISH", "decode_response", "encode_response", "failure_of"]
+from formatbridge.options import Options
 
 _RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
@@ -42,7 +38,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     for choice in blocked:
         if choice.finish and choice.finish.message:
             choice.extra = joined(choice.extra, {"finishMessage": choice.finish.message})
-        choice.finish = decode_block(feedback)
+        choice.finish = decode_blocked(feedback)
     if not choices and not error:
         blocked = choices = [_decode_missing(feedback)]
     if blocked:
@@ -94,14 +90,14 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
 def _decode_missing(feedback: JsonObject) -> ir.Choice:
     """Make the choice of an answer that has none."""
     if feedback.get("blockReason") is not None:
-        return ir.Choice(parts=[], finish=decode_block(feedback), src="/promptFeedback")
+        return ir.Choice(parts=[], finish=decode_blocked(feedback), src="/promptFeedback")
     src = "/promptFeedback" if feedback else ""
     return ir.Choice(parts=[], finish=ir.Finish(reason="other", src=src), src=src)
 
 
 def _decode_choice(raw: JsonObject, src: str, response_id: str | None) -> ir.Choice:
     content, number = raw.get("content") or {}, raw.get("index") or 0
-    parts = decode_parts(content.get("parts"), f"{src}/content", Calls((content,), response_id, number))
+    parts = decode_answer(content, f"{src}/content", response_id, number)
     choice = ir.Choice(parts=parts, finish=decode_finish(raw, parts, src), index=number, src=src)
     if raw.keys() <= _PLAIN_CANDIDATE and content.keys() <= CONTENT:  # neither logprobs, nor citations, nor anything unknown
         return choice
@@ -118,17 +114,8 @@ def _decode_choice(raw: JsonObject, src: str, response_id: str | None) -> ir.Cho
 def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Options) -> JsonObject:
     if choice.extra:
         losses.extras(choice)
-    parts: list[JsonObject] = []
     kinds = set(map(type, choice.parts))
-    turn = Turn(
-        (),
-        python_runs(choice.parts) if ir.Hosted in kinds else frozenset(),
-        is_answer=True,
-        carries=options.carry_reasoning,
-        objects=read_objects(choice.parts) if ir.ToolCall in kinds else NOT_READ,
-        refusal_cost=_refusal_cost(choice) if ir.Refusal in kinds else None,
-    )
-    encode_parts(choice.parts, parts, f"/candidates/{place}/content/parts", turn, losses)
+    parts = encode_answer(choice, kinds, f"/candidates/{place}/content/parts", losses, options)
     made: JsonObject = {"content": {"role": "model", "parts": parts}}
     made |= encode_finish(choice.finish, ir.ToolCall in kinds, f"/candidates/{place}", losses)
     made["index"] = choice.index
@@ -141,10 +128,3 @@ def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Optio
     if choice.refusal_logprobs:
         losses.dropped(choice, "refusal_logprobs")
     return made
-
-
-def _refusal_cost(choice: ir.Choice) -> Severity | None:
-    """Return what it costs that a refusal becomes text: nothing where the reason of the end says that all text is one."""
-    if choice.finish is None or WORDS[choice.finish.reason][0] != "SAFETY":
-        return "lossy"
-    return "info" if any(type(part) is ir.Text and part.text for part in choice.parts) else None

@@ -16,14 +16,15 @@ from formatbridge.formats._head import name_late
 from formatbridge.formats._models import time_of
 from formatbridge.formats.generate_content.calls import decode_call
 from formatbridge.formats.generate_content.citations import decode_citations
-from formatbridge.formats.generate_content.content import CONTENT, decode_rarer_part, decode_result
+from formatbridge.formats.generate_content.content import CONTENT, decode_rarer_part
 from formatbridge.formats.generate_content.errors import decode_error
-from formatbridge.formats.generate_content.finish import UNSAID, decode_block, decode_finish
+from formatbridge.formats.generate_content.finish import UNSAID, decode_blocked, decode_finish
+from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
 from formatbridge.formats.generate_content.reasoning import is_late
+from formatbridge.formats.generate_content.results import decode_result
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
-from formatbridge.formats.generate_content.turns import Calls
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
 from formatbridge.streaming.collect import unfold
@@ -132,7 +133,7 @@ class StreamDecoder:
         for _, choice in sorted(self._choices.items()):
             self._close(choice, made)
         if not self._choices:
-            made.append(events.Finished(0, decode_block(feedback)))
+            made.append(events.Finished(0, decode_blocked(feedback)))
         self._extra |= rest(feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/") or {}
         return [*made, *self.beside(), events.End()]
 
@@ -325,7 +326,7 @@ class StreamDecoder:
             made.append(events.Delta(choice.index, number, "", choice.tokens))
         self._close_text(choice, made)
         is_ended = "finishReason" in choice.finish
-        finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_block(self._feedback)
+        finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_blocked(self._feedback)
         choice.extra |= unread or {}
         made.append(events.Finished(choice.index, finish))
 

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import NOT_READ, Objects, encode_arguments_object, wrap_text
+from formatbridge.formats._arguments import NOT_READ, Objects
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
+from formatbridge.formats.messages.calls import encode_answer_call
 from formatbridge.formats.messages.citations import encode_cited_text, place_citations
 from formatbridge.formats.messages.content import decode_blocks
 from formatbridge.formats.messages.hosted_content import encode_hosted
-from formatbridge.formats.messages.reasoning import encode_carrier, encode_reasoning
+from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carrier
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
 
-def decode_message(content: list[JsonObject], src: str) -> list[ir.Part]:
+def decode_answer(content: list[JsonObject], src: str) -> list[ir.Part]:
     """Read the blocks of an answer."""
     parts = decode_blocks(content, src)
     place_citations(parts)
     return parts
 
 
-def encode_message(parts: list[ir.Part], losses: Ledger, options: Options, read: Objects = NOT_READ) -> list[JsonObject]:
+def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options, read: Objects = NOT_READ) -> list[JsonObject]:
     """Write the parts of an answer as blocks. ``read``: the arguments of its calls, as far as they have been read."""
     blocks: list[JsonObject] = []
     offset = 0
@@ -33,7 +34,7 @@ def encode_message(parts: list[ir.Part], losses: Ledger, options: Options, read:
                 blocks.append({"type": "text", "text": part.text})
             offset += len(part.text)
         elif isinstance(part, ir.ToolCall):
-            call = encode_call(part, losses, read)
+            call = encode_answer_call(part, losses, read)
             carrier = encode_carrier(part.signature, losses, options) if part.signature else None
             if carrier:  # the token that the call came with goes before it
                 blocks.append(carrier)
@@ -41,7 +42,7 @@ def encode_message(parts: list[ir.Part], losses: Ledger, options: Options, read:
                 losses.added(f"/content/{len(blocks)}/id", part.id)
             blocks.append(call)
         elif isinstance(part, ir.Reasoning):
-            thought = encode_reasoning(part, losses, options)
+            thought = encode_answer_reasoning(part, losses, options)
             blocks += [thought] if thought else []
         elif isinstance(part, ir.Hosted):
             hosted = encode_hosted(part, losses)
@@ -65,26 +66,6 @@ def _encode_text(part: ir.Text, offset: int, at: int, losses: Ledger, options: O
     for citation in part.citations or ():
         losses.dropped(citation)
     return [*blocks, {"type": "text", "text": part.text}] if part.text else blocks
-
-
-def encode_call(call: ir.ToolCall, losses: Ledger, read: Objects = NOT_READ) -> JsonObject:
-    """Write a tool call of an answer without its token."""
-    if call.extra:
-        losses.extras(call)
-    if call.cache:
-        losses.dropped(call.cache, severity="info")
-    if call.item_id is not None:
-        losses.dropped(call, "item_id", "diagnostic", severity="info")
-    name = call.name
-    if call.namespace is not None:
-        name = f"{call.namespace}__{name}"
-        losses.changed(call, "namespace", name, "renamed")
-    if call.kind == "custom":
-        given: JsonObject = dict(wrap_text(str(call.arguments)))
-        losses.changed(call, "", {"type": "tool_use", "name": name}, "wrapped")
-    else:
-        given = encode_arguments_object(call, losses, read)
-    return {"type": "tool_use", "id": call.id, "name": name, "input": given}
 
 
 def _encode_other(part: ir.Media | ir.Refusal | ir.ToolResult | ir.Opaque, losses: Ledger) -> list[JsonObject]:

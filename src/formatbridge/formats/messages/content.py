@@ -1,4 +1,4 @@
-"""Roles, turns, tool calls and results of messages: decode and encode side by side.
+"""Turns of messages: decode and encode side by side.
 
 A turn is an ordered list of blocks. Results stand first in the user's turn after the calls; turns of one role that follow each other
 are one turn; instructions in mid-conversation stand between a turn of the user and one of the model.
@@ -11,10 +11,11 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import Objects, encode_arguments_object
+from formatbridge.formats._arguments import Objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import encode_opaque, is_plain, join_texts
-from formatbridge.formats._signatures import drop_token
+from formatbridge.formats._signatures import carries_call_token
+from formatbridge.formats.messages.calls import decode_call, encode_call
 from formatbridge.formats.messages.hosted_content import (
     decode_code_result,
     decode_hosted_call,
@@ -25,13 +26,10 @@ from formatbridge.formats.messages.hosted_content import (
 from formatbridge.formats.messages.parts import (
     DECODE_PART,
     WORDS,
-    decode_cache,
     decode_content,
     decode_inner_media,
     decode_opaque,
     decode_part,
-    encode_cache,
-    encode_content,
     encode_part,
     encode_refusal,
     encode_text,
@@ -39,18 +37,16 @@ from formatbridge.formats.messages.parts import (
 from formatbridge.formats.messages.reasoning import (
     TAKEN_EFFORTS,
     bind_call_tokens,
-    carries_call_token,
     decode_redacted,
     decode_thinking,
-    encode_thinking,
+    encode_reasoning,
 )
+from formatbridge.formats.messages.results import decode_result
 from formatbridge.formats.messages.tools import decode_tool
 from formatbridge.losses import Ledger
 
 _MESSAGE = frozenset({"role", "content"})
 _SYSTEM = _MESSAGE | {"output_config"}
-_CALL = frozenset({"type", "id", "name", "input", "cache_control"})
-_RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_control"})
 
 
 def decode_message(raw: JsonObject, src: str) -> ir.Message:
@@ -119,7 +115,20 @@ def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
     )
 
 
-def encode_answer(parts: list[ir.Part], losses: Ledger, objects: Objects) -> list[JsonObject]:
+def encode_instruction(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
+    """Write an instruction, which is text and nothing else."""
+    made = []
+    for part in with_blanks_joined(parts):
+        if type(part) is ir.Media:
+            losses.dropped(part, code="unsupported_media", severity="impossible")
+            continue
+        block = encode_text(part, losses) if type(part) is ir.Text else encode_part(part, losses)
+        if block is not None:
+            made.append(block)
+    return made
+
+
+def encode_said(parts: list[ir.Part], losses: Ledger, objects: Objects) -> list[JsonObject]:
     """Write a turn of the model's for a request's history. ``objects``: the arguments of its calls, as far as they have been read."""
     made: list[JsonObject] = []
     block: JsonObject | None
@@ -148,96 +157,12 @@ def with_blanks_joined(parts: list[ir.Part]) -> list[ir.Part]:
     return made
 
 
-def encode_words(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
-    """Write an instruction, which is text and nothing else."""
-    made = []
-    for part in with_blanks_joined(parts):
-        if type(part) is ir.Media:
-            losses.dropped(part, code="unsupported_media", severity="impossible")
-            continue
-        block = encode_text(part, losses) if type(part) is ir.Text else encode_part(part, losses)
-        if block is not None:
-            made.append(block)
-    return made
-
-
 def sole_text(parts: list[ir.Part]) -> str | None:
     """Return the text of parts that are one text, not blank, and nothing else; None where they are not."""
     if len(parts) != 1 or type(parts[0]) is not ir.Text or not is_plain(parts[0]):
         return None
     text = parts[0].text
     return text if text and not text.isspace() else None
-
-
-def as_blocks(content: str | list[JsonObject]) -> list[JsonObject]:
-    """Write content as blocks."""
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
-def collapse(content: str | list[JsonObject]) -> str | list[JsonObject]:
-    """Write one plain text as a string."""
-    if type(content) is list and len(content) == 1 and len(content[0]) == 2 and "text" in content[0]:  # each block has a type
-        text: str = content[0]["text"]
-        return text
-    return content
-
-
-# Calls and their results.
-
-
-def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
-    """Read one call of a tool of the caller's."""
-    call = ir.ToolCall(raw["id"], raw["name"], raw["input"], src)
-    if len(raw) > 4:  # more than its type and these three, which are required
-        call.cache, call.extra = decode_cache(raw, src), rest(raw, _CALL)
-    return call
-
-
-def encode_call(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObject:
-    """Write one tool call of a request's history; it has no slot for a token."""
-    if call.extra:
-        losses.extras(call)
-    if call.item_id is not None:
-        losses.dropped(call, "item_id", "diagnostic", severity="info")
-    if call.signature:
-        drop_token(call.signature, "messages", losses)
-    given = call.arguments
-    made = {
-        "type": "tool_use",
-        "id": call.id,
-        "name": call.name,
-        "input": encode_arguments_object(call, losses, objects) if isinstance(given, str) else given,
-    }
-    return made | encode_cache(call.cache, losses) if call.cache else made
-
-
-def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
-    """Read what a tool answered."""
-    content, place = raw.get("content"), f"{src}/content"
-    parts: list[ir.Part] = [ir.Text(content, place)] if isinstance(content, str) else decode_content(content, place)
-    result = ir.ToolResult(raw["tool_use_id"], parts, src)
-    if len(raw) > 3 or content is None:  # of three members with a content, the others are its type and its call
-        result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), rest(raw, _RESULT)
-    return result
-
-
-def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
-    """Write what a tool answered: text, images and documents."""
-    if result.extra:
-        losses.extras(result)
-    if result.signature:
-        drop_token(result.signature, "messages", losses)
-    made: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
-    parts = result.content
-    if len(parts) == 1 and type(parts[0]) is ir.Text:  # the usual case, without a list to collapse
-        block = encode_text(parts[0], losses)
-        if block:
-            made["content"] = block["text"] if len(block) == 2 else [block]
-    elif content := encode_content(parts, losses):
-        made["content"] = collapse(content)
-    if result.is_error:
-        made["is_error"] = True
-    return made | encode_cache(result.cache, losses) if result.cache else made
 
 
 def _encode_foreign(part: ir.Opaque | ir.Hosted, losses: Ledger) -> JsonObject | None:
@@ -268,7 +193,7 @@ _DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
 }
 _ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
     ir.Text: encode_text,
-    ir.Reasoning: encode_thinking,
+    ir.Reasoning: encode_reasoning,
     ir.Refusal: encode_refusal,
     ir.Media: _drop_media,
     ir.Opaque: _encode_foreign,

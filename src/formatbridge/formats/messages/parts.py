@@ -203,6 +203,19 @@ def encode_content(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
     return [made for part in parts if (made := encode_part(part, losses)) is not None]
 
 
+def as_blocks(content: str | list[JsonObject]) -> list[JsonObject]:
+    """Write content as blocks."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def collapse(content: str | list[JsonObject]) -> str | list[JsonObject]:
+    """Write one plain text as a string."""
+    if type(content) is list and len(content) == 1 and len(content[0]) == 2 and "text" in content[0]:  # each block has a type
+        text: str = content[0]["text"]
+        return text
+    return content
+
+
 def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
     """Write one part that is no call and no reasoning; None where the target has no such block."""
     match part:

@@ -6,7 +6,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, keeps_id
+from formatbridge.formats._signatures import carries_call_token, decode_token, drop_empty, encode_token, keeps_id
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -53,12 +53,7 @@ def bind_call_tokens(parts: list[ir.Part]) -> list[ir.Part]:
     return made
 
 
-def carries_call_token(part: ir.Part) -> bool:
-    """Say whether a part holds nothing but a token of the part behind it."""
-    return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
-
-
-def encode_thinking(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
+def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
     """Write reasoning into a request, which takes only what its own vendor signed."""
     token = part.signature
     if token is None or token.home != "messages":
@@ -84,7 +79,7 @@ def _drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
     drop_id(part, losses)
 
 
-def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
+def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
     """Write reasoning into an answer: foreign tokens travel tagged, what nobody signed has an empty signature."""
     token = part.signature
     if token is not None and token.home != "messages" and not options.carry_reasoning:

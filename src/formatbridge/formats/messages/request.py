@@ -15,10 +15,10 @@ from formatbridge.formats._parts import leading_instructions, note_no_turns
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
-from formatbridge.formats.messages.content import as_blocks, collapse, decode_message, encode_words, sole_text
+from formatbridge.formats.messages.content import decode_message, encode_instruction, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_servers
 from formatbridge.formats.messages.output_shape import decode_format, encode_format
-from formatbridge.formats.messages.parts import WORDS, decode_content, encode_part
+from formatbridge.formats.messages.parts import WORDS, as_blocks, collapse, decode_content, encode_part
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, tokens_of
 from formatbridge.formats.messages.settings import (
     SETTINGS,
@@ -179,7 +179,7 @@ def _encode_leading(messages: list[ir.Message], losses: Ledger) -> str | list[Js
         text = sole_text(message.parts)
         if text is not None and len(messages) == 1:
             return text
-        blocks += encode_words(message.parts, losses)
+        blocks += encode_instruction(message.parts, losses)
     return blocks
 
 

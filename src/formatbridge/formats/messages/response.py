@@ -9,13 +9,11 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._logprobs import drop_all_tokens
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.messages.answer import decode_message, encode_message
-from formatbridge.formats.messages.finish import FINISH, decode_finish, encode_finish
+from formatbridge.formats.messages.answer import decode_answer, encode_answer
+from formatbridge.formats.messages.finish import decode_finish, encode_finish
 from formatbridge.formats.messages.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-__all__ = ["FINISH", "decode_response", "encode_response", "failure_of"]
 
 RESPONSE_FIELDS = frozenset({
     "id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "stop_details", "usage",
@@ -26,7 +24,7 @@ NO_USAGE = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_inp
 def decode_response(body: JsonObject) -> ir.Response:
     """Read a whole answer. Where another model took over, that one answered."""
     usage, named = body.get("usage"), body.get("model")
-    parts = decode_message(body["content"], "/content")
+    parts = decode_answer(body["content"], "/content")
     parts, model, handovers = _take_handovers(parts, named)
     extra = rest(body, RESPONSE_FIELDS)
     if handovers:
@@ -57,7 +55,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         "type": "message",
         "role": "assistant",
         "model": response.model if response.model is not None else losses.added("/model", ""),
-        "content": encode_message(choice.parts, losses, options, read),
+        "content": encode_answer(choice.parts, losses, options, read),
     }
     body |= encode_finish(finish, ir.ToolCall in kinds, ir.Refusal in kinds, losses)
     body["usage"] = encode_usage(response.usage, losses) if response.usage else losses.added("/usage", dict(NO_USAGE))

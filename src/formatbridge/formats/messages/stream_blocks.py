@@ -16,10 +16,9 @@ from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._arguments import parse_object
 from formatbridge.formats._extra import Pieces, rest
 from formatbridge.formats._lengths import Lengths
-from formatbridge.formats._signatures import decode_token
+from formatbridge.formats._signatures import carries_call_token, decode_token
 from formatbridge.formats.messages.citations import decode_citation
 from formatbridge.formats.messages.content import decode_block
-from formatbridge.formats.messages.reasoning import carries_call_token
 from formatbridge.ir import events
 
 _HOT: dict[object, tuple[str, str]] = {

@@ -14,11 +14,12 @@ from formatbridge.formats._arguments import encode_arguments_text, wrap_text
 from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._protocol import Context
 from formatbridge.formats._signatures import encode_token
-from formatbridge.formats.messages.answer import encode_call, encode_message
+from formatbridge.formats.messages.answer import encode_answer
+from formatbridge.formats.messages.calls import encode_answer_call
 from formatbridge.formats.messages.citations import can_cite, encode_citation
 from formatbridge.formats.messages.errors import encode_error
 from formatbridge.formats.messages.finish import encode_finish
-from formatbridge.formats.messages.reasoning import encode_carrier, encode_reasoning
+from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carrier
 from formatbridge.formats.messages.response import NO_USAGE, encode_response
 from formatbridge.formats.messages.stream_writer import EMPTY, BlockWriter, write_event
 from formatbridge.formats.messages.usage import encode_usage
@@ -192,7 +193,7 @@ class StreamEncoder:
                 return made
 
     def _start_call(self, held: _Open, call: ir.ToolCall) -> bytes:
-        block = encode_call(replace(call, arguments=""), nowhere()) | {"input": {}}
+        block = encode_answer_call(replace(call, arguments=""), nowhere()) | {"input": {}}
         made = self._blocks.start(block)
         held.head = self._blocks.head("input")
         return made + self._grow(held, encode_arguments_text(call))
@@ -243,7 +244,7 @@ class StreamEncoder:
                     part = replace(part, arguments="".join(held.pieces))
                 if held.token and not isinstance(part, ir.Refusal):
                     part = replace(part, signature=held.token)
-                return b"".join(map(self._blocks.whole, encode_message([part], nowhere(), self._options)))
+                return b"".join(map(self._blocks.whole, encode_answer([part], nowhere(), self._options)))
         if held.token and held.kind != "thinking" and self._options.carry_reasoning:  # it came late, and so it stands late
             data = encode_token(held.token, "messages", kind="thought")
             made += self._blocks.whole({"type": "redacted_thinking", "data": data})
@@ -270,9 +271,9 @@ class StreamEncoder:
         token = held.token or thought.signature
         if not held.head:
             whole = replace(thought, signature=token)
-            block = encode_reasoning(whole, nowhere(), self._options)
+            block = encode_answer_reasoning(whole, nowhere(), self._options)
             return self._blocks.whole(block) if block else b""
-        block = encode_reasoning(ir.Reasoning("x", signature=token), nowhere(), self._options) or {}
+        block = encode_answer_reasoning(ir.Reasoning("x", signature=token), nowhere(), self._options) or {}
         return self._blocks.delta({"type": "signature_delta", "signature": block["signature"]}) + self._blocks.stop()
 
     def _close_call(self, held: _Open, final: ir.Part | None) -> bytes:

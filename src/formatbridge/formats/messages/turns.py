@@ -10,16 +10,14 @@ from formatbridge.formats._arguments import NOT_READ, read_all_objects
 from formatbridge.formats._parts import note_empty
 from formatbridge.formats._results import note_orphan
 from formatbridge.formats.messages.content import (
-    as_blocks,
-    collapse,
-    encode_answer,
-    encode_result,
-    encode_words,
+    encode_instruction,
+    encode_said,
     sole_text,
     with_blanks_joined,
 )
-from formatbridge.formats.messages.parts import encode_part, encode_text
+from formatbridge.formats.messages.parts import as_blocks, collapse, encode_part, encode_text
 from formatbridge.formats.messages.reasoning import encode_word_of_effort
+from formatbridge.formats.messages.results import encode_result
 from formatbridge.formats.messages.tools import encode_tool
 from formatbridge.losses import Ledger
 
@@ -108,7 +106,7 @@ class TurnEncoder:
                     self.losses.added(f"/messages/{index}/content/{place}/{key}", block[key])
 
     def _add_answer(self, message: ir.Message) -> None:
-        content = sole_text(message.parts) or encode_answer(message.parts, self.losses, self._objects)
+        content = sole_text(message.parts) or encode_said(message.parts, self.losses, self._objects)
         if not content:
             note_empty(message, self.losses)
             return
@@ -192,7 +190,7 @@ class TurnEncoder:
     # Instructions.
 
     def _add_instruction(self, message: ir.Message) -> None:
-        blocks = encode_words(message.parts, self.losses)
+        blocks = encode_instruction(message.parts, self.losses)
         if not self.is_native:
             self._hoist(_Instruction(message, blocks))
             blocks = []

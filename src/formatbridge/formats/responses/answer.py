@@ -9,16 +9,17 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered
 from formatbridge.formats._logprobs import decode_tokens, drop_tokens, encode_tokens, take_tokens
 from formatbridge.formats._parts import encode_opaque
-from formatbridge.formats.responses.citations import encode_annotations, shift
-from formatbridge.formats.responses.content import decode_answer, encode_call, kind_of, settle
-from formatbridge.formats.responses.hosted_items import encode_hosted, encode_image, has_item
+from formatbridge.formats.responses.calls import encode_answer_call
+from formatbridge.formats.responses.citations import encode_citations, shift
+from formatbridge.formats.responses.content import decode_item, kind_of, settle
+from formatbridge.formats.responses.hosted_content import encode_hosted, encode_image, has_item
 from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.formats.responses.reasoning import carry_reasoning, carry_token, encode_item
+from formatbridge.formats.responses.reasoning import carry_token, encode_answer_reasoning, encode_item
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
 
-def decode_output(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.TokenLogprob] | None, JsonObject | None]:
+def decode_answer(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.TokenLogprob] | None, JsonObject | None]:
     """Read the output: its parts, the probabilities of their tokens, and what belongs to no part, by pointer from the root."""
     parts: list[ir.Part] = []
     tokens: list[ir.TokenLogprob] = []
@@ -28,13 +29,18 @@ def decode_output(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.Token
         kind = raw.get("type")
         if type(kind) is not str:
             kind = kind_of(raw)
-        leftover = decode_answer(raw, kind, f"/output/{index}", parts)
+        leftover = decode_item(raw, kind, f"/output/{index}", parts)
         if leftover:
             extra = gathered(extra, leftover)
         if kind == "message":
             length = take_message(parts, raw["content"], tokens, length)
     settle(parts)
     return parts, tokens or None, extra
+
+
+def encode_answer(choice: ir.Choice, stem: str, losses: Ledger, options: Options) -> list[JsonObject]:
+    """Write the output of an answer. ``stem``: what the ids of its items have in common."""
+    return _Encoder(choice, stem, losses, options).encode()
 
 
 def take_message(parts: list[ir.Part], content: str | list[JsonObject], tokens: list[ir.TokenLogprob], start: int) -> int:
@@ -53,7 +59,7 @@ def take_message(parts: list[ir.Part], content: str | list[JsonObject], tokens: 
     return start
 
 
-class OutputEncoder:
+class _Encoder:
     """Writes the parts of an answer as items; adjacent words become one message."""
 
     __slots__ = ("_ids", "_items", "_length", "_losses", "_options", "_parts", "_results", "_tokens", "_used")
@@ -114,7 +120,7 @@ class OutputEncoder:
     def _write_part(self, index: int, part: ir.Part) -> None:
         losses, at, made = self._losses, len(self._items), None
         if isinstance(part, ir.Reasoning):  # which has a slot for its token
-            made = carry_reasoning(part, at, self._ids, losses, self._options)
+            made = encode_answer_reasoning(part, at, self._ids, losses, self._options)
             self._items += [made] if made else []
             return
         if index in self._used:
@@ -198,7 +204,7 @@ class OutputEncoder:
             if part.cache:
                 losses.dropped(part.cache, severity="info")
             if part.citations:
-                annotations += encode_annotations(part.citations, self._length, len(text), losses)
+                annotations += encode_citations(part.citations, self._length, len(text), losses)
         self._length += len(text)
         taken: list[ir.TokenLogprob] = []
         if self._tokens:
@@ -218,15 +224,4 @@ def _results_in(parts: list[ir.Part]) -> dict[tuple[str, str], deque[int]]:
     for place, part in enumerate(parts):
         if isinstance(part, ir.Hosted) and part.role == "result":
             made.setdefault((part.family, part.id), deque()).append(place)
-    return made
-
-
-def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger) -> JsonObject:
-    """Write a call of the caller's tools as an item of an answer, which has an id and, but for custom calls, a status."""
-    made = encode_call(call, losses)
-    ids.note_call(call, at)
-    if call.kind == "custom":  # whose official type has no status
-        made["id"] = call.item_id or ids.make("ctc", at)
-    else:
-        made["id"], made["status"] = call.item_id or ids.make("fc", at), "completed"
     return made

@@ -1,4 +1,4 @@
-"""What accompanies generated text: annotations and token probabilities."""
+"""Citations of responses: annotations of a text, whose places count from its start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FILE = frozenset({"type", "file_id", "filename", "index"})
 _CONTAINER_FILE = frozenset({"type", "file_id", "filename", "start_index", "end_index"})
 
 
-def decode_annotations(raw: list[JsonObject] | None, src: str) -> tuple[list[ir.Citation] | None, JsonObject | None]:
+def decode_citations(raw: list[JsonObject] | None, src: str) -> tuple[list[ir.Citation] | None, JsonObject | None]:
     """Read the annotations of a text, places counted from its start. A kind that is not known is left over."""
     if not raw:
         return None, None
@@ -22,7 +22,7 @@ def decode_annotations(raw: list[JsonObject] | None, src: str) -> tuple[list[ir.
     leftover: JsonObject = {}
     for index, item in enumerate(raw):
         kind = item.get("type")
-        decode = _DECODE_ANNOTATION.get(kind) if isinstance(kind, str) else None
+        decode = _DECODE_CITATION.get(kind) if isinstance(kind, str) else None
         if decode:
             citations.append(decode(item, f"{src}/{index}"))
         else:
@@ -39,12 +39,12 @@ def shift(citations: list[ir.Citation], by: int) -> None:
             citation.end += by
 
 
-def encode_annotations(citations: list[ir.Citation], start: int, length: int, losses: Ledger) -> list[JsonObject]:
+def encode_citations(citations: list[ir.Citation], start: int, length: int, losses: Ledger) -> list[JsonObject]:
     """Write the citations of a text that begins at ``start`` of the answer and is ``length`` long, in code points."""
-    return [made for citation in citations if (made := _encode_annotation(citation, start, length, losses)) is not None]
+    return [made for citation in citations if (made := _encode_citation(citation, start, length, losses)) is not None]
 
 
-def _encode_annotation(citation: ir.Citation, start: int, length: int, losses: Ledger) -> JsonObject | None:
+def _encode_citation(citation: ir.Citation, start: int, length: int, losses: Ledger) -> JsonObject | None:
     if citation.url is None and citation.file_id is None:
         losses.dropped(citation)
         return None
@@ -94,7 +94,7 @@ def _decode_container_file(raw: JsonObject, src: str) -> ir.Citation:
     )
 
 
-_DECODE_ANNOTATION: dict[str, Callable[[JsonObject, str], ir.Citation]] = {
+_DECODE_CITATION: dict[str, Callable[[JsonObject, str], ir.Citation]] = {
     "url_citation": _decode_url,
     "file_citation": _decode_file,
     "container_file_citation": _decode_container_file,

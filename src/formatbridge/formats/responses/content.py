@@ -1,4 +1,4 @@
-"""Items of a conversation in responses: messages, reasoning, calls, results; decode and encode side by side.
+"""Turns of responses, which are items of several kinds: decode and encode side by side.
 
 What other formats hold in one turn of the model's are items of their own here. They join into one turn, in order, until something
 from the other side comes; results are turns of their own.
@@ -11,23 +11,20 @@ from dataclasses import replace
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import encode_arguments_text
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import rest
 from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, note_empty
-from formatbridge.formats._signatures import drop_token
-from formatbridge.formats.responses.hosted_items import decode_hosted, encode_image
+from formatbridge.formats._signatures import carries_call_token, drop_token
+from formatbridge.formats.responses.calls import decode_call, decode_custom_call, encode_call
+from formatbridge.formats.responses.hosted_content import decode_hosted, encode_image
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.parts import decode_content, encode_content
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.responses.results import encode_result
+from formatbridge.losses import Ledger
 
 _MESSAGE = frozenset({"type", "role", "content"})
 _ANSWER = frozenset({"type", "role", "content", "id"})
 _WHOLE_ANSWER = _ANSWER | {"status"}
-_CALL = frozenset({"type", "id", "call_id", "name", "arguments", "namespace"})
-_WHOLE_CALL = _CALL | {"status"}
-_CUSTOM_CALL = frozenset({"type", "id", "call_id", "name", "input", "namespace"})
-_RESULT = frozenset({"type", "call_id", "name", "namespace", "output"})
 
 
 def kind_of(raw: JsonObject) -> str:
@@ -54,7 +51,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
     if not (message.parts or message.effort or message.tools):
         note_empty(message, losses)
     if role == "assistant":
-        encode_answer(message.parts, items, ids, losses)
+        encode_said(message.parts, items, ids, losses)
         return
     others: list[ir.Part] = []
     for part in message.parts:
@@ -71,7 +68,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
 # What the model said, in a request's history or in a response.
 
 
-def decode_answer(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> JsonObject | None:
+def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> JsonObject | None:
     """Read one item of the model's to the end of ``parts``; return what belongs to no part, by pointer from the root.
 
     A carried token that belongs to what follows goes to the next part that is not reasoning.
@@ -89,7 +86,7 @@ def decode_answer(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) ->
     elif kind == "function_call":
         parts.append(decode_call(raw, src))
     else:
-        parts.append(_decode_item(kind, raw, src))
+        parts.append(_decode_other(kind, raw, src))
     if count and type(parts[count - 1]) is ir.Reasoning:  # no other part can wait
         _hand_over(parts, count)
     return leftover
@@ -97,7 +94,7 @@ def decode_answer(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) ->
 
 def _hand_over(parts: list[ir.Part], at: int) -> None:
     """Give a token that waits before a place to the part there; before those that have none it belongs to an empty text."""
-    if at == len(parts) or not waits(parts[at - 1]):
+    if at == len(parts) or not carries_call_token(parts[at - 1]):
         return
     part = parts[at]
     if isinstance(part, ir.Reasoning | ir.Refusal | ir.Opaque):
@@ -109,7 +106,7 @@ def _hand_over(parts: list[ir.Part], at: int) -> None:
 
 def settle(parts: list[ir.Part]) -> None:
     """Close what the model said so far: a token that still waits belongs to an empty text."""
-    if parts and waits(parts[-1]):
+    if parts and carries_call_token(parts[-1]):
         parts[-1] = as_text(parts[-1])
 
 
@@ -119,7 +116,7 @@ def as_text(token: ir.Part) -> ir.Text:
     return ir.Text(text="", signature=token.signature, src=token.src, extra=token.extra)
 
 
-def encode_answer(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
+def encode_said(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
     """Write a turn of the model's for a request's history; adjacent words become one message."""
     words: list[ir.Text | ir.Refusal] = []
     for part in parts:
@@ -140,14 +137,9 @@ def encode_answer(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, l
         _encode_words(words, items, ids, losses)
 
 
-def _decode_item(kind: str, raw: JsonObject, src: str) -> ir.Part:
+def _decode_other(kind: str, raw: JsonObject, src: str) -> ir.Part:
     decode = _DECODE_ITEM.get(kind)
     return decode(raw, src) if decode else decode_hosted(raw, src)
-
-
-def waits(part: ir.Part) -> bool:
-    """Say whether a part is but a carried token that belongs to what follows."""
-    return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
 
 
 def _encode_words(parts: list[ir.Text | ir.Refusal], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
@@ -199,94 +191,8 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
         items.append(made)
 
 
-# Calls and their results.
-
-
-def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
-    """Read a call of a function."""
-    call = ir.ToolCall(raw["call_id"], raw["name"], raw["arguments"], src)
-    if not call.id:
-        _make_id(call, raw)
-    if len(raw) > 4:  # more than what every call has: the type and these three
-        call.item_id = raw.get("id")
-        # That a call is whole is nothing to lose: the spelling calls it neutral. With the id those are six members, and there are no more.
-        is_whole = raw.get("status") == "completed"
-        if not is_whole or call.item_id is None or len(raw) != 6:
-            call.namespace, call.extra = raw.get("namespace") or None, rest(raw, _WHOLE_CALL if is_whole else _CALL)
-    return call
-
-
-def _make_id(call: ir.ToolCall, raw: JsonObject) -> None:
-    """Give a call without an id that of its item, or else one that its place makes."""
-    call.id, call.id_made = raw.get("id") or f"call_{call.src.rpartition('/')[2]}", True
-
-
-def _decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
-    call = ir.ToolCall(
-        id=raw["call_id"],
-        name=raw["name"],
-        arguments=raw["input"],
-        kind="custom",
-        namespace=raw.get("namespace") or None,
-        item_id=raw.get("id"),
-        src=src,
-        extra=rest(raw, _CUSTOM_CALL),
-    )
-    if not call.id:
-        _make_id(call, raw)
-    return call
-
-
-def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
-    """Write one tool call as a request has it; an answer adds to that. A token on it is the caller's business."""
-    if call.extra:
-        losses.extras(call)
-    if call.cache:
-        losses.dropped(call.cache, severity="info")
-    arguments = call.arguments
-    text = arguments if type(arguments) is str else encode_arguments_text(call)
-    if call.kind == "custom":
-        made: JsonObject = {"type": "custom_tool_call", "call_id": call.id, "name": call.name, "input": text}
-    else:
-        made = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": text}
-    if call.item_id is not None:
-        made["id"] = call.item_id
-    if call.namespace:
-        made["namespace"] = call.namespace
-    return made
-
-
-def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
-    """Read what a tool of the caller's gave back. Without an id it is marked on itself: only a call without one may wait for it."""
-    call_id, output, at = raw.get("call_id"), raw["output"], f"{src}/output"
-    content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else decode_content(output, at)
-    result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)
-    if raw["type"] == "custom_tool_call_output":
-        result.kind = "custom"
-    if len(raw) > 3 or not call_id:  # type and output are always there: with an id, three members are nothing else
-        result.name, result.namespace = raw.get("name"), raw.get("namespace") or None
-        result.extra, result.id_made = rest(raw, _RESULT), not call_id
-    if not call_id:
-        result.extra = joined({ITSELF: result.name or ""}, result.extra)
-    return result
-
-
-def encode_result(result: ir.ToolResult, losses: Ledger, *, is_custom: bool) -> JsonObject:
-    """Write a result as an item of its own, of the kind that its call has: some formats have one kind of result only."""
-    if result.extra:
-        losses.extras(result)
-    if result.is_error:
-        losses.dropped(result, "is_error")
-    if result.cache:
-        losses.dropped(result.cache, severity="info")
-    if result.signature:
-        drop_token(result.signature, "responses", losses)
-    kind = "custom_tool_call_output" if is_custom else "function_call_output"
-    return {"type": kind, "call_id": result.call_id, "output": encode_content(result.content, losses)}
-
-
 _DECODE_ITEM: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "function_call": decode_call,
-    "custom_tool_call": _decode_custom_call,
+    "custom_tool_call": decode_custom_call,
     "reasoning": decode_reasoning,
 }

@@ -11,7 +11,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import PDF, made_filename, media_kind, read_data_url, read_file_data, write_data_url
 from formatbridge.formats._parts import at_home, drop_citations, encode_mime, encode_opaque, is_plain, known_mime
 from formatbridge.formats._signatures import drop_token
-from formatbridge.formats.responses.citations import decode_annotations
+from formatbridge.formats.responses.citations import decode_citations
 from formatbridge.losses import Ledger
 
 _DETAILS = frozenset({"auto", "low", "high", "original"})
@@ -101,7 +101,7 @@ def _decode_output(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     if raw.get("logprobs") or not _UNCOUNTED_OUTPUT.issuperset(raw):  # an empty list of probabilities is nothing to lose
         made.extra = rest(raw, _OUTPUT)
     if raw.get("annotations"):
-        made.citations, leftover = decode_annotations(raw["annotations"], f"{src}/annotations")
+        made.citations, leftover = decode_citations(raw["annotations"], f"{src}/annotations")
         if leftover:
             made.extra = joined(made.extra, leftover)
     return made

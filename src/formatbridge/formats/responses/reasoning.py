@@ -43,7 +43,7 @@ def encode_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledge
     return encode_item(part.text, token, index, ids, id_of(part))
 
 
-def carry_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger, options: Options) -> JsonObject | None:
+def encode_answer_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger, options: Options) -> JsonObject | None:
     """Write reasoning for an answer, which keeps other formats' tokens for the next request."""
     if part.extra:
         losses.extras(part)

@@ -12,10 +12,11 @@ from formatbridge.formats._results import note_orphans, pair_loose
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
-from formatbridge.formats.responses.content import decode_answer, decode_message, decode_result, encode_message, kind_of, settle
+from formatbridge.formats.responses.content import decode_item, decode_message, encode_message, kind_of, settle
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.output_shape import decode_format, encode_text
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.responses.results import decode_result
 from formatbridge.formats.responses.settings import FIELDS, SETTINGS, decode_shaped_settings, encode_settings
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
 from formatbridge.losses import Ledger
@@ -137,7 +138,7 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], loose: li
         if turn is None:
             turn = ir.Message("assistant", [], src)
             messages.append(turn)
-        leftover = decode_answer(raw, kind, src, turn.parts)
+        leftover = decode_item(raw, kind, src, turn.parts)
         if leftover:
             turn.extra = gathered(turn.extra, leftover)
     if turn is not None:

@@ -9,7 +9,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.responses.answer import OutputEncoder, decode_output
+from formatbridge.formats.responses.answer import decode_answer, encode_answer
 from formatbridge.formats.responses.errors import decode_failure, encode_failure, says_cancelled, take_request_id
 from formatbridge.formats.responses.finish import decode_finish, encode_finish, refusal_of, status_of_last, with_last
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
@@ -29,7 +29,7 @@ _ECHOED = (
 def decode_response(body: JsonObject) -> ir.Response:
     """Read a whole answer. One that failed has its error beside what came before."""
     usage, status, error = body.get("usage"), body.get("status"), body.get("error")
-    parts, logprobs, leftover = decode_output(body["output"])
+    parts, logprobs, leftover = decode_answer(body["output"])
     failure = failure_of(body)
     finish = decode_finish(body) if not failure or body.get("incomplete_details") else None
     choices = [ir.Choice(parts, finish, 0, "/output", leftover, logprobs)]
@@ -81,7 +81,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         **ended,
         "model": response.model if response.model is not None else losses.added("/model", ""),
         "output": with_last(
-            OutputEncoder(first, f"{made_id.removeprefix('resp_')}_", losses, options).encode(),
+            encode_answer(first, f"{made_id.removeprefix('resp_')}_", losses, options),
             status_of_last(finish, has_failed=response.error is not None),
         ),
         **_encode_echo(context, losses),

@@ -15,9 +15,10 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import Pieces, gathered, joined, rest
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
+from formatbridge.formats._signatures import carries_call_token
 from formatbridge.formats.responses.answer import take_message
-from formatbridge.formats.responses.citations import decode_annotations, shift
-from formatbridge.formats.responses.content import decode_answer, kind_of, waits
+from formatbridge.formats.responses.citations import decode_citations, shift
+from formatbridge.formats.responses.content import decode_item, kind_of
 from formatbridge.formats.responses.errors import decode_error, failure_in, take_request_id
 from formatbridge.formats.responses.finish import decode_finish
 from formatbridge.formats.responses.parts import decode_part
@@ -211,7 +212,7 @@ class StreamDecoder:
         if item.kind == "message" and not was_message:
             self._items.line_up(item)
         raw, unsaid = as_told(item, raw)
-        leftover = joined(decode_answer(raw, item.kind, f"/output/{item.at}", parts), unsaid)
+        leftover = joined(decode_item(raw, item.kind, f"/output/{item.at}", parts), unsaid)
         if leftover:
             self._extra = gathered(self._extra, leftover)
         tokens: list[ir.TokenLogprob] = []
@@ -224,7 +225,7 @@ class StreamDecoder:
             slot = item.slots.get(at) or next(strays, None)
             if isinstance(part, ir.Refusal):
                 item.has_refusal = True
-            if slot is None and isinstance(part, ir.Reasoning) and waits(part):
+            if slot is None and isinstance(part, ir.Reasoning) and carries_call_token(part):
                 self._tell.settle_token()
                 self._tell.token, self._tell.place = part, (item.at, at)
                 continue
@@ -298,7 +299,7 @@ class StreamDecoder:
 
     def _cite(self, slot: Slot, raw: JsonObject) -> None:
         at = raw.get("annotation_index")
-        citations, _ = decode_annotations([raw["annotation"]], "")
+        citations, _ = decode_citations([raw["annotation"]], "")
         for citation in citations or ():
             citation.src = f"{slot.src}/annotations/{slot.notes if at is None else at}"
             shift([citation], self._items.length + slot.start)

@@ -18,7 +18,7 @@ from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.responses.finish import refusal_of, status_of_last
-from formatbridge.formats.responses.hosted_items import encode_image, has_item
+from formatbridge.formats.responses.hosted_content import encode_image, has_item
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response

@@ -11,9 +11,9 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._lengths import Lengths
 from formatbridge.formats._logprobs import encode_tokens, take_tokens
 from formatbridge.formats._signatures import id_of
-from formatbridge.formats.responses.answer import encode_answer_call
-from formatbridge.formats.responses.citations import encode_annotations
-from formatbridge.formats.responses.hosted_items import encode_hosted
+from formatbridge.formats.responses.calls import encode_answer_call
+from formatbridge.formats.responses.citations import encode_citations
+from formatbridge.formats.responses.hosted_content import encode_hosted
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_item
 from formatbridge.losses import nowhere
@@ -201,7 +201,7 @@ class Message:
         else:
             citations = [citation for each in content.citations for citation in each]
             start = writer.start_of(content.live) if content.start is None else content.start
-            annotations = encode_annotations(citations, start, len(text), writer.losses)
+            annotations = encode_citations(citations, start, len(text), writer.losses)
             _, taken, writer.tokens = take_tokens(writer.tokens, text)
             part = _text(text, annotations, encode_tokens(taken, writer.losses, needs_bytes=True))
             for index, annotation in enumerate(annotations):

@@ -10,7 +10,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge._pointers import escape
 from formatbridge.formats.responses.answer import take_message
-from formatbridge.formats.responses.content import decode_answer
+from formatbridge.formats.responses.content import decode_item
 from formatbridge.formats.responses.stream_parts import Item, Slot
 
 _LISTS = ("summary", "content")
@@ -62,7 +62,7 @@ def late(item: Item, raw: JsonObject) -> tuple[list[tuple[int, ir.Part]], JsonOb
     if not missing:
         return [], missing
     parts: list[ir.Part] = []
-    decode_answer(raw, item.kind, src, parts)
+    decode_item(raw, item.kind, src, parts)
     if item.kind == "message":
         take_message(parts, raw["content"], [], item.start)
     told = [(at, more) for at, part in enumerate(parts) if (more := _late_part(part, missing))]

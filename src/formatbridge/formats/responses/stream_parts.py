@@ -10,7 +10,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats.responses.content import as_text, decode_answer
+from formatbridge.formats.responses.content import as_text, decode_item
 from formatbridge.ir import events
 from formatbridge.streaming.collect import GROWS
 
@@ -221,7 +221,7 @@ def opening(item: Item, raw: JsonObject) -> ir.Part | None:
     if item.kind in _GROWING:
         known[_GROWING[item.kind]] = ""
     parts: list[ir.Part] = []
-    decode_answer(known, item.kind, f"/output/{item.at}", parts)
+    decode_item(known, item.kind, f"/output/{item.at}", parts)
     part = parts[0]
     if isinstance(part, ir.ToolCall) and not (part.id and part.name):
         return None

@@ -1,0 +1,43 @@
+"""The parts of an answer: what a turn in a request's history has, and carried tokens besides; what it cites stands apart."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from formatbridge import ir
+from formatbridge._json import JsonObject
+from formatbridge.formats._arguments import NOT_READ, read_objects
+from formatbridge.formats.generate_content.content import decode_parts, encode_parts
+from formatbridge.formats.generate_content.finish import WORDS
+from formatbridge.formats.generate_content.ids import Calls
+from formatbridge.formats.generate_content.parts import python_runs
+from formatbridge.formats.generate_content.turns import Turn
+from formatbridge.losses import Ledger
+from formatbridge.options import Options, Severity
+
+
+def decode_answer(content: JsonObject, src: str, response_id: str | None, number: int) -> list[ir.Part]:
+    """Read the content of a candidate. ``number``: its own, which tells the calls of several apart."""
+    return decode_parts(content.get("parts"), src, Calls((content,), response_id, number))
+
+
+def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses: Ledger, options: Options) -> list[JsonObject]:
+    """Write the parts of a candidate. ``kinds``: theirs; ``at`` is the pointer of the list in the target."""
+    turn = Turn(
+        (),
+        python_runs(choice.parts) if ir.Hosted in kinds else frozenset(),
+        is_answer=True,
+        carries=options.carry_reasoning,
+        objects=read_objects(choice.parts) if ir.ToolCall in kinds else NOT_READ,
+        refusal_cost=_refusal_cost(choice) if ir.Refusal in kinds else None,
+    )
+    parts: list[JsonObject] = []
+    encode_parts(choice.parts, parts, at, turn, losses)
+    return parts
+
+
+def _refusal_cost(choice: ir.Choice) -> Severity | None:
+    """Return what it costs that a refusal becomes text: nothing where the reason of the end says that all text is one."""
+    if choice.finish is None or WORDS[choice.finish.reason][0] != "SAFETY":
+        return "lossy"
+    return "info" if any(type(part) is ir.Text and part.text for part in choice.parts) else None

@@ -1,0 +1,104 @@
+"""Results of tool calls in generate_content: an object that the function returned, and media beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge._codec import dumps
+from formatbridge._json import JsonObject
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._parts import is_plain
+from formatbridge.formats.generate_content.ids import Calls
+from formatbridge.formats.generate_content.parts import decode_returned, encode_part
+from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
+from formatbridge.formats.generate_content.turns import Turn
+from formatbridge.losses import ITSELF, Ledger
+
+_RESULT_PART = frozenset({"functionResponse", "thoughtSignature"})
+_RESULT = frozenset({"id", "name", "response", "parts"})
+
+
+def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
+    """Read what a function returned. One that answers no call is marked on itself."""
+    result = raw["functionResponse"]
+    name, given, response = result.get("name"), result.get("id"), result.get("response")
+    call_id, called = calls.answer(given, name or "")
+    made = ir.ToolResult(call_id or calls.make_id(src, result), [], src, name or None)
+    output = response.get("output") if response and len(response) == 1 else None
+    if type(output) is str:
+        made.content.append(ir.Text(output, f"{src}/functionResponse/response/output"))
+    elif response is not None:
+        made.content.append(_decode_response(response, f"{src}/functionResponse/response"))
+        if "error" in response and len(response) == 1:
+            made.is_error = True
+    if result.get("parts"):
+        returned = [decode_returned(part, f"{src}/functionResponse/parts/{index}") for index, part in enumerate(result["parts"])]
+        made.content += [part for part in returned if part is not None]
+    if "thoughtSignature" in raw:
+        made.signature = decode_signature(raw, src)
+    if len(raw) > 1 or len(result) > 3 or not (given and name and response is not None):  # else these are all there is
+        made.extra = joined(rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/"))
+    if call_id is None:
+        made.extra, made.id_made = joined({ITSELF: name or ""}, made.extra), True
+    elif given and name and name != called:
+        made.name, made.extra = None, joined({"functionResponse/name": name}, made.extra)
+    return made
+
+
+def _decode_response(response: JsonObject, src: str) -> ir.Text:
+    """Read the object that was returned: its ``output``, its ``error``, or else all of it as JSON text."""
+    value: Any = response
+    if len(response) == 1:
+        if "output" in response:
+            value, src = response["output"], f"{src}/output"
+        elif "error" in response:
+            value, src = response["error"], f"{src}/error"
+    return ir.Text(value if isinstance(value, str) else dumps(value).decode(), src)
+
+
+def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) -> JsonObject:
+    """Write what a tool answered: its text under ``output`` or ``error``, its media beside it."""
+    if result.extra:
+        losses.extras(result)
+    if result.cache:
+        losses.dropped(result.cache, severity="info")
+    name = result.name or turn.name_of(result)
+    if name is None:
+        name = losses.changed(result, "", _name_from(result.call_id), "orphan", severity="impossible")
+    first = result.content[0] if len(result.content) == 1 else None
+    media: list[JsonObject] | None = None
+    if type(first) is ir.Text and is_plain(first):  # nothing can be lost with it
+        text = first.text
+    else:
+        words, media = _encode_result_content(result.content, at, losses)
+        text = "\n".join(words)
+        if len(words) > 1:
+            losses.changed(result, "content", text, "flattened", severity="info")
+    if result.id_made or result.call_id in turn.made_ids:
+        losses.added(f"{at}/functionResponse/id", result.call_id)
+    body: JsonObject = {"id": result.call_id, "name": name, "response": {"error" if result.is_error else "output": text}}
+    if media:
+        body["parts"] = media
+    made = {"functionResponse": body}
+    return made | encode_signature(result.signature, losses, carry=turn.carries) if result.signature else made
+
+
+def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
+    """Write what a tool answered as its texts and its media."""
+    words: list[str] = []
+    media: list[JsonObject] = []
+    turn = Turn()
+    for part in parts:
+        for made in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", turn, losses):
+            if "text" in made:
+                words.append(made["text"])
+            else:
+                media.append(made)
+    return words, media
+
+
+def _name_from(call_id: str) -> str:
+    """Make a name that the vendor allows out of the id of a call that nobody made."""
+    legal = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_.:-") else "_" for letter in call_id)[:127]
+    return legal if legal[:1].isalpha() or legal[:1] == "_" else f"_{legal}"

@@ -1,0 +1,41 @@
+"""Results of tool calls in responses: items of their own, of the kind that the call has."""
+
+from __future__ import annotations
+
+from formatbridge import ir
+from formatbridge._json import JsonObject
+from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._signatures import drop_token
+from formatbridge.formats.responses.parts import decode_content, encode_content
+from formatbridge.losses import ITSELF, Ledger
+
+_RESULT = frozenset({"type", "call_id", "name", "namespace", "output"})
+
+
+def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
+    """Read what a tool of the caller's gave back. Without an id it is marked on itself: only a call without one may wait for it."""
+    call_id, output, at = raw.get("call_id"), raw["output"], f"{src}/output"
+    content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else decode_content(output, at)
+    result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)
+    if raw["type"] == "custom_tool_call_output":
+        result.kind = "custom"
+    if len(raw) > 3 or not call_id:  # type and output are always there: with an id, three members are nothing else
+        result.name, result.namespace = raw.get("name"), raw.get("namespace") or None
+        result.extra, result.id_made = rest(raw, _RESULT), not call_id
+    if not call_id:
+        result.extra = joined({ITSELF: result.name or ""}, result.extra)
+    return result
+
+
+def encode_result(result: ir.ToolResult, losses: Ledger, *, is_custom: bool) -> JsonObject:
+    """Write a result as an item of its own, of the kind that its call has: some formats have one kind of result only."""
+    if result.extra:
+        losses.extras(result)
+    if result.is_error:
+        losses.dropped(result, "is_error")
+    if result.cache:
+        losses.dropped(result.cache, severity="info")
+    if result.signature:
+        drop_token(result.signature, "responses", losses)
+    kind = "custom_tool_call_output" if is_custom else "function_call_output"
+    return {"type": kind, "call_id": result.call_id, "output": encode_content(result.content, losses)}
