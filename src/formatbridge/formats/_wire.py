@@ -113,13 +113,17 @@ class Open:
 
     ``Part = Annotated[TextPart | ImagePart | Unknown, Open("type")]``. The key's values are read from the members' ``Literal``
     annotations. An object without the key counts as the value that ``having`` names for the first other key it has, or else as
-    ``absent``, or else as unknown. Without ``Unknown`` the union is closed: an unknown value is refused by its name.
+    ``absent``, or else as unknown. Without ``Unknown`` the union is closed: an unknown value is refused by its name. ``is_named``: nearly
+    all have the key, where some may count as another value without it; so those without it are read with a second look.
     """
 
-    def __init__(self, key: str, *, absent: str | None = None, having: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(
+        self, key: str, *, absent: str | None = None, having: Mapping[str, str] = MappingProxyType({}), is_named: bool = False
+    ) -> None:
         self.key = key
         self.absent = absent
         self.having = having
+        self.is_named = is_named or absent is None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         choices: dict[str, CoreSchema] = {}
@@ -127,7 +131,7 @@ class Open:
             schema = handler.generate_schema(member)
             for value in ("?",) if member is Unknown else _literals(member, self.key):
                 choices[value] = schema
-        metadata = {} if self.absent else {"key": self.key}
+        metadata = {"key": self.key} if self.is_named else {}
         return core_schema.tagged_union_schema(choices, _discriminator(self, choices), metadata=metadata)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonObject:

@@ -39,9 +39,12 @@ _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assista
 def decode_plain(raw: JsonObject, src: str, role: ir.Role | None = None) -> ir.Message | None:
     """Read a turn of one text, or an instruction; None where there is anything else in it. Without a role it is the user's."""
     items = raw.get("parts")
-    if items and len(items) == 1 and len(items[0]) == 1 and items[0].get("text") is not None and CONTENT.issuperset(raw):
-        return ir.Message(role or _ROLES.get(raw.get("role"), "user"), [ir.Text(items[0]["text"], f"{src}/parts/0")], src)
-    return None
+    if not items or len(items) > 1 or len(items[0]) > 1 or not CONTENT.issuperset(raw):
+        return None
+    text = items[0].get("text")
+    if text is None:
+        return None
+    return ir.Message(role or _ROLES.get(raw.get("role"), "user"), [ir.Text(text, f"{src}/parts/0")], src)
 
 
 def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | None = None) -> ir.Message:
@@ -185,7 +188,7 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
         place = f"{at}/{len(made)}"
         encoded = (
             _encode_exchange(part, place, turn, losses)
-            if isinstance(part, ir.ToolCall | ir.ToolResult)
+            if type(part) is ir.ToolCall or type(part) is ir.ToolResult
             else encode_part(part, place, turn, losses)
         )
         if waiting:

@@ -74,7 +74,9 @@ def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
     reason: ir.FinishReason = FINISH.get(word, "other") if word else "stop"
     if reason in _UPGRADED and ir.ToolCall in map(type, parts):
         reason = "tool_calls"
-    return ir.Finish(reason=reason, raw=given, finer=word not in _PLAIN, message=raw.get("finishMessage") or None, src=src)
+    finish = ir.Finish(reason, given, word not in _PLAIN, src)
+    finish.message = raw.get("finishMessage") or None
+    return finish
 
 
 def decode_blocked(feedback: JsonObject) -> ir.Finish:

@@ -48,16 +48,8 @@ def decode_response(body: JsonObject) -> ir.Response:
         extra = joined(
             extra, rest(feedback, frozenset(), "promptFeedback/"), {"createTime": time} if time and created is None else None
         )
-    return ir.Response(
-        format="generate_content",
-        id=given,
-        model=body.get("modelVersion"),
-        created=created,
-        choices=choices,
-        usage=decode_usage(usage, "/usageMetadata") if usage else None,
-        extra=extra,
-        error=error,
-    )
+    counts = decode_usage(usage, "/usageMetadata") if usage else None
+    return ir.Response("generate_content", given, body.get("modelVersion"), choices, created, counts, extra, error)
 
 
 def failure_of(body: JsonObject) -> ir.Error | None:
@@ -98,7 +90,7 @@ def _decode_missing(feedback: JsonObject) -> ir.Choice:
 def _decode_choice(raw: JsonObject, src: str, response_id: str | None) -> ir.Choice:
     content, number = raw.get("content") or {}, raw.get("index") or 0
     parts = decode_answer(content, f"{src}/content", response_id, number)
-    choice = ir.Choice(parts=parts, finish=decode_finish(raw, parts, src), index=number, src=src)
+    choice = ir.Choice(parts, decode_finish(raw, parts, src), number, src)
     if raw.keys() <= _PLAIN_CANDIDATE and content.keys() <= CONTENT:  # neither logprobs, nor citations, nor anything unknown
         return choice
     choice.logprobs, unread = decode_logprobs(raw.get("logprobsResult") or {}, f"{src}/logprobsResult")
@@ -119,8 +111,7 @@ def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Optio
     made: JsonObject = {"content": {"role": "model", "parts": parts}}
     made |= encode_finish(choice.finish, ir.ToolCall in kinds, f"/candidates/{place}", losses)
     made["index"] = choice.index
-    is_cited = any(type(part) is ir.Text and part.citations for part in choice.parts)
-    grounding = encode_citations(choice.parts, losses) if is_cited else None
+    grounding = encode_citations(choice.parts, losses)
     if grounding:
         made["groundingMetadata"] = grounding
     if choice.logprobs:

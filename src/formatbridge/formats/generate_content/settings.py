@@ -59,7 +59,8 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
 def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> None:
     """Write the settings into ``generationConfig``, all but those that stand beside it."""
     encode_flat_settings(request, SETTINGS, config, losses, _DONE, RANGES)
-    drop_cache_options(request, losses)
+    if "prompt_cache_options" in request.settings:
+        drop_cache_options(request, losses)
     limit, stop = request.settings.get("max_tokens"), request.settings.get("stop")
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")

@@ -28,15 +28,9 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     prompt, tools = raw.get("promptTokenCount") or 0, raw.get("toolUsePromptTokenCount")
     made, thoughts, total = raw.get("candidatesTokenCount") or 0, raw.get("thoughtsTokenCount"), raw.get("totalTokenCount")
     includes_thoughts = bool(thoughts) and total == prompt + (tools or 0) + made
-    usage = ir.Usage(
-        input=prompt + (tools or 0),
-        output=made if includes_thoughts else made + (thoughts or 0),
-        total=total or None,
-        cache_read=raw.get("cachedContentTokenCount"),
-        reasoning=thoughts,
-        tool_prompt=tools,
-        src=src,
-    )
+    output = made if includes_thoughts else made + (thoughts or 0)
+    usage = ir.Usage(prompt + (tools or 0), output, total or None, raw.get("cachedContentTokenCount"), None, thoughts, src)
+    usage.tool_prompt = tools
     if not raw.keys() <= _COUNTS:
         unread: JsonObject = {}
         usage.input_modality = _decode_modalities(raw, "promptTokensDetails", prompt, unread)

@@ -38,7 +38,13 @@ def kind_of(raw: JsonObject) -> str:
 def decode_message(raw: JsonObject, src: str) -> ir.Message:
     """Read a message that is not the model's."""
     content, at = raw["content"], f"{src}/content"
-    parts: list[ir.Part] = [ir.Text(content, at)] if type(content) is str else decode_content(content, at)
+    parts: list[ir.Part]
+    if type(content) is str:
+        parts = [ir.Text(content, at)]
+    elif len(content) == 1 and len(content[0]) == 2 and content[0].get("type") == "input_text":  # one text and nothing else
+        parts = [ir.Text(content[0]["text"], f"{at}/0")]
+    else:
+        parts = decode_content(content, at)
     # Role and content are always there: a third member that is the type, and there is nothing else.
     return ir.Message(raw["role"], parts, src, None if len(raw) == 3 and "type" in raw else rest(raw, _MESSAGE))
 

@@ -34,7 +34,10 @@ def decode_content(
         made.append(_text(content, src, item_id))
         return made
     for index, part in enumerate(content):
-        if len(part) == 2 and part.get("type") in ("input_text", "output_text"):  # its text is required, so there is nothing else
+        kind = part.get("type")
+        if kind == "output_text":  # nearly always, where the model says something
+            made.append(_decode_output(part, f"{src}/{index}", item_id))
+        elif kind == "input_text" and len(part) == 2:  # its text is required, so there is nothing else
             made.append(_text(part["text"], f"{src}/{index}", item_id))
         else:
             made.append(decode_part(part, f"{src}/{index}", item_id))

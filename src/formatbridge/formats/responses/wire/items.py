@@ -267,7 +267,7 @@ class ProgramOutput(Wire):
     type: Literal["program_output"]
 
 
-Item = Annotated[
+_Member = (
     Message
     | ReasoningItem
     | FunctionCall
@@ -299,7 +299,12 @@ Item = Annotated[
     | ItemReference
     | Program
     | ProgramOutput
-    | Unknown,
-    Open("type", absent="message", having={"role": "message", "content": "message", "id": "item_reference"}),
-]
-"""An entry of ``input`` or ``output``; the two differ in which members the vendor allows, not in their shape."""
+    | Unknown
+)
+_TOLD_BY = {"role": "message", "content": "message", "id": "item_reference"}
+
+Item = Annotated[_Member, Open("type", absent="message", having=_TOLD_BY)]
+"""An entry of ``input``; those of ``output`` differ in which members the vendor allows, not in their shape."""
+
+OutputItem = Annotated[_Member, Open("type", absent="message", having=_TOLD_BY, is_named=True)]
+"""An entry of ``output``, where nearly all have a type."""

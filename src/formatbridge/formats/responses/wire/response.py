@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from formatbridge.formats._wire import AT_ONCE, Count, Number, Open, Unknown, Wire
 from formatbridge.formats.responses.wire.error import ErrorDetail
-from formatbridge.formats.responses.wire.items import Item
+from formatbridge.formats.responses.wire.items import Item, OutputItem
 from formatbridge.formats.responses.wire.settings import (
     AccessPrograms,
     CacheOptions,
@@ -138,7 +138,7 @@ class Snapshot(Wire):
     metadata: dict[str, Any] | None = None
     model: str | None = None
     object: Literal["response"] | None = None
-    output: list[Item] | None = None
+    output: list[OutputItem] | None = None
     parallel_tool_calls: bool | None = None
     temperature: Number | None = None
     tool_choice: str | ToolChoice | None = None
@@ -192,4 +192,4 @@ class Response(Snapshot):
     model_config = AT_ONCE
 
     id: str
-    output: list[Item]
+    output: list[OutputItem]

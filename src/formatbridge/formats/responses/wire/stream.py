@@ -22,7 +22,7 @@ from formatbridge.formats.responses.wire.events import (
     TextDelta,
     TextDone,
 )
-from formatbridge.formats.responses.wire.items import Item
+from formatbridge.formats.responses.wire.items import OutputItem
 from formatbridge.formats.responses.wire.response import Snapshot
 from formatbridge.formats.responses.wire.tool_events import (
     ArgumentsDelta,
@@ -81,7 +81,7 @@ class OutputItemEvent(Event):
     """
 
     type: Literal["response.output_item.added", "response.output_item.done"]
-    item: Item
+    item: OutputItem
     output_index: Count | None = None
 
 
