@@ -80,16 +80,16 @@ def encode_flat_settings(
     for name, value in request.settings.items():
         if name in done:
             continue
-        if name not in wire:
+        key = wire.get(name)
+        if key is None:
             drop_setting(request, name, value, losses)
         elif name in _FOLLOWS and _FOLLOWS[name] in wire and not request.settings.get(_FOLLOWS[name]):
             if not LOST.get(name, _PLAIN).is_neutral(value):
                 losses.dropped(request, name, "excluded", severity="info")
-        elif name not in ranges or ranges[name][0] <= value <= ranges[name][1]:
-            body[wire[name]] = value
+        elif (bounds := ranges.get(name)) is None or bounds[0] <= value <= bounds[1]:
+            body[key] = value
         else:
-            least, most = ranges[name]
-            body[wire[name]] = losses.changed(request, name, min(max(value, least), most), "out_of_range")
+            body[key] = losses.changed(request, name, min(max(value, bounds[0]), bounds[1]), "out_of_range")
     metadata = request.settings.get("metadata")
     if metadata and "metadata" in wire:
         body[wire["metadata"]] = _fitting(request, metadata, losses)
