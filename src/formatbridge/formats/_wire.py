@@ -162,16 +162,20 @@ class Open:
         return {"anyOf": [has_key, {"properties": {key: {"type": "null"} for key in (self.key, *lacked)}}]}
 
 
+Glance = Callable[[Any, Callable[[Any], Any]], Any]
+"""Looks at a value: takes it, or hands it to what validates it in full."""
+
+
 class Plain:
     """Marks values of which many can be told to be sound at a glance; those the checker takes without a second look.
 
-    ``glance`` returns what to take, None where the value is to be validated in full. It may take only what the model accepts, and return
-    only what means the same. It is for objects that may have dozens of fields and mostly have two: looking for each of the others costs
+    ``glance`` is given a value and what validates it in full, and returns what to take: at a glance only what the model accepts, and only
+    what means the same. It is for objects that may have dozens of fields and mostly have two: looking for each of the others costs
     more than looking at those that are there. ``sound``: which values ``reader`` may leave as they are: those that are valid, those that
     the glance takes (where the order of keys counts, which the checker does not keep), or none, for the glance writes them anew.
     """
 
-    def __init__(self, glance: Callable[[Any], Any], *, sound: Literal["valid", "plain", "none"] = "valid") -> None:
+    def __init__(self, glance: Glance, *, sound: Literal["valid", "plain", "none"] = "valid") -> None:
         self.glance = glance
         self.sound = sound
 
@@ -190,17 +194,13 @@ def _in_full(value: Any, validate: Callable[[Any], Any]) -> Any:
     return validate(value)
 
 
-def _only_at_a_glance(glance: Callable[[Any], Any]) -> CoreSchema:
+def _only_at_a_glance(glance: Glance) -> CoreSchema:
     def demand(value: Any) -> Any:
-        if glance(value) is None:
+        if glance(value, _nothing) is None:
             raise ValueError("this needs a second look")
         return value
 
     return core_schema.no_info_plain_validator_function(demand)
-
-
-def _at_a_glance(glance: Callable[[Any], Any]) -> Callable[[Any, Callable[[Any], Any]], Any]:
-    return lambda value, validate: glance(value) or validate(value)
 
 
 def _literals(member: type[BaseModel], key: str) -> list[str]:
@@ -320,7 +320,7 @@ def _as_it_is(schema: Any) -> Any:
         case {"metadata": {"checks": True} | {"sound": "valid"}}:
             return made
         case {"type": "function-before" | "function-wrap" | "function-after" | "function-plain"}:
-            return _only_at_a_glance(_nothing)
+            return _only_at_a_glance(_in_full)
         case {"type": "tagged-union", "metadata": {"key": key}}:
             return made | {"discriminator": key}
         case {"type": "union", "choices": [_, (_, label)]} if label == WHOLE:
@@ -336,7 +336,7 @@ def _as_dicts(schema: Any) -> Any:
             return _typed_dict(schema)
         made = {key: value if key == "metadata" else _as_dicts(value) for key, value in schema.items()}
         if schema.get("type") == "function-wrap" and "glance" in schema.get("metadata", ()):
-            made["function"] = made["function"] | {"function": _at_a_glance(schema["metadata"]["glance"])}
+            made["function"] = made["function"] | {"function": schema["metadata"]["glance"]}
         return made
     if isinstance(schema, list | tuple):
         return type(schema)(_as_dicts(item) for item in schema)

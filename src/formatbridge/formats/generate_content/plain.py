@@ -5,11 +5,14 @@ Whatever is not plain is validated and read in full; what is plain is taken as i
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any
 
 from formatbridge._json import JsonObject
 from formatbridge.formats._limits import EXACT
+
+Validate = Callable[[Any], JsonObject | None]
+"""Reads in full what is not plain."""
 
 _FUNCTION = frozenset({"name", "description", "parameters"})
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
@@ -47,19 +50,19 @@ def _is_plain_limit(key: str, value: Any) -> bool:
     return type(value) is int and key in _BOUNDS and -EXACT <= value <= EXACT
 
 
-def plain_function(declaration: Any) -> JsonObject | None:
-    """Return a function whose schema is JSON Schema as one that has it under the name for that; None for any other."""
+def plain_function(declaration: Any, validate: Validate) -> JsonObject | None:
+    """Return a function whose schema is JSON Schema as one that has it under the name for that."""
     if type(declaration) is not dict or len(declaration) != 3 or not _FUNCTION.issuperset(declaration):
-        return None
+        return validate(declaration)
     name, told, schema = declaration["name"], declaration["description"], declaration["parameters"]
     if type(name) is not str or type(told) is not str or not is_json_schema(schema):
-        return None
+        return validate(declaration)
     return {"name": name, "description": told, "parametersJsonSchema": schema}
 
 
-def plain_schema(schema: Any) -> JsonObject | None:
-    """Return a schema that is plain; None for any other."""
-    return schema if is_plain_schema(schema) else None
+def plain_schema(schema: Any, validate: Validate) -> JsonObject | None:
+    """Return a schema that is plain."""
+    return schema if is_plain_schema(schema) else validate(schema)
 
 
 def is_json_schema(schema: Any) -> bool:
@@ -67,20 +70,20 @@ def is_json_schema(schema: Any) -> bool:
     return is_plain_schema(schema, _TYPES)
 
 
-def plain_content(content: Any) -> JsonObject | None:
-    """Return a turn that holds nothing but texts, and calls and results of functions; None for any other."""
+def plain_content(content: Any, validate: Validate) -> JsonObject | None:
+    """Return a turn that holds nothing but texts, and calls and results of functions."""
     if type(content) is not dict or not _CONTENT.issuperset(content) or type(content.get("role", "")) is not str:
-        return None
+        return validate(content)
     parts = content.get("parts")
     if type(parts) is not list:
-        return None
+        return validate(content)
     for part in parts:
         if type(part) is not dict or len(part) != 1:
-            return None
+            return validate(content)
         if type(part.get("text")) is str:
             continue
         if not (_is_plain(part.get("functionCall"), _CALL, "args") or _is_plain(part.get("functionResponse"), _RESULT, "response")):
-            return None
+            return validate(content)
     return content
 
 
