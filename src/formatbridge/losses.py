@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
@@ -59,6 +59,26 @@ class Late:
     body: Callable[[], JsonValue]
 
 
+@dataclass(slots=True)
+class _Settled:
+    """What notes have come to: losses by their pointers, and the shares that are gone of objects of which several nodes are made."""
+
+    losses: dict[str, Loss] = field(default_factory=dict)
+    shares: dict[str, set[str]] = field(default_factory=dict)
+
+    def keep(self, path: str, kind: Kind, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
+        """Keep a loss, unless a graver one is known of its pointer."""
+        known = self.losses.get(path)
+        if known is not None and known.code == _MENDED and kind == "dropped":
+            known = None  # nothing is left of what was mended
+        if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(severity):
+            self.losses[path] = Loss(path, kind, severity, code, REASONS[code], before, after)
+
+    def copy(self) -> _Settled:
+        """Return one that goes its own way."""
+        return _Settled(dict(self.losses), {pointer: set(gone) for pointer, gone in self.shares.items()})
+
+
 _SETTLING = RLock()
 """Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
 _MENDED = "lone_surrogate"
@@ -74,15 +94,14 @@ class Ledger:
     nor a node that was noted may change in between.
     """
 
-    __slots__ = ("_additions", "_losses", "_notes", "_shares", "_spelling", "body", "text", "unplaced")
+    __slots__ = ("_additions", "_notes", "_settled", "_spelling", "body", "text", "unplaced")
 
     def __init__(self, body: JsonValue, spelling: Spelling, text: Text | None = None) -> None:
         #: The source's body, into which the report points.
         self.body = body
         self._spelling = spelling
         self._notes: list[Note] = []
-        self._losses: dict[str, Loss] = {}
-        self._shares: dict[str, set[str]] = {}
+        self._settled: _Settled | None = None  # until somebody asks
         self._additions: dict[str, tuple[JsonValue, str]] = {}
         #: What was added to objects of the target's body, until ``place`` finds out where those stand.
         self.unplaced: list[tuple[dict[str, JsonValue], str]] | None = None
@@ -93,9 +112,9 @@ class Ledger:
     def losses(self) -> tuple[Loss, ...]:
         """The losses so far, without those below a container that is gone as a whole, but for graver ones."""
         with _SETTLING:  # or a second reader would find the notes gone and the losses not yet there
-            self._settle()
-        gone = {path: SEVERITIES.index(loss.severity) for path, loss in self._losses.items() if loss.kind == "dropped"}
-        return tuple(loss for path, loss in self._losses.items() if not is_below(path, SEVERITIES.index(loss.severity), gone))
+            losses = self._settle().losses
+        gone = {path: SEVERITIES.index(loss.severity) for path, loss in losses.items() if loss.kind == "dropped"}
+        return tuple(loss for path, loss in losses.items() if not is_below(path, SEVERITIES.index(loss.severity), gone))
 
     @property
     def additions(self) -> tuple[Addition, ...]:
@@ -158,8 +177,9 @@ class Ledger:
 
         To lose such a text as a whole counts more.
         """
+        settled = self._settled = self._settled or _Settled()
         for path, before, after in mends:
-            self._losses[path] = Loss(path, "changed", "lossy", _MENDED, REASONS[_MENDED], before, after)
+            settled.losses[path] = Loss(path, "changed", "lossy", _MENDED, REASONS[_MENDED], before, after)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return what a copy has. What puts a late body together stays behind, so the report on one is worked out before."""
@@ -168,24 +188,19 @@ class Ledger:
             if is_late:
                 self._settle()
             state = {name: getattr(self, name) for name in self.__slots__}
-            state |= {name: copy(state[name]) for name in ("_notes", "_losses", "_shares", "_additions", "unplaced")}
+            state |= {name: copy(state[name]) for name in ("_notes", "_additions", "unplaced")}
+            state["_settled"] = self._settled and self._settled.copy()
         return None, state | ({"body": None} if is_late else {})
 
-    def _settle(self) -> None:
-        """Work out the losses that the notes stand for."""
+    def _settle(self) -> _Settled:
+        """Work out the losses that the notes stand for, and return all there are."""
+        settled = self._settled = self._settled or _Settled()
         notes, self._notes = self._notes, []
         if notes and isinstance(self.body, Late):
             found = self.body.body()
             self.body = UNSEEN if found is None else found
-        Settling(self.body, self._spelling, self._shares, self._keep).settle(notes)
-
-    def _keep(self, path: str, kind: Kind, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
-        """Keep a loss, unless a graver one is known of its pointer."""
-        known = self._losses.get(path)
-        if known is not None and known.code == _MENDED and kind == "dropped":
-            known = None  # nothing is left of what was mended
-        if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(severity):
-            self._losses[path] = Loss(path, kind, severity, code, REASONS[code], before, after)
+        Settling(self.body, self._spelling, settled.shares, settled.keep).settle(notes)
+        return settled
 
 
 def nowhere() -> Ledger:
