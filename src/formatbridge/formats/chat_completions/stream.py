@@ -148,6 +148,10 @@ class StreamDecoder:
             made.append(events.Finished(choice.index, finish))
         return [*made, *self.beside(), events.End()]
 
+    def untold(self) -> list[events.Event]:
+        """Return what is known of parts that have not closed and would be told by their end."""
+        return []
+
     def beside(self) -> list[events.Event]:
         """Return what is known of the answer beside its parts."""
         told = [(choice.left_over(), choice.index) for choice in self._choices.values()]

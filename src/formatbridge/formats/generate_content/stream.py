@@ -136,6 +136,10 @@ class StreamDecoder:
         self._extra |= rest(feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/") or {}
         return [*made, *self.beside(), events.End()]
 
+    def untold(self) -> list[events.Event]:
+        """Return what is known of parts that have not closed and would be told by their end."""
+        return []
+
     def beside(self) -> list[events.Event]:
         """Return what is known of the answer beside its parts."""
         told = [*((choice.extra, index) for index, choice in sorted(self._choices.items())), (self._extra, None)]

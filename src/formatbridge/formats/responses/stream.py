@@ -126,6 +126,10 @@ class StreamDecoder:
             self._tell.made.append(events.UsageTold(shell.usage))
         self._leave(events.Failed(error) if error else events.End(), shell.extra)
 
+    def untold(self) -> list[events.Event]:
+        """Return what is known of parts that have not closed and would be told by their end."""
+        return []
+
     def beside(self) -> list[events.Event]:
         """Return what is known of the answer beside its parts; what it costs stands at its end alone."""
         return self._beside(self._fields.whole())

@@ -1,0 +1,86 @@
+"""What a stream said of its parts before it broke off is told, whichever event is its last: in the partial answer, or in the report."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge.streaming.sse import DONE, ServerSentEvent
+from tests.directions import CROSSINGS
+from tests.fixtures import StreamFixture, streams
+from tests.pointers import objects, with_value
+from tests.stream_laws import read, write
+
+JsonObject = dict[str, Any]
+
+_WHOLE = "the report names what holds it, which is dropped as a whole"
+_EXCEPTIONS: dict[tuple[str, str, str], tuple[str, str]] = {
+    ("messages", "content_block_delta", "/delta"): ("chat_completions generate_content", _WHOLE),
+}
+"""Source, kind of event and pointer in it (a star is any number) to the targets for which a field there may be silent, and the reason."""
+
+_FROM = ("messages",)
+
+
+def _cuts(stream: StreamFixture) -> Iterator[tuple[list[ServerSentEvent], JsonObject]]:
+    """Yield each event that counts, with those before it."""
+    told = read(stream.data)
+    converter = fb.StreamConverter(source=stream.format, target=stream.format)
+    for at, event in enumerate(told):
+        if converter.has_ended:
+            return
+        if event.data.strip() and event.data != DONE:
+            yield told[:at], json.loads(event.data)
+        converter.feed(write([event]))
+
+
+def _partial(before: list[ServerSentEvent], last: JsonObject, source: str, target: str) -> fb.Converted | None:
+    """Return the answer so far of a stream that breaks off behind an event; None where it is complete."""
+    data = write([*before, ServerSentEvent(str(last.get("type") or ""), json.dumps(last).encode(), 0)])
+    try:
+        fb.collect_stream([data], source=source, target=target)
+    except fb.StreamError as error:
+        assert error.partial is not None
+        return error.partial
+    return None
+
+
+def _is_told(made: fb.Converted) -> bool:
+    return "calm" in json.dumps(made.body) + json.dumps([(loss.path, loss.before) for loss in made.losses])
+
+
+@pytest.mark.parametrize(("source", "target"), [each for each in CROSSINGS if each[0] in _FROM])
+def test_nothing_is_lost_in_silence_where_a_stream_breaks_off(source: str, target: str) -> None:
+    """Law 1: add a field to any object of any event and cut the stream behind it, and the field shows."""
+    silent = set()
+    for stream in streams(source):
+        for before, last in _cuts(stream):
+            for at in objects(last):
+                made = _partial(before, with_value(last, f"{at}/tomorrow", "calm"), source, target)
+                place = (source, str(last.get("type") or ""), re.sub(r"/\d+", "/*", at))
+                if made is not None and not _is_told(made) and target not in _EXCEPTIONS.get(place, ("", ""))[0].split():
+                    silent.add((*place, stream.stem))
+
+    assert silent == set()
+
+
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_to_ask_midway_changes_nothing(source: str, target: str) -> None:
+    """What waits to be told is told to whoever asks, and told again in its time: a report that is read early has no say in the last one."""
+    for stream in streams(source):
+        asked, left_alone = (fb.StreamConverter(source=source, target=target) for _ in range(2))
+        made: list[list[bytes]] = [[], []]
+        for event in read(stream.data):
+            made[0].append(asked.feed(write([event])))
+            made[1].append(left_alone.feed(write([event])))
+            assert asked.response().losses == asked.losses, stream
+        made[0].append(asked.finish())
+        made[1].append(left_alone.finish())
+
+        assert made[0] == made[1], stream
+        assert (asked.losses, asked.response().body) == (left_alone.losses, left_alone.response().body), stream
