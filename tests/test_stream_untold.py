@@ -22,10 +22,12 @@ _WHOLE = "the report names what holds it, which is dropped as a whole"
 _EXCEPTIONS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("messages", "content_block_delta", "/delta"): ("chat_completions generate_content", _WHOLE),
     ("chat_completions", "", "/choices/*/logprobs"): ("messages", _WHOLE),
+    ("generate_content", "", "/candidates/*/logprobsResult"): ("messages", _WHOLE),
+    ("generate_content", "", "/error/details/*"): ("chat_completions messages responses", _WHOLE),
 }
 """Source, kind of event and pointer in it (a star is any number) to the targets for which a field there may be silent, and the reason."""
 
-_FROM = ("messages", "chat_completions")
+_FROM = ("messages", "chat_completions", "generate_content")
 
 
 def _cuts(stream: StreamFixture) -> Iterator[tuple[list[ServerSentEvent], JsonObject]]:
@@ -84,3 +86,33 @@ def test_to_ask_midway_changes_nothing(source: str, target: str) -> None:
 
         assert made[0] == made[1], stream
         assert (asked.losses, asked.response().body) == (left_alone.losses, left_alone.response().body), stream
+
+
+def _candidate(*parts: JsonObject, **beside: Any) -> JsonObject:
+    return {"candidates": [{"content": {"role": "model", "parts": list(parts)}, "index": 0, **beside}]}
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
+def test_a_call_in_pieces_that_broke_off_is_named(target: str) -> None:
+    """Half of its arguments are an object like any other: it is no call of the answer, and the report says that there was one."""
+    begun = {"functionCall": {"name": "move", "id": "call_1", "willContinue": True}}
+    piece = {"functionCall": {"partialArgs": [{"jsonPath": "$.from", "stringValue": "here"}], "willContinue": True}}
+    told = [ServerSentEvent("", json.dumps(_candidate(begun)).encode(), 0)]
+
+    made = _partial(told, _candidate(piece), "generate_content", target)
+
+    assert made is not None
+    assert [(loss.path, loss.code) for loss in made.losses] == [("/candidates/0/content/parts/0", "broken_off")]
+    assert "move" not in json.dumps(made.body)
+
+
+def test_an_event_that_cannot_be_read_leaves_a_report_that_can() -> None:
+    """What such an event began is told by nobody, and nothing is hung on it; nor does its call stop whoever reads the report."""
+    cited = {"groundingMetadata": {"groundingChunks": [{"web": {"uri": "https://a.example"}}]}, "tomorrow": "serene"}
+    astray = {"functionCall": {"name": "move", "partialArgs": [{"jsonPath": "nowhere", "stringValue": "x"}]}}
+    told = [ServerSentEvent("", json.dumps(_candidate(**cited)).encode(), 0)]
+
+    made = _partial(told, _candidate({"text": "Hi"}, astray), "generate_content", "messages")
+
+    assert made is not None
+    assert _is_told(made)

@@ -188,7 +188,10 @@ class StreamSource:
         read = event_reader(self.near.NAME)
         try:
             return self.near.fold_stream(read(_codec.loads(data)) for data in told)
-        except ValidationError:  # an error of a shape of its own, which did not end the answer
+        except (
+            ValidationError,
+            StreamDecodeError,
+        ):  # an error of its own shape, which ended nothing, or what nobody could put together
             return None
 
     def truncated(self, partial: Converted, tail: bytes = b"") -> TruncatedStreamError:
