@@ -154,7 +154,7 @@ OWN: dict[str, Own] = {
     "Response.modelStatus": _DIAGNOSTIC,
     "Response.createTime": _DIAGNOSTIC,
     "Response.promptFeedback/safetyRatings": _DIAGNOSTIC,
-    "Choice.content/parts/*": Own(code="broken_off"),
+    "Choice.content/parts/*": Own(code="unfinished"),
     "Choice.safetyRatings": _DIAGNOSTIC,
     "Choice.tokenCount": _ACCOUNTING,
     "Choice.avgLogprobs": _DIAGNOSTIC,
