@@ -29,6 +29,7 @@ REASONS: Mapping[str, str] = {
     "without_tools": "the target takes it beside tools only",
     "schema_keyword": "moved into the description",
     "late": "told when the stream had begun without it",
+    "unfinished": "only a part of it has come",
     "server_history": "server tool history stays with its vendor",
     "server_tool": "the target has no such server tool",
     "repeated_id": "another call has the same id",

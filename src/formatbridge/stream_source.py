@@ -135,7 +135,8 @@ class StreamSource:
             self._decoder.start = None
         if closes and not self.is_over:
             self.is_closed = True
-            happened += [*self.beside(), *self.collect([*self._collector.unfinished(), events.End()])]
+            happened += self.collect([*self.beside(), *self._decoder.untold()])
+            happened += self.collect([*self._collector.unfinished(), events.End()])
         self._is_torn = self._is_torn and not closes
         return happened
 
@@ -145,16 +146,22 @@ class StreamSource:
         return (self._decoder.is_complete or self.is_over) and not self._is_torn
 
     def answer(self) -> ir.Response:
-        """Return the answer so far."""
-        if self._decoder.start is not None:
-            self._collector.feed(self._decoder.start)  # as far as it is known; it will be told once more
-        self.beside()
-        return self._collector.response()
+        """Return the answer so far, with what waits to be told. All of that will be told once more, or something else in its place."""
+        untold = self._decoder.untold() if self.error or not self.is_over else []
+        return self._collected([*self._begun(), *self.beside(), *untold]).response()
 
     def beside(self) -> list[events.Event]:
         """Return what is known of the answer beside its parts where it has come to no end, which tells it by itself."""
         self._catch_up()
-        return [] if self.is_over else self.collect(self._decoder.beside())
+        return [] if self.is_over else self._decoder.beside()
+
+    def _begun(self) -> list[events.Event]:
+        """Return the start of the answer as far as it is known, where nobody told it yet."""
+        return [] if self._decoder.start is None else [self._decoder.start]
+
+    def _collected(self, told: list[events.Event]) -> Collector:
+        """Return what is collected and some events that may be told otherwise later."""
+        return self._collector.and_then(told) if told else self._collector
 
     def new_text(self) -> list[str]:
         """Return the visible text of the first choice that has come since the last time; reasoning and refusals are none."""
@@ -162,8 +169,7 @@ class StreamSource:
 
     def so_far(self) -> list[events.Event]:
         """Return the events that fold to the answer so far; what is open stays open."""
-        self.answer()  # takes what nobody has read yet
-        return self._collector.so_far()
+        return self._collected([*self._begun(), *self.beside()]).so_far()
 
     def body(self) -> JsonObject | None:
         """Return the whole answer in its own format, as the vendor's client would add it up; None where nobody can say."""
@@ -182,7 +188,10 @@ class StreamSource:
         read = event_reader(self.near.NAME)
         try:
             return self.near.fold_stream(read(_codec.loads(data)) for data in told)
-        except ValidationError:  # an error of a shape of its own, which did not end the answer
+        except (
+            ValidationError,
+            StreamDecodeError,
+        ):  # an error of its own shape, which ended nothing, or what nobody could put together
             return None
 
     def truncated(self, partial: Converted, tail: bytes = b"") -> TruncatedStreamError:

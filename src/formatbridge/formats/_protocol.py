@@ -95,6 +95,12 @@ class StreamDecoder(Protocol):
         An end or an error tells this by itself; it may be told again, with what has come since.
         """
 
+    def untold(self) -> list[events.Event]:
+        """Return what is known of parts that have not closed and would be told by their end, which an answer that breaks off never has.
+
+        The decoder goes on as if nobody had asked: it may be told again, or otherwise. Of an answer that is complete nothing is untold.
+        """
+
     def done(self) -> list[events.Event]:
         """Take ``[DONE]``."""
 

@@ -59,13 +59,17 @@ class Delta:
 
 @dataclass(slots=True)
 class PartMeta:
-    """A part is told something besides its text: a token, a citation, or a transcript."""
+    """A part is told something besides its text: a token, a citation, or a transcript.
+
+    ``extra``: fields that only its own format knows, of a part that does not close; one that does tells them by its end.
+    """
 
     choice: int
     index: int
     signature: Signature | None = None
     citation: Citation | None = None
     transcript: str | None = None
+    extra: JsonObject | None = None
 
 
 @dataclass(slots=True)

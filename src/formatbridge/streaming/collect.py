@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
@@ -47,6 +48,16 @@ class Growing:
     is_open: bool = True
     retold: dict[str, str] | None = None  # what it told, by field, where its end told something else
 
+    def copy(self) -> Growing:
+        """Return one that grows apart from this one."""
+        citations, transcript = self.citations and [*self.citations], self.transcript and [*self.transcript]
+        return replace(self, pieces=[*self.pieces], citations=citations, transcript=transcript)
+
+    def add(self, extra: ir.JsonObject | None) -> None:
+        """Add fields that only its own format knows."""
+        if extra:
+            self.part = replace(self.part, extra={**(self.part.extra or {}), **extra})
+
     def whole(self) -> ir.Part:
         """Return the part with all that it was told."""
         told: dict[str, Any] = {}
@@ -78,6 +89,18 @@ class _Choice:
     finish: ir.Finish | None = None
     extra: ir.JsonObject = field(default_factory=dict)
 
+    def copy(self) -> _Choice:
+        """Return one that goes on apart from this one."""
+        return replace(
+            self,
+            parts={number: part.copy() for number, part in self.parts.items()},
+            cited=[*self.cited],
+            signed=[*self.signed],
+            logprobs=self.logprobs and [*self.logprobs],
+            refusal_logprobs=self.refusal_logprobs and [*self.refusal_logprobs],
+            extra={**self.extra},
+        )
+
     def tokens(self, part: ir.Part) -> list[ir.TokenLogprob]:
         """Return the list that the log probabilities of a part go to."""
         if isinstance(part, ir.Refusal):
@@ -100,6 +123,26 @@ class Collector:
         self._extra: ir.JsonObject = {}
         #: The pieces of the part that grew last; they grow with it.
         self.latest: list[str] = []
+
+    def and_then(self, happened: Iterable[events.Event]) -> Collector:
+        """Return a collector that has taken some more events; this one has not."""
+        made = copy(self)
+        made._choices = {index: choice.copy() for index, choice in self._choices.items()}
+        made._extra = {**self._extra}
+        for event in happened:
+            if made._has_place(event):
+                made.feed(event)
+        return made
+
+    def _has_place(self, event: events.Event) -> bool:
+        """Say whether what an event is about has begun. A part of an event that could not be read to its end has not."""
+        match event:
+            case events.Delta() | events.PartMeta() | events.PartEnd():
+                return event.choice in self._choices and event.index in self._choices[event.choice].parts
+            case events.Cited():
+                parts = self._choices[event.choice].parts.values() if event.choice in self._choices else ()
+                return any(isinstance(part.part, ir.Text) for part in parts)
+        return True
 
     def feed(self, event: events.Event) -> None:
         """Take one event."""
@@ -213,6 +256,7 @@ class Collector:
         if event.transcript:
             part.transcript = part.transcript or []
             part.transcript.append(event.transcript)
+        part.add(event.extra)
 
     @staticmethod
     def _close(part: Growing, event: events.PartEnd) -> None:
@@ -221,8 +265,7 @@ class Collector:
             part.retold = _told_otherwise(part, event.part)
             part.part = event.part
             part.pieces, part.citations, part.transcript, part.signature = [], None, None, None
-        if event.extra:
-            part.part = replace(part.part, extra={**(part.part.extra or {}), **event.extra})
+        part.add(event.extra)
 
 
 def _told_otherwise(part: Growing, whole: ir.Part) -> dict[str, str]:

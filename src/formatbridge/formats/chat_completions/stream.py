@@ -14,20 +14,19 @@ from formatbridge.formats._errors import is_bare_error
 from formatbridge.formats._extra import Pieces, gathered, joined, rest, says_something
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
-from formatbridge.formats.chat_completions.answer import decode_answer
 from formatbridge.formats.chat_completions.content import BESIDE
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
 from formatbridge.formats.chat_completions.finish import decode_finish
-from formatbridge.formats.chat_completions.ids import call_stem
 from formatbridge.formats.chat_completions.parts import decode_part
 from formatbridge.formats.chat_completions.reasoning import REASONING, decode_outer_token, decode_reasoning, index_of
 from formatbridge.formats.chat_completions.response import LOGPROBS
 from formatbridge.formats.chat_completions.stream_blocks import Blocks, Item
-from formatbridge.formats.chat_completions.stream_calls import Calls, Held, text_of
+from formatbridge.formats.chat_completions.stream_calls import Calls, Held, opened, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.formats.chat_completions.stream_media import beside_token, feed_rest, feed_token
 from formatbridge.formats.chat_completions.stream_shown import feed_block
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
+from formatbridge.formats.chat_completions.stream_untold import untold
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
 
@@ -75,12 +74,13 @@ class StreamDecoder:
             self._feed_choice(choice, made)
         if raw.get("usage"):
             self._tail = [events.UsageTold(decode_usage(raw["usage"], "/usage"))]
+        is_chunk = not error or bool(raw.get("choices"))
+        if is_chunk and not _CHUNK.issuperset(raw):
+            self._keep(rest(raw, _CHUNK) or {})
         if error:
             self._is_over = self.is_complete = True
-            bare = {"error": error} if raw.get("choices") else raw
+            bare = {"error": error} if is_chunk else raw
             made += [*self.beside(), events.Failed(decode_error(bare, status=None))]
-        elif not _CHUNK.issuperset(raw):
-            self._keep(rest(raw, _CHUNK) or {})
         return made
 
     def _keep(self, told: JsonObject) -> None:
@@ -149,6 +149,10 @@ class StreamDecoder:
                 choice.stop = None  # that has it
             made.append(events.Finished(choice.index, finish))
         return [*made, *self.beside(), events.End()]
+
+    def untold(self) -> list[events.Event]:
+        """Return what is known of parts that have not closed and would be told by their end."""
+        return [event for choice in self._choices.values() for event in untold(choice, self._answer_id)]
 
     def beside(self) -> list[events.Event]:
         """Return what is known of the answer beside its parts."""
@@ -318,14 +322,8 @@ class StreamDecoder:
     def _open_call(self, choice: Choice, calls: Calls, slot: int, made: list[events.Event]) -> None:
         held = calls.waiting.pop(slot)
         choice.leave(made)
-        made_id = f"{call_stem(self._answer_id, choice.index)}_{slot}"
-        message = {"role": "assistant", "tool_calls": [held.call(made_id)]}
-        parts, _ = decode_answer(message, f"/choices/{choice.index}/message", self._answer_id, choice.index)
-        call = parts[0]
-        assert isinstance(call, ir.ToolCall)
-        call.arguments, call.src = "", f"/choices/{choice.index}/message/tool_calls/{calls.count}"
+        call = opened(held, slot, calls.count, choice.index, self._answer_id)
         calls.count += 1
-        call.id_made = not held.id
         number = calls.open[slot] = choice.start(call, made)
         calls.begun[slot] = held
         if text := "".join(held.pieces):

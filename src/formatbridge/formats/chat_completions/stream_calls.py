@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 
+from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import read_object
 from formatbridge.formats._extra import rest
+from formatbridge.formats.chat_completions.answer import decode_answer
+from formatbridge.formats.chat_completions.ids import call_stem
 from formatbridge.streaming.framing import ArrayReader
 
 _CALL = frozenset({"index", "id", "type", "function", "custom", "extra_content"})
@@ -159,6 +162,17 @@ def _is_of_the_next(raw: JsonObject, held: Held) -> bool:
         return not held.id or held.has_ended
     is_named_twice = held.name is not None and (name is not None or held.is_named_again)
     return is_named_twice and not held.id and bool(text_of(raw).strip()) and held.has_ended
+
+
+def opened(held: Held, slot: int, number: int, choice: int, answer_id: str) -> ir.ToolCall:
+    """Return a call as it opens, the ``number``-th of its choice: without its arguments, its id made of its place where none came."""
+    src = f"/choices/{choice}/message"
+    message = {"role": "assistant", "tool_calls": [held.call(f"{call_stem(answer_id, choice)}_{slot}")]}
+    parts, _ = decode_answer(message, src, answer_id, choice)
+    call = parts[0]
+    assert isinstance(call, ir.ToolCall)
+    call.arguments, call.src, call.id_made = "", f"{src}/tool_calls/{number}", not held.id
+    return call
 
 
 def name_of(raw: JsonObject) -> str | None:

@@ -154,6 +154,7 @@ SPELLING = Spelling(
         "Response.modelStatus": _DIAGNOSTIC,
         "Response.createTime": _DIAGNOSTIC,
         "Response.promptFeedback/safetyRatings": _DIAGNOSTIC,
+        "Choice.content/parts/*": Own(code="unfinished"),
         "Choice.safetyRatings": _DIAGNOSTIC,
         "Choice.tokenCount": _ACCOUNTING,
         "Choice.avgLogprobs": _DIAGNOSTIC,

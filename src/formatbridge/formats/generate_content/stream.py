@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._errors import is_bare_error
-from formatbridge.formats._extra import rest
+from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._head import name_late
 from formatbridge.formats._models import time_of
 from formatbridge.formats.generate_content.calls import decode_call
@@ -128,20 +128,35 @@ class StreamDecoder:
             return []
         self._is_over = True
         made: list[events.Event] = []
-        feedback = self._feedback
-        is_blocked = not self._choices or bool(self._running)
         for _, choice in sorted(self._choices.items()):
             self._close(choice, made)
         if not self._choices:
-            made.append(events.Finished(0, decode_blocked(feedback)))
-        self._extra |= rest(feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/") or {}
+            made.append(events.Finished(0, decode_blocked(self._feedback)))
+        self._extra |= self._unread_feedback() or {}
         return [*made, *self.beside(), events.End()]
+
+    def untold(self) -> list[events.Event]:
+        """Return what the end of the candidates would tell: what they rest on, the chances of tokens, and calls in pieces, by half."""
+        made: list[events.Event] = []
+        for _, choice in sorted(self._choices.items()):
+            unread = self._cite(choice, made)
+            if choice.tokens:
+                made += self._weighed(choice)
+            if left := joined(unread, choice.partial.left_over(choice.parts)):
+                made.append(events.Meta(left, choice.index))
+        feedback = self._unread_feedback()
+        return [*made, events.Meta(feedback)] if feedback else made
 
     def beside(self) -> list[events.Event]:
         """Return what is known of the answer beside its parts."""
         told = [*((choice.extra, index) for index, choice in sorted(self._choices.items())), (self._extra, None)]
         made: list[events.Event] = [events.Meta(extra, index) for extra, index in told if extra]
         return [*made, events.UsageTold(decode_usage(self._usage, "/usageMetadata"))] if self._usage else made
+
+    def _unread_feedback(self) -> JsonObject | None:
+        """Return what the prompt's feedback says beside the reason of an end that it brought."""
+        is_blocked = self.is_complete and (not self._choices or bool(self._running))
+        return rest(self._feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/")
 
     def _begin(self, event: JsonObject, made: list[events.Event]) -> None:
         self.start = None
@@ -329,6 +344,13 @@ class StreamDecoder:
         finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_blocked(self._feedback)
         choice.extra |= unread or {}
         made.append(events.Finished(choice.index, finish))
+
+    def _weighed(self, choice: _Choice) -> list[events.Event]:
+        """Return what tells the chances of tokens that wait for a text, with one of their own where none is open."""
+        tokens, texts = [*choice.tokens], choice.open_texts
+        number = texts[0] if texts else choice.parts
+        begun: list[events.Event] = [] if texts else [events.PartStart(choice.index, number, ir.Text("", self._at(choice)))]
+        return [*begun, events.Delta(choice.index, number, "", tokens)]
 
     @staticmethod
     def _cite(choice: _Choice, made: list[events.Event]) -> JsonObject | None:

@@ -19,6 +19,7 @@ from formatbridge.formats._limits import EXACT
 _STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
 _LISTS = ("groundingChunks", "groundingSupports", "citations", "citationSources")
 _VALUES = ("stringValue", "numberValue", "boolValue")
+_NAMES = {bool: "boolValue", type(None): "nullValue"}
 _PIECE = frozenset({"jsonPath", "willContinue", "nullValue", *_VALUES})
 _CALL = frozenset({"id", "name", "args", "partialArgs", "willContinue"})
 """What a call itself has: a piece has nothing to say by these names."""
@@ -57,6 +58,11 @@ class PartialCall:
             elif name is not None or piece.get("nullValue") is not None or not piece.get("willContinue"):
                 self._values[path] = [piece[name]] if name == "stringValue" else _number(piece[name]) if name else None
         self.is_over = not call.get("willContinue")
+
+    def so_far(self) -> JsonObject:
+        """Return the call with its pieces as they came: what they make is known only when it is over."""
+        pieces = [_piece(path, value) for path, value in self._values.items()]
+        return self._part | {"functionCall": self._call | ({"partialArgs": pieces} if pieces else {})}
 
     def whole(self) -> JsonObject:
         """Return the call as a part that came in one piece."""
@@ -106,6 +112,10 @@ class PartialCalls:
         self._open, self._unnamed = {}, None
         return self._ended()
 
+    def left_over(self, first: int) -> JsonObject:
+        """Return the calls that nobody told yet, by pointer from their candidate: what is told next is part number ``first``."""
+        return {f"content/parts/{number}": call.so_far() for number, call in enumerate(self._begun, first)}
+
     def _open_of(self, call: JsonObject) -> PartialCall | None:
         """Return the open call that a piece goes on with; an id may come later than the name."""
         if call.get("id"):
@@ -131,6 +141,12 @@ class PartialCalls:
             made.append(call.whole())
             self._latest = None if call is self._latest else self._latest
         return made
+
+
+def _piece(path: str, value: Any) -> JsonObject:
+    """Return a piece that brings what several brought for one place."""
+    name, said = ("stringValue", "".join(value)) if isinstance(value, list) else (_NAMES.get(type(value), "numberValue"), value)
+    return {"jsonPath": path, name: said}
 
 
 def _number(value: Any) -> Any:

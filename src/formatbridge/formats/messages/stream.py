@@ -172,6 +172,10 @@ class StreamDecoder:
         extra = {**self._extra.whole(), **(rest(self._stop, _STOP) or {})}
         return [*made, events.Meta(extra)] if extra else made
 
+    def untold(self) -> list[events.Event]:
+        """Return what is known of blocks that have not ended and would be told by their end."""
+        return self._blocks.untold()
+
     def _fail(self, raw: JsonObject, made: list[events.Event]) -> None:
         self.is_complete = True
         self._flush_start(made)

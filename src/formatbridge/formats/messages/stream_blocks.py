@@ -6,7 +6,7 @@ the token of the part behind it becomes no part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
@@ -14,12 +14,13 @@ from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._arguments import parse_object
-from formatbridge.formats._extra import Pieces, rest
+from formatbridge.formats._extra import Pieces, joined, rest
 from formatbridge.formats._lengths import Lengths
 from formatbridge.formats._signatures import carries_call_token, decode_token
 from formatbridge.formats.messages.citations import decode_citation
 from formatbridge.formats.messages.content import decode_block
 from formatbridge.ir import events
+from formatbridge.streaming.collect import unfold
 
 _HOT: dict[object, tuple[str, str]] = {
     "text_delta": ("text", "text"),
@@ -251,7 +252,7 @@ class Blocks:
                     return
                 self._start_part(block, made)
             case "text" if block.citations:
-                self._place_citations(block, made)
+                made += self._placed_citations(block)
             case "tool_use" if not block.size:
                 self._grow(block, dumps(block.raw["input"]).decode(), made)
             case "input":
@@ -272,13 +273,42 @@ class Blocks:
         self._carrier = carrier
         return True
 
-    def _place_citations(self, block: Block, made: list[events.Event]) -> None:
-        """Pass on the citations of a text, whose span is known only now: behind the texts before it, which may be open yet."""
+    def _placed_citations(self, block: Block) -> list[events.Event]:
+        """Tell the citations of a text, whose span is known only now: behind the texts before it, which may be open yet."""
         self._count_latest()
         start = self._lengths.before(block.text)
-        for citation in block.citations:
-            citation.start, citation.end = start, start + block.size
-            made.append(events.PartMeta(0, block.number or 0, citation=citation))
+        placed = [replace(citation, start=start, end=start + block.size) for citation in block.citations]
+        return [events.PartMeta(0, block.number or 0, citation=citation) for citation in placed]
+
+    # Blocks without an end.
+
+    def untold(self) -> list[events.Event]:
+        """Return what is known of open blocks and would be told by their end, and of thoughts that may yet be the token of another part."""
+        made: list[events.Event] = []
+        waiting = [self._carrier] if self._carrier is not None else []
+        for block in self._open.values():
+            if block.number is not None:
+                made += self._untold_of(block)
+            elif isinstance(block.part, ir.Reasoning):
+                waiting.append(replace(block.part, signature=block.token, extra=joined(block.part.extra, block.unknown.whole())))
+        said = [part for part in waiting if part.signature or part.extra]
+        for number, part in enumerate(said, self._parts):
+            made += unfold(0, number, part)[:-1]
+        return made
+
+    def _untold_of(self, block: Block) -> list[events.Event]:
+        number, unknown = block.number or 0, block.unknown.whole() or None
+        made: list[events.Event] = []
+        match block.kind:
+            case "text" if block.citations:
+                made = self._placed_citations(block)
+            case "tool_use" if not block.size and block.raw["input"]:
+                made = [events.Delta(0, number, dumps(block.raw["input"]).decode())]
+            case "input" if block.pieces or block.raw["input"]:
+                return [events.PartEnd(0, number, _with_input(block), unknown)]
+            case "whole" if block.raw.get("type") == "compaction":
+                return [events.PartEnd(0, number, decode_block(block.raw, block.src), unknown)]
+        return [*made, events.PartMeta(0, number, extra=unknown)] if unknown else made
 
 
 def _with_input(block: Block) -> ir.Part:

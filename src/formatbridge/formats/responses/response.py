@@ -16,7 +16,7 @@ from formatbridge.formats.responses.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
-_RESPONSE = frozenset({"id", "object", "created_at", "model", "output", "usage", "status", "incomplete_details", "error"})
+RESPONSE_FIELDS = frozenset({"id", "object", "created_at", "model", "output", "usage", "status", "incomplete_details", "error"})
 _index = attrgetter("index")
 _ECHOED = (
     "background", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id",
@@ -34,7 +34,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     finish = decode_finish(body) if not failure or body.get("incomplete_details") else None
     choices = [ir.Choice(parts, finish, 0, "/output", leftover, logprobs)]
     counts = decode_usage(usage, "/usage") if usage else None
-    extra = rest(body, _RESPONSE)
+    extra = rest(body, RESPONSE_FIELDS)
     made = ir.Response("responses", body["id"], body.get("model"), choices, body.get("created_at"), counts, extra)
     made.error = failure
     if failure:

@@ -118,6 +118,7 @@ SPELLING = Spelling(
         "Message./input/*/phase": Own(),
         "Message./input/*/status": _STATUS,
         "Finish.status": Own("info", "finish_reason", neutral=("incomplete",)),
+        "Choice./output/*": Own(code="unfinished"),
         "Choice./output/*/arguments": _LATE,
         "Choice./output/*/input": _LATE,
         "Choice./output/*/content": Own(),

@@ -8,7 +8,6 @@ ids on the way and leave the last output empty.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
@@ -17,7 +16,6 @@ from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats._signatures import carries_call_token
 from formatbridge.formats.responses.answer import take_message
-from formatbridge.formats.responses.citations import decode_citations, shift
 from formatbridge.formats.responses.content import decode_item, kind_of
 from formatbridge.formats.responses.errors import decode_error, failure_in, take_request_id
 from formatbridge.formats.responses.finish import decode_finish
@@ -26,7 +24,8 @@ from formatbridge.formats.responses.response import decode_response
 from formatbridge.formats.responses.stream_late import as_told, late, shape
 from formatbridge.formats.responses.stream_order import Items, cites, length_of
 from formatbridge.formats.responses.stream_parts import BEHIND_ALL, Item, Slot, Teller, bare, opening
-from formatbridge.formats.responses.stream_words import MEMBERS, SAID
+from formatbridge.formats.responses.stream_untold import cited, untold
+from formatbridge.formats.responses.stream_words import ARGUMENTS, MEMBERS, SAID
 from formatbridge.ir import events
 from formatbridge.streaming.sse import PINGS
 
@@ -45,6 +44,7 @@ class StreamDecoder:
         self.is_complete = False
         self.start: events.Start | None = events.Start(None, None)
         self._told = events.Start(None, None)
+        self._head: JsonObject = {}  # the answer as the events before the last have it
         self._items = Items()
         self._extra: JsonObject | None = None
         self._fields = Pieces()  # of the answer, which events brought
@@ -67,6 +67,8 @@ class StreamDecoder:
             self._start(body if isinstance(body, dict) else {})
         elif isinstance(body, dict):  # a stream that is taken up midway says at its end whose it is
             self._told = name_late(self._told, *head_of(body, "created_at"), made)
+        if isinstance(body, dict):
+            self._head |= body
         handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_plainly
         self._fields.take(unknown(raw))
         if handle:
@@ -101,7 +103,7 @@ class StreamDecoder:
 
     def _end(self, raw: JsonObject) -> None:
         """Take the last event: close what is open by what it repeats, then tell why the answer ended."""
-        body = raw.get("response") or {}
+        body, self._head = raw.get("response") or {}, {}
         output: list[JsonObject] = body.get("output") or []
         for at, item_raw in enumerate(output):
             item = self._items.repeated(item_raw, at)
@@ -126,6 +128,10 @@ class StreamDecoder:
         if shell.usage:
             self._tell.made.append(events.UsageTold(shell.usage))
         self._leave(events.Failed(error) if error else events.End(), shell.extra)
+
+    def untold(self) -> list[events.Event]:
+        """Return what is known of the answer and of open items, and what would be told by their end or replaced by it."""
+        return untold(self._items, self._tell, self._head)
 
     def beside(self) -> list[events.Event]:
         """Return what is known of the answer beside its parts; what it costs stands at its end alone."""
@@ -155,6 +161,7 @@ class StreamDecoder:
     def _add_item(self, raw: JsonObject) -> None:
         given, index = raw["item"], raw.get("output_index")
         item = self._items.add(kind_of(given), index, given.get("id"))
+        item.added = given
         part = opening(item, given) if item.kind not in _LATE else None
         if part:
             self._tell.open(item, 0, part)
@@ -278,11 +285,20 @@ class StreamDecoder:
         kind = raw["part"].get("type")
         if kind in _WORDS:
             self._word(raw, kind)
+        self._note_part(raw)
 
     def _finish_part(self, raw: JsonObject) -> None:
         given = raw["part"]
         if given.get("type") in _WORDS and (slot := self._word(raw, given["type"])):
             slot.whole = given
+        self._note_part(raw)
+
+    def _note_part(self, raw: JsonObject) -> None:
+        """Keep a part as its own event has it, for an answer that breaks off before its item is done."""
+        item, name = self._items.get(raw, raw.get("item_id")), "summary" if "summary" in raw["type"] else "content"
+        if item is not None and not item.is_closed:
+            place = name, raw.get(f"{name}_index") or 0
+            item.told[place] = item.told.get(place, {}) | raw["part"]
 
     def _annotate(self, raw: JsonObject) -> None:
         slot, given = self._word(raw, "output_text"), raw.get("annotation")
@@ -298,25 +314,17 @@ class StreamDecoder:
             item.waiting.append((slot, raw))
 
     def _cite(self, slot: Slot, raw: JsonObject) -> None:
-        at = raw.get("annotation_index")
-        citations, _ = decode_citations([raw["annotation"]], "")
-        for citation in citations or ():
-            citation.src = f"{slot.src}/annotations/{slot.notes if at is None else at}"
-            shift([citation], self._items.length + slot.start)
+        for citation in cited(slot, raw, self._items.length):
             slot.citations.append(citation)
             self._tell.made.append(events.PartMeta(0, slot.number, citation=citation))
         slot.notes += 1
 
-    def _thought(self, raw: JsonObject) -> None:
-        self._think(raw, "content_index", raw.get("delta"))
-
-    def _summary(self, raw: JsonObject) -> None:
-        self._think(raw, "summary_index", raw.get("delta"))
-
-    def _think(self, raw: JsonObject, key: str, text: Any, *, is_whole: bool = False) -> None:
+    def _think(self, raw: JsonObject) -> None:
         """Grow a reasoning item: its parts join with an empty line between. Of thoughts and a digest, the first goes on."""
-        item = self._items.find(raw, raw.get("item_id"), "reasoning")
-        slot, is_summary, step = item.slots.get(0), key == "summary_index", raw.get(key) or 0
+        item, kind = self._items.find(raw, raw.get("item_id"), "reasoning"), raw["type"]
+        is_summary, is_whole = kind.startswith("response.reasoning_summary"), kind.endswith(".done")
+        slot, text = item.slots.get(0), raw.get("text" if is_whole else "delta")
+        step = raw.get("summary_index" if is_summary else "content_index") or 0
         if item.is_closed or (slot is None and not text):
             return
         if slot is None:
@@ -346,12 +354,6 @@ class StreamDecoder:
         if slot and not slot.length:
             self._tell.grow(slot, raw.get(_WORDS[kind]))
 
-    def _whole_thought(self, raw: JsonObject) -> None:
-        self._think(raw, "content_index", raw.get("text"), is_whole=True)
-
-    def _whole_summary(self, raw: JsonObject) -> None:
-        self._think(raw, "summary_index", raw.get("text"), is_whole=True)
-
     def _whole_arguments(self, raw: JsonObject) -> None:
         item = self._items.find(raw, raw.get("item_id"))
         slot, text = item.slots.get(0), next((raw[key] for key in ("arguments", "input", "code") if raw.get(key)), None)
@@ -371,26 +373,24 @@ def unknown(raw: JsonObject) -> JsonObject | None:
 
 _HANDLERS: dict[str, Callable[[StreamDecoder, JsonObject], None]] = {
     "response.output_text.delta": StreamDecoder._text,
-    "response.function_call_arguments.delta": StreamDecoder._argue,
-    "response.custom_tool_call_input.delta": StreamDecoder._argue,
-    "response.reasoning_summary_text.delta": StreamDecoder._summary,
-    "response.reasoning_text.delta": StreamDecoder._thought,
     "response.refusal.delta": StreamDecoder._refusal,
-    "response.mcp_call_arguments.delta": StreamDecoder._argue,
-    "response.code_interpreter_call_code.delta": StreamDecoder._argue,
+    "response.reasoning_text.delta": StreamDecoder._think,
+    "response.reasoning_summary_text.delta": StreamDecoder._think,
+    **{f"response.{stem}.delta": StreamDecoder._argue for stem in ARGUMENTS},
     "response.output_item.added": StreamDecoder._add_item,
     "response.output_item.done": StreamDecoder._finish_item,
     "response.content_part.added": StreamDecoder._add_part,
     "response.content_part.done": StreamDecoder._finish_part,
+    "response.reasoning_part.added": StreamDecoder._note_part,
+    "response.reasoning_part.done": StreamDecoder._note_part,
+    "response.reasoning_summary_part.added": StreamDecoder._note_part,
+    "response.reasoning_summary_part.done": StreamDecoder._note_part,
     "response.output_text.annotation.added": StreamDecoder._annotate,
     "response.output_text.done": StreamDecoder._whole_word,
     "response.refusal.done": StreamDecoder._whole_word,
-    "response.reasoning_text.done": StreamDecoder._whole_thought,
-    "response.reasoning_summary_text.done": StreamDecoder._whole_summary,
-    "response.function_call_arguments.done": StreamDecoder._whole_arguments,
-    "response.custom_tool_call_input.done": StreamDecoder._whole_arguments,
-    "response.mcp_call_arguments.done": StreamDecoder._whole_arguments,
-    "response.code_interpreter_call_code.done": StreamDecoder._whole_arguments,
+    "response.reasoning_text.done": StreamDecoder._think,
+    "response.reasoning_summary_text.done": StreamDecoder._think,
+    **{f"response.{stem}.done": StreamDecoder._whole_arguments for stem in ARGUMENTS},
     "response.completed": StreamDecoder._end,
     "response.incomplete": StreamDecoder._end,
     "response.failed": StreamDecoder._end,

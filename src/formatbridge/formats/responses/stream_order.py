@@ -40,11 +40,15 @@ class Items:
         return item
 
     def find(self, raw: JsonObject, item_id: Any, kind: str = "") -> Item:
-        """Find the item that an event is about. The place holds, unless an item of that very id stands elsewhere."""
+        """Find the item that an event is about, or take it for the next."""
+        return self.get(raw, item_id) or self.add(kind, raw.get("output_index"), item_id)
+
+    def get(self, raw: JsonObject, item_id: Any) -> Item | None:
+        """Find the item that an event is about, if any. The place holds, unless an item of that very id stands elsewhere."""
         found = self._by_index.get(raw["output_index"]) if isinstance(raw.get("output_index"), int) else None
         if isinstance(item_id, str) and (found is None or found.id != item_id):
             found = self._by_id.get(item_id, found)
-        return found or self.add(kind, raw.get("output_index"), item_id)
+        return found
 
     def repeated(self, raw: JsonObject, at: int) -> Item:
         """Find the item that the last event repeats: by its id, else by its place; one that never came is new."""

@@ -14,9 +14,9 @@ from formatbridge.formats.responses.content import as_text, decode_item
 from formatbridge.ir import events
 from formatbridge.streaming.collect import GROWS
 
-_GROWING = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
+GROWING = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
 """Kind of item to its field that deltas bring."""
-_WHOSE = {f"response.{kind}_{field}.{when}": kind for kind, field in _GROWING.items() for when in ("delta", "done")}
+_WHOSE = {f"response.{kind}_{field}.{when}": kind for kind, field in GROWING.items() for when in ("delta", "done")}
 """Kind of event to the kind of item that it is about."""
 _NAMES = {"function_call": ("call_id", "name"), "custom_tool_call": ("call_id", "name"), "mcp_call": ("name", "server_label")}
 """Kind of item to what says whose it is."""
@@ -52,7 +52,8 @@ class Item:
 
     ``execution``: who is to run it. ``said``: how much it said when it was done; ``start``, ``length``: how much visible text is before it
     and in it; ``waiting``: its events that need to know that, with the parts that they cite.
-    ``heard``, ``known``: the arguments of a call that did not open, and what else is known of it.
+    ``heard``, ``known``: the arguments of a call that did not open, and what else is known of it. ``added``: the item as it opened;
+    ``told``: its parts as their own events have them, by list and number.
     """
 
     kind: str
@@ -69,10 +70,12 @@ class Item:
     waiting: list[tuple[Slot | None, JsonObject]] = field(default_factory=list)
     heard: list[str] = field(default_factory=list)
     known: JsonObject = field(default_factory=dict)
+    added: JsonObject = field(default_factory=dict)
+    told: dict[tuple[str, int], JsonObject] = field(default_factory=dict)
 
     def overhear(self, raw: JsonObject, text: Any, *, is_whole: bool = False) -> None:
         """Keep what comes of a call that did not open: who is called may be told later, or never."""
-        if self.kind not in _GROWING:
+        if self.kind not in GROWING:
             self.kind = _WHOSE[raw["type"]]
         if isinstance(text, str) and text:
             if is_whole:
@@ -89,7 +92,7 @@ class Item:
         if "call_id" in names:
             names["call_id"] = self.id or ""
         raw = {"type": self.kind, "id": self.id, **names, **{key: value for key, value in self.known.items() if value}}
-        field = _GROWING.get(self.kind)
+        field = GROWING.get(self.kind)
         return raw | {field: "".join(self.heard)} if field else raw
 
     def strays(self, count: int) -> Iterator[Slot]:
@@ -126,6 +129,11 @@ class Teller:
         self.made.append(events.PartStart(0, slot.number, part, place))
         return slot
 
+    @property
+    def count(self) -> int:
+        """How many parts have opened."""
+        return self._parts
+
     def settle_token(self) -> None:
         """Give a token that waits for a part an empty text of its own: no part took it."""
         if self.token is not None:
@@ -151,7 +159,7 @@ class Teller:
                 told = text
             expected[grows] = told
         if isinstance(whole, ir.Text):
-            new = _untold(whole.citations or [], slot.citations)
+            new = new_among(whole.citations or [], slot.citations)
             self.made += [events.PartMeta(0, slot.number, citation=citation) for citation in new]
             expected["citations"] = slot.citations + new or None
         if isinstance(whole, ir.Reasoning) and whole.signature:
@@ -180,6 +188,7 @@ class Teller:
         """Close what no whole item closed."""
         self.made += [events.PartEnd(0, slot.number) for slot in item.slots.values() if not slot.is_closed]
         item.slots, item.latest, item.is_closed = {}, None, True
+        item.added, item.told = {}, {}
 
 
 def _named(whole: ir.Part, opened: ir.Part) -> ir.Part:
@@ -191,7 +200,7 @@ def _named(whole: ir.Part, opened: ir.Part) -> ir.Part:
     return whole if whole.name else replace(whole, name=opened.name)
 
 
-def _untold(citations: list[ir.Citation], told: list[ir.Citation]) -> list[ir.Citation]:
+def new_among(citations: list[ir.Citation], told: list[ir.Citation]) -> list[ir.Citation]:
     """Return the citations that nobody told yet; which number their event gave them says nothing."""
     if not (citations and told):
         return citations
@@ -218,8 +227,8 @@ def bare(part: ir.Part) -> ir.Part:
 def opening(item: Item, raw: JsonObject) -> ir.Part | None:
     """Read as much of an item as is known when it opens; None where that is too little."""
     known = {key: value for key, value in raw.items() if key != "status"}
-    if item.kind in _GROWING:
-        known[_GROWING[item.kind]] = ""
+    if item.kind in GROWING:
+        known[GROWING[item.kind]] = ""
     parts: list[ir.Part] = []
     decode_item(known, item.kind, f"/output/{item.at}", parts)
     part = parts[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+ARGUMENTS = ("function_call_arguments", "custom_tool_call_input", "mcp_call_arguments", "code_interpreter_call_code")
+"""The stems of the events that bring what a call is given."""
 MEMBERS = frozenset({
     "type", "sequence_number", "obfuscation", "item_id", "output_index", "content_index", "summary_index", "annotation_index", "delta",
     "logprobs", "text", "refusal", "arguments", "name", "input", "code", "item", "part", "annotation", "response", "message", "param",
