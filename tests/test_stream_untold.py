@@ -20,7 +20,6 @@ JsonObject = dict[str, Any]
 
 _WHOLE = "the report names what holds it, which is dropped as a whole"
 _AGAIN = "the tokens were told with their deltas; what only says them again is not read"
-_CLOSED = "the part had closed when the next one opened; a complete stream is silent about it, too"
 _ALL = "chat_completions messages responses generate_content"
 _EXCEPTIONS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("chat_completions", "", "/choices/*/logprobs"): ("messages", _WHOLE),
@@ -31,7 +30,6 @@ _EXCEPTIONS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("responses", "response.content_part.done", "/part/annotations/*"): ("chat_completions messages", _WHOLE),
     ("responses", "response.output_item.done", "/item/content/*/annotations/*"): ("chat_completions messages", _WHOLE),
     ("responses", "response.output_item.done", "/item"): ("messages", _WHOLE),
-    ("responses", "response.output_item.done", "/item/content/*"): (_ALL, _CLOSED),
     **{
         ("responses", f"response.{kind}", f"{place}/logprobs/*{below}"): (targets, why)
         for kind, place, targets, why in (

@@ -21,7 +21,7 @@ from formatbridge.formats.responses.errors import decode_error, failure_in, take
 from formatbridge.formats.responses.finish import decode_finish
 from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import decode_response
-from formatbridge.formats.responses.stream_late import as_told, late, shape
+from formatbridge.formats.responses.stream_late import as_told, late, shape, told_behind
 from formatbridge.formats.responses.stream_order import Items, cites, length_of
 from formatbridge.formats.responses.stream_parts import BEHIND_ALL, Item, Slot, Teller, bare, opening
 from formatbridge.formats.responses.stream_untold import cited, untold
@@ -226,6 +226,7 @@ class StreamDecoder:
         if item.kind == "message":
             start = self._items.length
             item.length = take_message(parts, raw["content"], tokens, start) - start
+        self._extra = gathered(self._extra, told_behind(item, parts))
         is_told = any(slot.tokens for slot in item.slots.values())
         strays = item.strays(len(parts))
         for at, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""What only the last event of a stream says of an item that was done before: told where others still have a place for it, else reported."""
+"""What a stream says of a part or an item that was done before: told where others still have a place for it, else reported."""
 
 from __future__ import annotations
 
@@ -54,6 +54,17 @@ def as_told(item: Item, raw: JsonObject) -> tuple[JsonObject, JsonObject | None]
     if item.kind != "reasoning" or not isinstance(opened, ir.Reasoning) or not opened.summary or not raw.get("content"):
         return raw, None
     return {key: value for key, value in raw.items() if key != "content"}, {f"/output/{item.at}/content": raw["content"]}
+
+
+def told_behind(item: Item, parts: list[ir.Part]) -> JsonObject:
+    """Return the fields that a whole item has of parts that had closed without them, by pointer from the root."""
+    closed = [(item.slots[at], part) for at, part in enumerate(parts) if at in item.slots and item.slots[at].is_closed]
+    return {
+        f"{part.src}/{name}": value
+        for slot, part in closed
+        for name, value in (getattr(part, "extra", None) or {}).items()
+        if name not in (slot.extra or {})
+    }
 
 
 def late(item: Item, raw: JsonObject) -> tuple[list[tuple[int, ir.Part]], JsonObject]:

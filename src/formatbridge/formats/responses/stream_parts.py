@@ -28,7 +28,7 @@ BEHIND_ALL = (maxsize, 0)
 class Slot:
     """A part as far as it was told. ``start``: how much of its item's text is before it; ``whole``: the part as its own last event has it.
 
-    ``step``: which part of a reasoning item grows; ``stepped``: the length of those before it.
+    ``step``: which part of a reasoning item grows; ``stepped``: the length of those before it. ``extra``: the fields that its end told.
     """
 
     number: int
@@ -44,6 +44,7 @@ class Slot:
     stepped: int = 0
     whole: JsonObject | None = None
     is_closed: bool = False
+    extra: JsonObject | None = None
 
 
 @dataclass(slots=True)
@@ -145,7 +146,7 @@ class Teller:
         """Tell the rest of a part that is whole now; what cannot be told by pieces comes with its end."""
         if slot.is_closed:
             return
-        slot.is_closed = True
+        slot.is_closed, slot.extra = True, whole.extra
         held = getattr(slot.part, "signature", None)
         if held and not isinstance(whole, ir.Reasoning | ir.Refusal):
             whole = replace(whole, signature=held)
