@@ -6,7 +6,7 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from threading import RLock
@@ -127,6 +127,10 @@ class Ledger:
         A field that stands nowhere of its own in the source changes the node, which is still there.
         """
         self._notes.append(("dropped", node, name, None, code, severity))
+
+    def all_dropped(self, nodes: Sequence[Any], fields: Mapping[type, str], code: str, *, severity: Severity) -> None:
+        """Note for each of some nodes that one of its fields is gone, which its type tells, where the node has it."""
+        self._notes.append(("all dropped", nodes, "", fields, code, severity))
 
     def changed(
         self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity = "lossy"

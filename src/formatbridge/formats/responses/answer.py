@@ -92,8 +92,10 @@ class _Encoder:
                 words = [text] if text else []
             else:
                 self._write_part(index, part)
-        self._write_words(words)
-        drop_tokens(self._tokens, self._losses)  # of calls, say, or of the end
+        if words:
+            self._write_words(words)
+        if self._tokens:
+            drop_tokens(self._tokens, self._losses)  # of calls, say, or of the end
         return self._items
 
     def _add_words(self, index: int, part: ir.Text | ir.Refusal, words: list[ir.Text | ir.Refusal]) -> list[ir.Text | ir.Refusal]:
@@ -175,8 +177,6 @@ class _Encoder:
 
     def _write_words(self, parts: list[ir.Text | ir.Refusal]) -> None:
         """Write adjacent words as one message, adjacent texts as one part of it."""
-        if not parts:
-            return
         content: list[JsonObject] = []
         run: list[ir.Text] = []
         for part in parts:
@@ -196,7 +196,7 @@ class _Encoder:
 
     def _encode_texts(self, parts: list[ir.Text]) -> JsonObject:
         losses = self._losses
-        text = "".join(part.text for part in parts)
+        text = parts[0].text if len(parts) == 1 else "".join(part.text for part in parts)
         annotations: list[JsonObject] = []
         for part in parts:
             if part.extra:
@@ -214,7 +214,7 @@ class _Encoder:
             "type": "output_text",
             "text": text,
             "annotations": annotations,
-            "logprobs": encode_tokens(taken, losses, needs_bytes=True),
+            "logprobs": encode_tokens(taken, losses, needs_bytes=True) if taken else [],
         }
 
 

@@ -66,7 +66,8 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
 def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger) -> JsonObject:
     """Write a call of the caller's tools as an item of an answer, which has an id and, but for custom calls, a status."""
     made = encode_call(call, losses)
-    ids.note_call(call, at)
+    if call.id_made or call.kind == "custom":
+        ids.note_call(call, at)
     if call.kind == "custom":  # whose official type has no status
         made["id"] = call.item_id or ids.make("ctc", at)
     else:

@@ -112,7 +112,7 @@ def _hand_over(parts: list[ir.Part], at: int) -> None:
 
 def settle(parts: list[ir.Part]) -> None:
     """Close what the model said so far: a token that still waits belongs to an empty text."""
-    if parts and carries_call_token(parts[-1]):
+    if parts and type(parts[-1]) is ir.Reasoning and carries_call_token(parts[-1]):
         parts[-1] = as_text(parts[-1])
 
 

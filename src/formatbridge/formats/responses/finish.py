@@ -121,10 +121,14 @@ def unfinished(body: JsonObject) -> JsonObject:
     return body | {"status": "in_progress", "incomplete_details": None, "output": output}
 
 
-def status_of_last(finish: ir.Finish | None, *, has_failed: bool = False) -> str:
-    """Return the status of the last item: an answer that ran out, was stopped, or failed, broke off in it."""
-    is_cut = has_failed or (finish is not None and finish.reason in _CUTS)
-    return "incomplete" if is_cut else "completed"
+def as_ended(items: list[JsonObject], finish: ir.Finish | None, *, has_failed: bool) -> list[JsonObject]:
+    """Return the items of an answer with the status that its end gives to the last one."""
+    return with_last(items, "incomplete") if has_failed or status_of_last(finish) == "incomplete" else items
+
+
+def status_of_last(finish: ir.Finish | None) -> str:
+    """Return the status of the last item: an answer that ran out or was stopped broke off in it."""
+    return "incomplete" if finish is not None and finish.reason in _CUTS else "completed"
 
 
 def with_last(items: list[JsonObject], status: str) -> list[JsonObject]:

@@ -11,7 +11,7 @@ from formatbridge.formats._ids import encode_id
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.responses.answer import decode_answer, encode_answer
 from formatbridge.formats.responses.errors import decode_failure, encode_failure, says_cancelled, take_request_id
-from formatbridge.formats.responses.finish import decode_finish, encode_finish, refusal_of, status_of_last, with_last
+from formatbridge.formats.responses.finish import as_ended, decode_finish, encode_finish, refusal_of
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -56,7 +56,8 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     if response.extra:
         losses.extras(response)
     made_id = encode_id(response.id, "resp_") or losses.added("/id", "resp_0")
-    first, *others = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
+    choices = response.choices
+    first, *others = choices if len(choices) == 1 else sorted(choices, key=_index) or [ir.Choice(parts=[])]
     for choice in others:
         losses.dropped(choice, code="single_answer", severity="impossible")
     if first.extra:
@@ -80,9 +81,10 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         "created_at": _encode_created(response, losses, options),
         **ended,
         "model": response.model if response.model is not None else losses.added("/model", ""),
-        "output": with_last(
+        "output": as_ended(
             encode_answer(first, f"{made_id.removeprefix('resp_')}_", losses, options),
-            status_of_last(finish, has_failed=response.error is not None),
+            finish,
+            has_failed=response.error is not None,
         ),
         **_encode_echo(context, losses),
     }
@@ -106,7 +108,10 @@ def _encode_echo(context: Context | None, losses: Ledger) -> JsonObject:
     if context and context.source == "responses":
         asked = context.body
         made = {key: asked[key] for key in _ECHOED if asked.get(key) is not None}
-    for key, value in (("parallel_tool_calls", True), ("tool_choice", "auto"), ("tools", [])):  # what an answer must have
-        if key not in made:
-            made[key] = losses.added(f"/{key}", value)
+    if "parallel_tool_calls" not in made:  # which an answer must have, and so the next two
+        made["parallel_tool_calls"] = losses.added("/parallel_tool_calls", True)
+    if "tool_choice" not in made:
+        made["tool_choice"] = losses.added("/tool_choice", "auto")
+    if "tools" not in made:
+        made["tools"] = losses.added("/tools", [])
     return made
