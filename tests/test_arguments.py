@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -148,16 +148,6 @@ def test_a_piece_that_is_none_leaves_the_converter_as_it_was(chunk: Any) -> None
 
     made += converter.feed(stream[100:]) + converter.finish()
     assert made == b"".join(fb.convert_stream([stream], source="messages", target="responses"))
-
-
-def test_typed_events_are_read_from_an_iterable_that_is_not_async() -> None:
-    """An async one would otherwise fail at the first event, with another's words."""
-
-    async def chunks() -> AsyncIterator[bytes]:
-        yield b""
-
-    with pytest.raises(fb.ConfigurationError, match=r"chunks is an async_generator, expected an iterable .* not async"):
-        fb.iter_events(chunks(), format="messages")  # type: ignore[arg-type]  # the mistake
 
 
 CONVERSIONS: dict[str, Callable[[Any, str], Any]] = {

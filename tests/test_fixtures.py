@@ -11,7 +11,7 @@ import pytest
 from formatbridge import formats
 from formatbridge.bodies import check
 from formatbridge.errors import InvalidPayloadError, StreamFailedError
-from formatbridge.streams import collect_stream
+from formatbridge.stream_readers import collect_stream
 from tests.fixtures import Fixture, InvalidFixture, StreamFixture, fixtures, invalid_fixtures, streams
 from tests.normal import normal_form, without
 

@@ -31,6 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("stream_source", "typed_events"),
     ("passage", "replays"),
     ("streams",),
+    ("stream_readers",),
     ("bridge", "matrix"),
     ("relay",),
     ("__init__",),

@@ -103,14 +103,16 @@ def test_an_async_stream_gives_the_bytes_of_a_sync_one(source: str, target: str)
         for piece in _pieces(stream, 50):
             yield piece
 
-    async def gather() -> tuple[bytes, fb.Converted]:
+    async def gather() -> tuple[bytes, fb.Converted, list[BaseModel]]:
         made = b"".join([piece async for piece in fb.convert_stream(chunks(), source=source, target=target)])
-        return made, await fb.collect_stream(chunks(), source=source, target=target)
+        collected = await fb.collect_stream(chunks(), source=source, target=target)
+        return made, collected, [event async for event in fb.iter_events(chunks(), format=source)]
 
-    made, collected = asyncio.run(gather())
+    made, collected, read = asyncio.run(gather())
 
     assert made == _convert([stream], source, target)
     assert collected.body == fb.collect_stream([stream], source=source, target=target).body
+    assert read == list(fb.iter_events([stream], format=source))
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
@@ -416,11 +418,16 @@ def test_a_stream_brings_custom_tools_home() -> None:
         "stop_sequence": None,
         "usage": usage,
     }
-    stream = fb.replay_response(answer, source="messages")
+    stream = [*fb.replay_response(answer, source="messages")]
+    crossing: dict[str, Any] = {"source": "messages", "target": "chat_completions", "request": request}
 
-    made = fb.convert_stream(stream, source="messages", target="chat_completions", request=request)
+    made = fb.convert_stream(stream, **crossing)
 
     calls = fb.collect_stream(made, source="chat_completions").body["choices"][0]["message"]["tool_calls"]
+    assert fb.collect_stream(stream, **crossing).body["choices"][0]["message"]["tool_calls"] == calls
+    assert fb.convert_response(answer, **crossing).body["choices"][0]["message"]["tool_calls"] == calls
+    replayed = fb.collect_stream(fb.replay_response(answer, **crossing), source="chat_completions")
+    assert replayed.body["choices"][0]["message"]["tool_calls"] == calls
     assert calls[0] == {"id": "toolu_1", "type": "custom", "custom": {"name": "write", "input": 'x "y"'}}
     assert calls[1]["function"] == {"name": "0 bad", "arguments": '{"a":1}'}
     whole = fb.convert_response(answer, source="messages", target="chat_completions", request=request)

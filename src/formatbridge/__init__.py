@@ -61,7 +61,8 @@ if TYPE_CHECKING:
     from formatbridge.relay.steps import Attempt
     from formatbridge.relay.transport import transport
     from formatbridge.replays import replay_response
-    from formatbridge.streams import StreamConverter, collect_stream, convert_stream, iter_events
+    from formatbridge.stream_readers import collect_stream, iter_events
+    from formatbridge.streams import StreamConverter, convert_stream
 
 __all__ = [
     "FORMATS",
@@ -175,14 +176,14 @@ _HOMES = {
     "TruncatedStreamError": "errors",
     "UnexpectedResponseError": "errors",
     "UnknownFormatError": "errors",
-    "collect_stream": "streams",
+    "collect_stream": "stream_readers",
     "convert_error": "convert",
     "convert_models": "convert",
     "convert_request": "convert",
     "convert_response": "convert",
     "convert_stream": "streams",
     "detect_format": "detect",
-    "iter_events": "streams",
+    "iter_events": "stream_readers",
     "replay_response": "replays",
     "transport": "relay.transport",
 }

@@ -154,6 +154,13 @@ def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
     return [Loss(path, "dropped", "lossy", code, REASONS[code], before) for path, before in _codec.repeated_keys(text)]
 
 
+def checked_request(request: ConvertedRequest | None) -> ConvertedRequest | None:
+    """Return the request that an answer belongs to; raise ``ConfigurationError`` on anything that is none."""
+    if request is not None and not isinstance(request, ConvertedRequest):
+        raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
+    return request
+
+
 def options_of(options: Options | None) -> Options:
     """Return the options to use; raise ``ConfigurationError`` on anything that is none."""
     if options is None:
@@ -264,8 +271,7 @@ def convert_response(
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
-    if request is not None and not isinstance(request, ConvertedRequest):
-        raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
+    request = checked_request(request)
     context = request.context if request else None
     try:
         losses, checked, is_finite = read_quickly(body, near, "response")

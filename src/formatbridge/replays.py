@@ -9,8 +9,9 @@ from typing import Any
 from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
 from formatbridge.bodies import read_checked, source_of
-from formatbridge.convert import Converted, encode_answer, options_of, refuse_losses
+from formatbridge.convert import Converted, ConvertedRequest, checked_request, encode_answer, options_of, refuse_losses
 from formatbridge.formats._call_ids import tell_apart
+from formatbridge.formats._home import bring_home
 from formatbridge.formats._protocol import Format
 from formatbridge.losses import Ledger, nowhere
 from formatbridge.options import Options
@@ -27,21 +28,30 @@ class Replay:
 
 
 def replay_response(
-    body: Any, *, source: str | None = None, target: str | None = None, options: Options | None = None
+    body: Any,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
 ) -> Iterator[bytes]:
     """Turn a whole answer into a stream of the target format, one event per part of it.
 
+    ``request`` is the converted request that it answers: tools come home as ``convert_response`` brings them.
     What the target cannot hold is what ``convert_response`` reports of the same body, except of an answer that failed: the stream tells
     what came before, and then the error. ``Options(raise_on=...)`` raises here.
     """
-    return replayed(body, source=source, target=target, options=options).pieces
+    return replayed(body, source=source, target=target, request=request, options=options).pieces
 
 
-def replayed(body: Any, *, source: str | None, target: str | None, options: Options | None) -> Replay:
+def replayed(
+    body: Any, *, source: str | None, target: str | None, request: ConvertedRequest | None = None, options: Options | None
+) -> Replay:
     """Do what ``replay_response`` does, and say what became of the answer."""
     near = formats.load(source_of(body) if source is None else source)
     far = formats.load(target) if target is not None else near
-    chosen = options_of(options)
+    chosen, request = options_of(options), checked_request(request)
+    context = request.context if request else None
     losses, checked = read_checked(body, near, "response")
     if near is far:
         refuse_losses(losses, chosen)
@@ -49,12 +59,13 @@ def replayed(body: Any, *, source: str | None, target: str | None, options: Opti
         return Replay(_write_again(near, losses.body), whole, near.failure_of(losses.body))
     answer = near.decode_response(checked)
     handed = handed_out(answer, far, losses)
-    whole = encode_answer(handed, far, losses, chosen, None)
+    whole = encode_answer(handed, far, losses, chosen, context)
     if handed is not answer:
         whole.body = far.unfinished(whole.body)
         losses.withdraw(whole.body)
-    encoder = far.StreamEncoder(chosen, None)
-    told = replay(tell_apart(answer, far.NAME, nowhere()))
+    encoder = far.StreamEncoder(chosen, context)
+    home = bring_home(answer, context, nowhere()) if context else answer
+    told = replay(tell_apart(home, far.NAME, nowhere()))
     return Replay((made for event in told if (made := encoder.feed(event))), whole, answer.error)
 
 

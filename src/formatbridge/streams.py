@@ -6,19 +6,16 @@ up to, when somebody asks.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from dataclasses import replace
 from typing import overload
 
-from pydantic import BaseModel
-
 from formatbridge import formats, ir
-from formatbridge.convert import Converted, ConvertedRequest, encode_answer, options_of
-from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError, StreamFailedError, TruncatedStreamError
+from formatbridge.convert import Converted, ConvertedRequest, checked_request, encode_answer, options_of
+from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError, TruncatedStreamError
 from formatbridge.formats._home import ToolsHome
 from formatbridge.formats._protocol import Format
-from formatbridge.given import a, bytes_of, checked_chunks
+from formatbridge.given import bytes_of, checked_chunks
 from formatbridge.ir import events
 from formatbridge.losses import Addition, Late, Ledger, Loss
 from formatbridge.options import Options, Severity
@@ -26,8 +23,7 @@ from formatbridge.own_fields import put, without_own_fields
 from formatbridge.passage import Passage
 from formatbridge.replays import handed_out
 from formatbridge.stream_source import StreamSource
-from formatbridge.streaming.sse import ServerSentEvent, carries_json
-from formatbridge.typed_events import typed_event
+from formatbridge.streaming.sse import ServerSentEvent
 
 _TRUNCATED = ir.Error(
     kind="server", message="the stream ended before its answer was complete", code="stream_truncated", family="detail"
@@ -51,10 +47,8 @@ class StreamConverter:
     def __init__(
         self, *, source: str, target: str, request: ConvertedRequest | None = None, options: Options | None = None
     ) -> None:
-        if request is not None and not isinstance(request, ConvertedRequest):
-            raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
         self._near, self._far = formats.load(source), formats.load(target)
-        self._request = request
+        self._request = checked_request(request)
         self._options = options_of(options)
         self._source = StreamSource(self._near)
         self._passage = Passage(self._source, self._options) if self._near is self._far else None
@@ -128,7 +122,7 @@ class StreamConverter:
         return self._whole(replace(self._options, raise_on=None))
 
     def _whole(self, options: Options) -> Converted:
-        made = _whole(self._source, self._far, self._request, options, has_left=True)
+        made = whole_of(self._source, self._far, self._request, options, has_left=True)
         return self._passage.reported(made) if self._passage else made
 
     def _write(self, chunk: bytes | None) -> bytes:
@@ -170,7 +164,7 @@ class StreamConverter:
         return b"".join([self._encoder.feed(event) for event in self._home.feed(happened)])
 
 
-def _whole(
+def whole_of(
     source: StreamSource, far: Format, request: ConvertedRequest | None, options: Options, *, has_left: bool = False
 ) -> Converted:
     """Convert a collected answer as if it had come whole; the report points into the body that it would have been.
@@ -268,99 +262,3 @@ async def _convert_async(chunks: AsyncIterable[bytes], converter: StreamConverte
             yield made
     if made := converter.finish():
         yield made
-
-
-@overload
-def collect_stream(
-    chunks: Iterable[bytes], *, source: str, target: str | None = None, options: Options | None = None
-) -> Converted: ...
-
-
-@overload
-def collect_stream(
-    chunks: AsyncIterable[bytes], *, source: str, target: str | None = None, options: Options | None = None
-) -> Awaitable[Converted]: ...
-
-
-def collect_stream(
-    chunks: Iterable[bytes] | AsyncIterable[bytes], *, source: str, target: str | None = None, options: Options | None = None
-) -> Converted | Awaitable[Converted]:
-    """Collect a stream to one answer; await it for an async iterable.
-
-    A stream that was cut raises ``TruncatedStreamError`` (or ends with finish reason ``length``, where ``on_truncated="close"`` says so),
-    one that brought an error ``StreamFailedError``; both have the answer so far in ``partial``.
-    """
-    near = formats.load(source)
-    far = formats.load(target) if target is not None else near
-    chosen = options_of(options)
-    held = StreamSource(near)
-    chunks = checked_chunks(chunks)
-    if isinstance(chunks, AsyncIterable):
-        return _collect_async(chunks, held, far, chosen)
-    with _telling_what_came(held, far):
-        for chunk in chunks:
-            _take(held.read(bytes_of(chunk)), held)
-    return _collected(held, far, chosen)
-
-
-async def _collect_async(chunks: AsyncIterable[bytes], held: StreamSource, far: Format, options: Options) -> Converted:
-    with _telling_what_came(held, far):
-        async for chunk in chunks:
-            _take(held.read(bytes_of(chunk)), held)
-    return _collected(held, far, options)
-
-
-@contextmanager
-def _telling_what_came(held: StreamSource, far: Format) -> Iterator[None]:
-    """Give an error of the stream the answer so far."""
-    try:
-        yield
-    except StreamError as error:
-        error.partial = _whole(held, far, None, Options())
-        raise
-
-
-def _take(read: list[ServerSentEvent], held: StreamSource) -> None:
-    for event in read:
-        held.decode(event)
-
-
-def _collected(held: StreamSource, far: Format, options: Options) -> Converted:
-    """Take the end of the bytes and return the answer."""
-    with _telling_what_came(held, far):
-        _take(held.read_rest(), held)
-    held.end(closes=options.on_truncated == "close")
-    if held.is_complete and not held.error:
-        return _whole(held, far, None, options)
-    partial = _whole(held, far, None, replace(options, raise_on=None))
-    raise StreamFailedError(held.error, partial=partial) if held.error else held.truncated(partial)
-
-
-def iter_events(chunks: Iterable[bytes], *, format: str) -> Iterator[BaseModel]:
-    """Yield the typed events of a stream in its own format; ``[DONE]`` and empty events are left out.
-
-    A stream that was cut raises ``TruncatedStreamError`` after its last whole event. One that brought an error ends with that, an event
-    like the others. Whatever breaks off has the answer so far in ``partial``.
-    """
-    near = formats.load(format)
-    if not isinstance(checked_chunks(chunks), Iterable):
-        raise ConfigurationError(f"chunks is {a(chunks)}, expected an iterable of bytes that is not async")
-    return _typed_events(chunks, StreamSource(near), near)
-
-
-def _typed_events(chunks: Iterable[bytes], held: StreamSource, near: Format) -> Iterator[BaseModel]:
-    """Read each event twice: as a conversion does, which knows where the stream ends, and as the model that the caller gets."""
-    with _telling_what_came(held, near):
-        for event in _events_in(chunks, held):
-            held.decode(event)
-            if carries_json(event):
-                yield typed_event(held.as_read(event), near.NAME)
-    held.end()
-    if not held.is_complete:
-        raise held.truncated(_whole(held, near, None, Options()))
-
-
-def _events_in(chunks: Iterable[bytes], held: StreamSource) -> Iterator[ServerSentEvent]:
-    for chunk in chunks:
-        yield from held.read(bytes_of(chunk))
-    yield from held.read_rest()

@@ -1,0 +1,168 @@
+"""What streams add up to: one whole answer, or typed events one by one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import overload
+
+from pydantic import BaseModel
+
+from formatbridge import formats
+from formatbridge.convert import Converted, ConvertedRequest, checked_request, options_of
+from formatbridge.errors import StreamError, StreamFailedError
+from formatbridge.formats._protocol import Format
+from formatbridge.given import bytes_of, checked_chunks
+from formatbridge.options import Options
+from formatbridge.stream_source import StreamSource
+from formatbridge.streaming.sse import ServerSentEvent, carries_json
+from formatbridge.streams import whole_of
+from formatbridge.typed_events import typed_event
+
+
+@overload
+def collect_stream(
+    chunks: Iterable[bytes],
+    *,
+    source: str,
+    target: str | None = None,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
+) -> Converted: ...
+
+
+@overload
+def collect_stream(
+    chunks: AsyncIterable[bytes],
+    *,
+    source: str,
+    target: str | None = None,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
+) -> Awaitable[Converted]: ...
+
+
+def collect_stream(
+    chunks: Iterable[bytes] | AsyncIterable[bytes],
+    *,
+    source: str,
+    target: str | None = None,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
+) -> Converted | Awaitable[Converted]:
+    """Collect a stream to one answer; await it for an async iterable.
+
+    ``request`` is the converted request that the stream answers: tools come home as ``convert_response`` brings them.
+    A stream that was cut raises ``TruncatedStreamError`` (or ends with finish reason ``length``, where ``on_truncated="close"`` says so),
+    one that brought an error ``StreamFailedError``; both have the answer so far in ``partial``.
+    """
+    near = formats.load(source)
+    far = formats.load(target) if target is not None else near
+    reading = _Reading(StreamSource(near), far, checked_request(request), options_of(options))
+    chunks = checked_chunks(chunks)
+    if isinstance(chunks, AsyncIterable):
+        return _collect_async(chunks, reading)
+    with reading.telling_what_came():
+        for chunk in chunks:
+            reading.take(chunk)
+    return reading.whole()
+
+
+async def _collect_async(chunks: AsyncIterable[bytes], reading: _Reading) -> Converted:
+    with reading.telling_what_came():
+        async for chunk in chunks:
+            reading.take(chunk)
+    return reading.whole()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A stream that is read to its end for the one answer that it tells."""
+
+    held: StreamSource
+    far: Format
+    request: ConvertedRequest | None
+    options: Options
+
+    @contextmanager
+    def telling_what_came(self) -> Iterator[None]:
+        """Give an error of the stream the answer so far."""
+        try:
+            yield
+        except StreamError as error:
+            error.partial = self._so_far(Options())
+            raise
+
+    def take(self, chunk: bytes) -> None:
+        """Take bytes."""
+        for event in self.held.read(bytes_of(chunk)):
+            self.held.decode(event)
+
+    def whole(self) -> Converted:
+        """Take the end of the bytes and return the answer."""
+        with self.telling_what_came():
+            for event in self.held.read_rest():
+                self.held.decode(event)
+        self.held.end(closes=self.options.on_truncated == "close")
+        if self.held.is_complete and not self.held.error:
+            return self._so_far(self.options)
+        partial = self._so_far(replace(self.options, raise_on=None))
+        raise StreamFailedError(self.held.error, partial=partial) if self.held.error else self.held.truncated(partial)
+
+    def _so_far(self, options: Options) -> Converted:
+        return whole_of(self.held, self.far, self.request, options)
+
+
+@overload
+def iter_events(chunks: Iterable[bytes], *, format: str) -> Iterator[BaseModel]: ...
+
+
+@overload
+def iter_events(chunks: AsyncIterable[bytes], *, format: str) -> AsyncIterator[BaseModel]: ...
+
+
+def iter_events(chunks: Iterable[bytes] | AsyncIterable[bytes], *, format: str) -> Iterator[BaseModel] | AsyncIterator[BaseModel]:
+    """Yield the typed events of a stream in its own format: an async iterator for an async iterable.
+
+    ``[DONE]`` and empty events are left out. A stream that was cut raises ``TruncatedStreamError`` after its last whole event. One that
+    brought an error ends with that, an event like the others. Whatever breaks off has the answer so far in ``partial``.
+    """
+    near = formats.load(format)
+    reading = _Reading(StreamSource(near), near, None, Options())
+    chunks = checked_chunks(chunks)
+    if isinstance(chunks, AsyncIterable):
+        return _typed_events_async(chunks, reading)
+    return _typed_events(chunks, reading)
+
+
+def _typed_events(chunks: Iterable[bytes], reading: _Reading) -> Iterator[BaseModel]:
+    with reading.telling_what_came():
+        for chunk in chunks:
+            yield from _typed(reading.held.read(bytes_of(chunk)), reading.held)
+        yield from _typed(reading.held.read_rest(), reading.held)
+    _refuse_a_cut(reading)
+
+
+async def _typed_events_async(chunks: AsyncIterable[bytes], reading: _Reading) -> AsyncIterator[BaseModel]:
+    with reading.telling_what_came():
+        async for chunk in chunks:
+            for event in _typed(reading.held.read(bytes_of(chunk)), reading.held):
+                yield event
+        for event in _typed(reading.held.read_rest(), reading.held):
+            yield event
+    _refuse_a_cut(reading)
+
+
+def _typed(read: list[ServerSentEvent], held: StreamSource) -> Iterator[BaseModel]:
+    """Read each event twice: as a conversion does, which knows where the stream ends, and as the model that the caller gets."""
+    for event in read:
+        held.decode(event)
+        if carries_json(event):
+            yield typed_event(held.as_read(event), held.near.NAME)
+
+
+def _refuse_a_cut(reading: _Reading) -> None:
+    reading.held.end()
+    if not reading.held.is_complete:
+        raise reading.held.truncated(whole_of(reading.held, reading.far, None, reading.options))
