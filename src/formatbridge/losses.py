@@ -42,6 +42,10 @@ class Loss:
     before: JsonValue = None
     after: JsonValue = None
 
+    def __str__(self) -> str:
+        """Say in a line what became of the value; the value itself may be anybody's secret."""
+        return f"{self.path or 'body'} {self.kind} ({self.severity}): {self.why}"
+
 
 @dataclass(frozen=True, slots=True)
 class Addition:
@@ -50,6 +54,10 @@ class Addition:
     path: str
     value: JsonValue
     why: str
+
+    def __str__(self) -> str:
+        """Say in a line what was added."""
+        return f"{self.path} added: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
