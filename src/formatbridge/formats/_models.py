@@ -87,4 +87,4 @@ def encode_time(node: ir.Response | ir.Model, seconds: float, losses: Ledger) ->
 
 def text_of(seconds: float) -> str:
     """Write seconds since the epoch, of a moment between the years 1 and 9999, as an RFC 3339 time in UTC."""
-    return f"{(_EPOCH + timedelta(seconds=seconds)).isoformat()}Z"
+    return f"{(_EPOCH + timedelta(0, seconds)).isoformat()}Z"

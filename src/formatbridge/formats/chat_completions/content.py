@@ -128,7 +128,8 @@ def decode_said(raw: JsonObject, src: str, answer_id: str | None = None) -> tupl
     if raw.get("refusal"):
         parts.append(ir.Refusal(text=raw["refusal"], src=f"{src}/refusal"))
     if given:
-        parts += [decode_call(call, f"{src}/tool_calls/{index}", answer_id) for index, call in enumerate(given)]
+        for index, call in enumerate(given):
+            parts.append(decode_call(call, f"{src}/tool_calls/{index}", answer_id))
     legacy = None if is_usual else raw.get("function_call")
     if legacy and legacy.get("name"):
         parts.append(decode_legacy_call(legacy, f"{src}/function_call", answer_id))
