@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import EllipsisType
 from typing import Any
 from urllib.parse import quote
 
@@ -210,20 +211,21 @@ def convert_request(
         model, talk = request.model or "", talk_of(request)
         if not is_finite:
             refuse_infinity(losses, near.NAME, "request", unread_of_request(raw, talk))
-        made, tools = _encode_question(request, talk, far, losses, options)
+        made, tools = encode_request_for(request, far, losses, options, talk)
     if options.raise_on is not None:
         refuse_losses(losses, options)
     return ConvertedRequest(made, losses, (near, far), model, stream, tools)
 
 
-def encode_question(request: ir.Request, far: Format, losses: Ledger, options: Options) -> tuple[JsonObject, dict[str, OwnTool]]:
-    """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home."""
-    return _encode_question(request, talk_of(request), far, losses, options)
-
-
-def _encode_question(
-    request: ir.Request, talk: Talk | None, far: Format, losses: Ledger, options: Options
+def encode_request_for(
+    request: ir.Request, far: Format, losses: Ledger, options: Options, talk: Talk | EllipsisType | None = ...
 ) -> tuple[JsonObject, dict[str, OwnTool]]:
+    """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home.
+
+    ``talk``: what ``talk_of`` says of the request, where that is known already.
+    """
+    if talk is ...:
+        talk = talk_of(request)
     tools: dict[str, OwnTool] = {}
     if talk is None or talk[ITS_CALLS] or request.tools or request.tool_choice:
         messages = request.messages
@@ -282,10 +284,10 @@ def convert_response(
     answer = near.decode_response(checked)
     if not is_finite and (unread := unread_of_answer(answer)) != []:
         refuse_infinity(losses, near.NAME, "response", unread)
-    return encode_answer(answer, far, losses, options, context)
+    return encode_response_for(answer, far, losses, options, context)
 
 
-def encode_answer(response: ir.Response, far: Format, losses: Ledger, options: Options, context: Context | None) -> Converted:
+def encode_response_for(response: ir.Response, far: Format, losses: Ledger, options: Options, context: Context | None) -> Converted:
     """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error."""
     if context:
         response = bring_home(response, context, losses)

@@ -9,7 +9,7 @@ from typing import Any
 from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
 from formatbridge.bodies import read_checked, source_of
-from formatbridge.convert import Converted, encode_answer, options_of, refuse_losses
+from formatbridge.convert import Converted, encode_response_for, options_of, refuse_losses
 from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._protocol import Format
 from formatbridge.losses import Ledger, nowhere
@@ -49,7 +49,7 @@ def replayed(body: Any, *, source: str | None, target: str | None, options: Opti
         return Replay(_write_again(near, losses.body), whole, near.failure_of(losses.body))
     answer = near.decode_response(checked)
     handed = handed_out(answer, far, losses)
-    whole = encode_answer(handed, far, losses, chosen, None)
+    whole = encode_response_for(handed, far, losses, chosen, None)
     if handed is not answer:
         whole.body = far.unfinished(whole.body)
         losses.withdraw(whole.body)

@@ -14,7 +14,7 @@ from typing import overload
 from pydantic import BaseModel
 
 from formatbridge import formats, ir
-from formatbridge.convert import Converted, ConvertedRequest, encode_answer, options_of
+from formatbridge.convert import Converted, ConvertedRequest, encode_response_for, options_of
 from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError, StreamFailedError, TruncatedStreamError
 from formatbridge.formats._home import ToolsHome
 from formatbridge.formats._protocol import Format
@@ -188,7 +188,7 @@ def _whole(
     handed = handed_out(answer, far, losses)
     is_unfinished = not source.is_over or handed is not answer
     bare, own = without_own_fields(handed) if near is far else (handed, {})
-    made = encode_answer(bare, far, losses, options, context)
+    made = encode_response_for(bare, far, losses, options, context)
     for pointer, value in own.items():
         put(made.body, pointer, value)
     if is_unfinished:
