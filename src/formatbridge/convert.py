@@ -16,9 +16,9 @@ from formatbridge._reasons import REASONS
 from formatbridge.bodies import (
     TEXT,
     check_error,
+    read_but_for_infinities,
     read_checked,
     read_error_body,
-    read_quickly,
     refuse_infinity,
     source_of,
     tells_error,
@@ -194,7 +194,7 @@ def convert_request(
     if stream is not None:
         checked_stream(stream)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
-    losses, checked, is_finite = read_quickly(body, near, "request")
+    losses, checked, is_finite = read_but_for_infinities(body, near, "request")
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
     if not model and far.IN_URL:
@@ -270,7 +270,7 @@ def convert_response(
         raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
     context = request.context if request else None
     try:
-        losses, checked, is_finite = read_quickly(body, near, "response")
+        losses, checked, is_finite = read_but_for_infinities(body, near, "response")
     except InvalidPayloadError:
         if not tells_error(body, near.NAME):
             raise
