@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
@@ -48,6 +47,7 @@ from formatbridge.relay.settings import (
     checked_callable,
     current_key,
     key_of,
+    lenient,
     options_for,
     retry_of,
     timeout_of,
@@ -160,7 +160,7 @@ class Caller:
         bridge = Bridge(near, via=via if via is not None else near, options=self._options)
         is_plain = bridge.via in self._profile.plain_only
         streams = checked_stream(stream) and not is_plain
-        exchange = bridge.open(request, stream=streams, model=model, home=_lenient(self._options))
+        exchange = bridge.open(request, stream=streams, model=model, home=lenient(self._options))
         if stream and is_plain:
             note_replay(exchange.request)
         if not exchange.request.model:
@@ -246,12 +246,6 @@ class Caller:
             _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s, again in %.1f s", *what, attempt.pause)
         if self._on_attempt is not None:
             self._on_attempt(attempt)
-
-
-@lru_cache
-def _lenient(options: Options) -> Options:
-    """Return options for answers, which are never refused for what they lose."""
-    return replace(options, raise_on=None)
 
 
 def _announce(call: Call) -> None:

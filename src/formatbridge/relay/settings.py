@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from formatbridge.convert import options_of
@@ -133,6 +134,12 @@ def options_for(given: Options | None, profile: RelayProfile) -> Options:
     if options.messages_version != DEFAULT_OPTIONS.messages_version:
         return options
     return replace(options, messages_version=profile.messages_version)
+
+
+@lru_cache
+def lenient(options: Options) -> Options:
+    """Return options for answers, which are never refused for what they lose: they have been paid for."""
+    return replace(options, raise_on=None)
 
 
 def checked(name: str, given: T | None, kind: type[T]) -> T | None:
