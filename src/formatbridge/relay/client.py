@@ -16,7 +16,7 @@ from formatbridge.relay.flow import Flow
 from formatbridge.relay.line import AsyncLine, Line
 from formatbridge.relay.reply import Reply
 from formatbridge.relay.steps import Close, Read, Send, Sleep, Step
-from formatbridge.relay.stream import Opening
+from formatbridge.relay.stream import StreamCall
 
 T = TypeVar("T")
 
@@ -79,7 +79,7 @@ class Client(Caller):
             line.close()
 
 
-class Stream(Opening):
+class Stream(StreamCall):
     """The stream of one answer: typed events of the caller's format, its text, and the answer that they add up to.
 
     ``with`` opens it, up to the first event; an error until then can be tried again and is raised there. One iteration, then it is read.
@@ -180,7 +180,7 @@ class AsyncClient(Caller):
             await line.close()
 
 
-class AsyncStream(Opening):
+class AsyncStream(StreamCall):
     """The stream of one answer, as ``Stream``, with ``async with`` and ``async for``."""
 
     _line: AsyncLine | None = None

@@ -23,7 +23,7 @@ from formatbridge.relay.steps import Close
 T = TypeVar("T")
 
 
-class Opening:
+class StreamCall:
     """A stream before, while and after it is open. It keeps its client's connections alive."""
 
     _line: Any = None
