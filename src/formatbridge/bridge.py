@@ -24,7 +24,7 @@ class Bridge:
 
     __slots__ = ("format", "options", "via")
 
-    def __init__(self, format: str, *, via: str, options: Options | None = None) -> None:
+    def __init__(self, format: ir.Format | str, *, via: ir.Format | str, options: Options | None = None) -> None:
         #: The caller's format.
         self.format: ir.Format = formats.load(format).NAME
         #: The format on the wire.

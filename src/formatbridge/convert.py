@@ -176,8 +176,8 @@ def refuse_losses(losses: Ledger, options: Options) -> None:
 def convert_request(
     body: Any,
     *,
-    source: str | None = None,
-    target: str,
+    source: ir.Format | str | None = None,
+    target: ir.Format | str,
     model: str | None = None,
     stream: bool | None = None,
     options: Options | None = None,
@@ -253,8 +253,8 @@ def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> 
 def convert_response(
     body: Any,
     *,
-    source: str | None = None,
-    target: str,
+    source: ir.Format | str | None = None,
+    target: ir.Format | str,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Converted:
@@ -321,7 +321,7 @@ def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, Js
 
 
 def convert_error(
-    body: Any, *, source: str | None = None, target: str, status: int, options: Options | None = None
+    body: Any, *, source: ir.Format | str | None = None, target: ir.Format | str, status: int, options: Options | None = None
 ) -> ConvertedError:
     """Convert an error body and its HTTP status. A body that is no JSON object becomes the message, and none is refused.
 
@@ -349,7 +349,9 @@ def convert_error(
     return ConvertedError(made, losses, near.NAME, far.NAME, made_status)
 
 
-def convert_models(body: Any, *, source: str | None = None, target: str, options: Options | None = None) -> Converted:
+def convert_models(
+    body: Any, *, source: ir.Format | str | None = None, target: ir.Format | str, options: Options | None = None
+) -> Converted:
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load_both(source_of(body) if source is None else source, target)

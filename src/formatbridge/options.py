@@ -10,7 +10,7 @@ from formatbridge.errors import ConfigurationError
 from formatbridge.given import found
 
 Severity = Literal["info", "lossy", "impossible"]
-
+"""How grave a loss is."""
 SEVERITIES: tuple[Severity, ...] = ("info", "lossy", "impossible")
 """From harmless to fatal."""
 

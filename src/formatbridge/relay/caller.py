@@ -148,7 +148,13 @@ class Caller:
         return made
 
     def prepare(
-        self, request: Any, format: str | None = None, via: str | None = None, stream: bool = False, *, model: str | None = None
+        self,
+        request: Any,
+        format: ir.Format | str | None = None,
+        via: ir.Format | str | None = None,
+        stream: bool = False,
+        *,
+        model: str | None = None,
     ) -> Prepared:
         """Show what ``send`` or ``stream`` would send, without sending it. The key is hidden."""
         plan = self._plan(request, format, via, model, stream=stream)

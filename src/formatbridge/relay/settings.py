@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from formatbridge.convert import options_of
 from formatbridge.errors import ConfigurationError
@@ -16,8 +16,10 @@ from formatbridge.options import DEFAULT_OPTIONS, Options
 from formatbridge.relay.profile import RelayProfile, checked_url
 from formatbridge.relay.secret import Secret, checked_key
 
+RetryCause = Literal["connection", "timeout", "status"]
+"""What may be worth another attempt."""
 RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 524, 529})
-CAUSES = frozenset({"connection", "timeout", "status"})
+CAUSES: frozenset[RetryCause] = frozenset({"connection", "timeout", "status"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Retry:
     max_retry_after: float = 60
     budget: float = 120
     statuses: Set[int] = RETRIED_STATUSES
-    on: Set[str] = CAUSES
+    on: Set[RetryCause] = CAUSES
 
     def __post_init__(self) -> None:
         if not isinstance(self.max, int) or isinstance(self.max, bool) or self.max < 0:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from formatbridge import formats
+from formatbridge import formats, ir
 from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import a
@@ -29,7 +29,7 @@ def transport(
     base_url: str | None = None,
     api_key: str | Callable[[], str] | None = None,
     *,
-    via: str,
+    via: ir.Format | str,
     profile: RelayProfile | str | None = None,
     headers: Mapping[str, str] | None = None,
     options: Options | None = None,
