@@ -6,16 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import formats, ir
-from formatbridge.convert import (
-    Converted,
-    ConvertedError,
-    ConvertedRequest,
-    convert_error,
-    convert_request,
-    convert_response,
-    options_of,
-)
-from formatbridge.options import Options
+from formatbridge.convert import Converted, ConvertedError, ConvertedRequest, convert_error, convert_request, convert_response
+from formatbridge.options import Options, options_of
 from formatbridge.streams import StreamConverter
 
 

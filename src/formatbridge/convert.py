@@ -36,7 +36,7 @@ from formatbridge.formats._tools import adapt_tools
 from formatbridge.formats._unread import unread_of_answer, unread_of_request
 from formatbridge.given import a, checked_model, checked_status, checked_stream
 from formatbridge.losses import Addition, Ledger, Loss, nowhere
-from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
+from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options, options_of
 
 
 class Converted:
@@ -120,6 +120,10 @@ class ConvertedRequest(Converted):
         """What ``convert_response`` needs to bring the answer home."""
         return Context(self.source, self._ledger.body, self._tools)
 
+    def note(self, loss: Loss) -> None:
+        """Add a loss to the report, of what happens to the request beside its conversion."""
+        self._losses = (*self.losses, loss)
+
     @property
     def path(self) -> str:
         """URL path and query on the relay, such as ``/v1beta/models/m:streamGenerateContent?alt=sse``."""
@@ -138,12 +142,6 @@ class ConvertedError(Converted):
         self.status = status
 
 
-def note_replay(made: ConvertedRequest) -> ConvertedRequest:
-    """Report of a request for a stream that a plain one goes out in its place."""
-    made._losses = (*made.losses, Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
-    return made
-
-
 def losses_of(ledger: Ledger) -> tuple[Loss, ...]:
     """Return what the encoders noted, and the equal keys of the source's text."""
     return ledger.losses if ledger.text is None else (*ledger.losses, *repeated_key_losses(ledger.text))
@@ -153,15 +151,6 @@ def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
     """Return a loss for each key that stands again in its object."""
     code = "duplicate_keys"
     return [Loss(path, "dropped", "lossy", code, REASONS[code], before) for path, before in _codec.repeated_keys(text)]
-
-
-def options_of(options: Options | None) -> Options:
-    """Return the options to use; raise ``ConfigurationError`` on anything that is none."""
-    if options is None:
-        return DEFAULT_OPTIONS
-    if not isinstance(options, Options):
-        raise ConfigurationError(f"options is {a(options)}, expected formatbridge.Options")
-    return options
 
 
 def refuse_losses(losses: Ledger, options: Options) -> None:

@@ -19,6 +19,7 @@ from formatbridge._settling import UNSEEN, Change, Examine, Note, Settling
 from formatbridge.options import SEVERITIES, Severity
 from formatbridge.spelling import ITSELF, Own, Spelling, resolve
 
+# What the formats write a report with is taken from here, whichever layer below it stands in.
 __all__ = ["ITSELF", "Addition", "Examine", "Late", "Ledger", "Loss", "Own", "Spelling", "nowhere", "resolve"]
 
 Text = bytes | bytearray | str

@@ -9,11 +9,11 @@ from typing import Any
 from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
 from formatbridge.bodies import read_checked, source_of
-from formatbridge.convert import Converted, encode_response_for, options_of, refuse_losses
+from formatbridge.convert import Converted, encode_response_for, refuse_losses
 from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._protocol import Format
 from formatbridge.losses import Ledger, nowhere
-from formatbridge.options import Options
+from formatbridge.options import Options, options_of
 from formatbridge.streaming.collect import replay
 
 

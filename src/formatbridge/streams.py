@@ -14,14 +14,14 @@ from typing import overload
 from pydantic import BaseModel
 
 from formatbridge import formats, ir
-from formatbridge.convert import Converted, ConvertedRequest, encode_response_for, options_of
+from formatbridge.convert import Converted, ConvertedRequest, encode_response_for
 from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError, StreamFailedError, TruncatedStreamError
 from formatbridge.formats._home import ToolsHome
 from formatbridge.formats._protocol import Format
 from formatbridge.given import a, bytes_of, checked_chunks
 from formatbridge.ir import events
 from formatbridge.losses import Addition, Late, Ledger, Loss
-from formatbridge.options import Options, Severity
+from formatbridge.options import Options, Severity, options_of
 from formatbridge.own_fields import put, without_own_fields
 from formatbridge.passage import Passage
 from formatbridge.replays import handed_out

@@ -12,7 +12,7 @@ from formatbridge import formats, ir
 from formatbridge._json import JsonObject
 from formatbridge.bodies import model_of
 from formatbridge.bridge import Bridge, Exchange
-from formatbridge.convert import Converted, note_replay
+from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import checked_stream
 from formatbridge.options import Options
@@ -24,6 +24,7 @@ from formatbridge.relay.calls import (
     Prepared,
     build_call,
     build_models_call,
+    note_replay,
     prepared,
     read_answer,
     read_json,

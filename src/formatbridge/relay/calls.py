@@ -13,9 +13,10 @@ from urllib.parse import urljoin, urlsplit
 from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
 from formatbridge._pointers import to_snake
+from formatbridge._reasons import REASONS
 from formatbridge._version import __version__
 from formatbridge.bridge import Exchange
-from formatbridge.convert import Converted, ConvertedError
+from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body, plain_message
 from formatbridge.losses import Addition, Loss
@@ -204,6 +205,11 @@ def prepared(call: Call, exchange: Exchange) -> Prepared:
     made = exchange.request
     headers = shown(call.headers) | secrets
     return Prepared(call.method, call.url, headers, _wire_body(made.body, made.target), made.losses, made.additions)
+
+
+def note_replay(made: ConvertedRequest) -> None:
+    """Report of a request for a stream that a plain one goes out in its place."""
+    made.note(Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
 
 
 def followed(call: Call, limits: Limits, ask: Callable[[Call], A]) -> Generator[A, Head, Head]:

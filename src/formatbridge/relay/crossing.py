@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from formatbridge import _codec, ir
 from formatbridge.bridge import Bridge, Exchange
-from formatbridge.convert import Converted, convert_error, convert_models, note_replay
+from formatbridge.convert import Converted, convert_error, convert_models
 from formatbridge.errors import (
     APIConnectionError,
     APIStatusError,
@@ -182,7 +182,7 @@ class Crossing:
         streams = exchange.request.stream
         if streams and self.via in self.profile.plain_only:
             exchange = bridge.open(asked.content, stream=False, model=model, home=lenient(options))
-            note_replay(exchange.request)
+            calls.note_replay(exchange.request)
         return exchange, streams
 
     def _list(self, asked: Asked) -> Errand:

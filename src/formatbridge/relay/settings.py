@@ -9,10 +9,9 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Literal, TypeVar
 
-from formatbridge.convert import options_of
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import a
-from formatbridge.options import DEFAULT_OPTIONS, Options
+from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
 from formatbridge.relay.profile import RelayProfile, checked_url
 from formatbridge.relay.secret import Secret, checked_key
 
