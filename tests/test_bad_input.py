@@ -7,6 +7,7 @@ import importlib
 import json
 import re
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -70,6 +71,7 @@ def test_text_that_is_no_json_object_is_refused(text: bytes, told: str, source: 
         ("/messages/0/content", 5, "is 5, expected a string or an array"),
         ("/metadata", {1: "x"}, "has the key 1, expected a string"),
         ("/metadata", {"x": b"x"}, "is a bytes, expected a JSON value"),
+        ("/metadata", MappingProxyType({"x": "x"}), "is a mappingproxy, expected a dict"),
     ],
 )
 def test_a_wrong_leaf_is_named_with_what_was_expected(path: str, value: Any, told: str) -> None:

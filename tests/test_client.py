@@ -17,6 +17,7 @@ import pytest
 import formatbridge as fb
 from formatbridge.bodies import wire_model
 from tests.directions import PAIRS
+from tests.pointers import value_at
 from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, format_of, framed, read, relay, stream_of, whole
 
 LIBRARIES = [httpx, httpx2]
@@ -298,6 +299,48 @@ def test_a_reply_tells_the_losses_of_both_ways() -> None:
 
     assert "/seed" in [loss.path for loss in reply.losses]
     assert "/seed" in [loss.path for loss in losses]
+
+
+@pytest.mark.parametrize(("near", "via"), PAIRS)
+def test_the_losses_of_either_way_point_into_its_own_body(near: str, via: str) -> None:
+    """The same pointer may name a field of the question and one of the answer; whoever follows it must know of which."""
+    asked, native = body_of("requests", near) | {"x_new": "asked"}, answer_of(via) | {"x_new": "told"}
+    client = fb.Client(
+        "https://relay.test", http_client=httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json=native)))
+    )
+
+    reply = client.send(asked, near, via)
+
+    assert reply.native == native
+    assert [(loss.path, loss.before) for loss in reply.request.losses] == [("/x_new", "asked")] * (near != via)
+    assert all(value_at(native, loss.path) == loss.before for loss in reply.answer.losses)
+    assert ("/x_new" in [loss.path for loss in reply.answer.losses]) == (near != via)
+    assert all(value_at(reply.request.body, added.path) == added.value for added in reply.request.additions)
+    assert all(value_at(reply.body, added.path) == added.value for added in reply.answer.additions)
+    assert reply.losses == reply.request.losses + reply.answer.losses
+    assert reply.additions == reply.request.additions + reply.answer.additions
+
+
+@pytest.mark.parametrize(("near", "via"), PAIRS)
+def test_a_stream_tells_the_request_from_the_answer_so_far(near: str, via: str) -> None:
+    """The report grows with the answer; what the request lost is known from the start."""
+    asked = body_of("requests", near) | {"x_new": "asked"}
+    stream = client_on(httpx).stream(asked, near, via)
+    lost = stream.losses
+
+    with pytest.raises(fb.ConfigurationError, match="not open"):
+        _ = stream.answer
+    with stream:
+        begun = stream.answer
+        list(stream)
+        whole = stream.answer
+
+    assert lost == stream.request.losses
+    assert all(value_at(asked, loss.path) == loss.before for loss in lost)
+    assert begun.target == whole.target == near
+    assert whole.body == stream.response().body != begun.body
+    assert stream.losses == lost + whole.losses
+    assert stream.additions == stream.request.additions + whole.additions
 
 
 def test_a_stream_is_read_once() -> None:

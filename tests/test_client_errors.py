@@ -588,7 +588,7 @@ def test_no_attempt_begins_without_time_for_it() -> None:
         (httpx.ProxyError("x"), {"connection"}, 3),
     ],
 )
-def test_a_broken_way_is_tried_again_as_the_caller_says(error: Exception, on: set[str], count: int) -> None:
+def test_a_broken_way_is_tried_again_as_the_caller_says(error: Exception, on: set[fb.RetryCause], count: int) -> None:
     """A timeout after the request was sent may bill it twice: whoever minds switches that off."""
     calls = []
 

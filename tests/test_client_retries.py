@@ -114,7 +114,7 @@ def test_a_body_that_breaks_is_told_so(name: str, library: ModuleType) -> None:
     ids=lambda value: "+".join(sorted(value)) or "none" if isinstance(value, set) else str(value),
 )
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_stream_cut_before_its_first_event_is_a_broken_connection(via: str, on: set[str], count: int) -> None:
+def test_a_stream_cut_before_its_first_event_is_a_broken_connection(via: str, on: set[fb.RetryCause], count: int) -> None:
     """Who minds paying twice switches that off, and it stays off for a cut as well."""
     calls: list[Any] = []
 

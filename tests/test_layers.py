@@ -79,10 +79,22 @@ def _layer(module: str) -> str:
 
 def test_the_page_on_architecture_has_the_same_layers() -> None:
     """Whoever reads the page first would look for a module in the wrong place."""
-    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rows = page.partition("<!-- layers -->")[2].partition("<!-- end of layers -->")[0].strip().splitlines()[2:]
+    rows = _table("layers")
 
     assert tuple(tuple(re.findall(r"`(\w+)`", row.split("|")[1])) for row in rows) == LAYERS
+
+
+def test_the_page_on_architecture_knows_every_module_of_the_relay() -> None:
+    """The largest package would be the one without a map."""
+    told = [name for row in _table("relay") for name in re.findall(r"`(\w+)`", row.split("|")[2])]
+
+    assert sorted(told) == sorted(path.stem for path in (SOURCE / "relay").glob("*.py") if path.stem != "__init__")
+
+
+def _table(name: str) -> list[str]:
+    """Return the rows of a table of the page on architecture."""
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return page.partition(f"<!-- {name} -->")[2].partition(f"<!-- end of {name} -->")[0].strip().splitlines()[2:]
 
 
 def test_every_module_has_its_layer() -> None:

@@ -422,6 +422,31 @@ def test_a_redirect_that_would_change_the_request_is_not_followed(status: int) -
         official.ask("responses", joined("responses", "messages", inner), is_streaming=False)
 
 
+@pytest.mark.parametrize("size", [2**16, 2**16 + 1])
+@pytest.mark.parametrize("status", [200, 307, 500])
+def test_a_flood_of_headers_is_no_answer(status: int, size: int) -> None:
+    """What the client would not take an SDK does not get either; nor is such a redirect followed."""
+    seen: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        seen.append(request)
+        made = httpx2.Response(status if len(seen) == 1 else 200, headers={"location": "/v1/x"}, json=BODY)
+        made.headers["x-flood"] = "a" * (size - sum(len(name) + len(value) for name, value in made.headers.raw) - len("x-flood"))
+        return made
+
+    client = joined("responses", "responses", httpx2.MockTransport(answer))
+
+    if size > 2**16:
+        with pytest.raises(official.openai.InternalServerError, match=f"the headers have {size} bytes, expected at most 65536"):
+            official.ask("responses", client, is_streaming=False)
+    elif status == 500:
+        with pytest.raises(official.openai.InternalServerError, match="500"):
+            official.ask("responses", client, is_streaming=False)
+    else:
+        assert client.responses.create(model="m", input="x").output_text == "Hi."
+    assert len(seen) == (2 if status == 307 and size == 2**16 else 1)
+
+
 def test_redirects_without_end_end() -> None:
     """Two are enough."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(308, headers={"location": "/v1/x"}))

@@ -38,26 +38,28 @@ if TYPE_CHECKING:
         NotFoundError,
         OverloadedError,
         PermissionDeniedError,
+        Phase,
         QuotaExceededError,
         RateLimitError,
         RequestTooLargeError,
         StreamDecodeError,
         StreamError,
         StreamFailedError,
+        TimeoutKind,
         TruncatedStreamError,
         UnexpectedResponseError,
         UnknownFormatError,
     )
     from formatbridge.formats import FORMATS
-    from formatbridge.ir import Format
+    from formatbridge.ir import ErrorKind, Format
     from formatbridge.losses import Addition, Loss
-    from formatbridge.options import Options
+    from formatbridge.options import Options, Severity
     from formatbridge.relay.calls import Prepared
     from formatbridge.relay.client import AsyncClient, AsyncStream, Client, Stream
     from formatbridge.relay.clock import Clock
     from formatbridge.relay.profile import PROFILES, RelayProfile
     from formatbridge.relay.reply import Reply
-    from formatbridge.relay.settings import Limits, Retry, Timeout
+    from formatbridge.relay.settings import Limits, Retry, RetryCause, Timeout
     from formatbridge.relay.steps import Attempt
     from formatbridge.relay.transport import transport
     from formatbridge.replays import replay_response
@@ -85,6 +87,7 @@ __all__ = [
     "ConvertedError",
     "ConvertedRequest",
     "Detection",
+    "ErrorKind",
     "EventTooLargeError",
     "Exchange",
     "Format",
@@ -98,6 +101,7 @@ __all__ = [
     "Options",
     "OverloadedError",
     "PermissionDeniedError",
+    "Phase",
     "Prepared",
     "QuotaExceededError",
     "RateLimitError",
@@ -105,12 +109,15 @@ __all__ = [
     "Reply",
     "RequestTooLargeError",
     "Retry",
+    "RetryCause",
+    "Severity",
     "Stream",
     "StreamConverter",
     "StreamDecodeError",
     "StreamError",
     "StreamFailedError",
     "Timeout",
+    "TimeoutKind",
     "TruncatedStreamError",
     "UnexpectedResponseError",
     "UnknownFormatError",
@@ -147,6 +154,7 @@ _HOMES = {
     "ConvertedError": "convert",
     "ConvertedRequest": "convert",
     "Detection": "detect",
+    "ErrorKind": "ir",
     "EventTooLargeError": "errors",
     "Exchange": "bridge",
     "Format": "ir",
@@ -160,6 +168,7 @@ _HOMES = {
     "Options": "options",
     "OverloadedError": "errors",
     "PermissionDeniedError": "errors",
+    "Phase": "errors",
     "Prepared": "relay.calls",
     "QuotaExceededError": "errors",
     "RateLimitError": "errors",
@@ -167,12 +176,15 @@ _HOMES = {
     "Reply": "relay.reply",
     "RequestTooLargeError": "errors",
     "Retry": "relay.settings",
+    "RetryCause": "relay.settings",
+    "Severity": "options",
     "Stream": "relay.client",
     "StreamConverter": "streams",
     "StreamDecodeError": "errors",
     "StreamError": "errors",
     "StreamFailedError": "errors",
     "Timeout": "relay.settings",
+    "TimeoutKind": "errors",
     "TruncatedStreamError": "errors",
     "UnexpectedResponseError": "errors",
     "UnknownFormatError": "errors",

@@ -10,6 +10,7 @@ import codecs
 import json
 import marshal
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
@@ -162,7 +163,8 @@ def _checked_leaf(item: JsonValue, pointer: str, mended: list[Mend] | None) -> t
         return {}, True
     if isinstance(item, list | tuple):
         return [], True
-    raise NotJsonError(pointer, f"is a {type(item).__name__}, expected a JSON value")
+    expected = "dict" if isinstance(item, Mapping) else "JSON value"
+    raise NotJsonError(pointer, f"is a {type(item).__name__}, expected a {expected}")
 
 
 def _checked_text(text: str, pointer: str, mended: list[Mend] | None) -> str:

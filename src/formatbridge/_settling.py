@@ -14,9 +14,9 @@ from formatbridge.spelling import ABSENT, ITSELF, Own, Spelling, is_empty, resol
 Examine = Callable[[JsonValue, JsonValue], str | None]
 """Says what is lost between a value and the one that stands for it: the code of a reason, or None."""
 
-Kind = Literal["dropped", "changed"]
+Change = Literal["dropped", "changed"]
 """What became of a value: nothing stands in the target, or something else does."""
-Keep = Callable[[str, Kind, Severity, str, JsonValue, JsonValue], None]
+Keep = Callable[[str, Change, Severity, str, JsonValue, JsonValue], None]
 """Takes a loss: its pointer, kind, severity, code, and the value before and after."""
 
 Note = tuple[Literal["dropped", "all dropped", "changed", "examined", "all examined", "extras"], Any, str, Any, Any, Severity]

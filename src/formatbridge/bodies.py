@@ -45,27 +45,29 @@ def _reader(name: str, kind: Kind) -> Reader:
     return reader(model, cast("type[Wire]", model).USUAL)
 
 
-def read_body(body: Any, source: str, kind: Kind, mended: list[_codec.Mend]) -> JsonObject:
-    """Turn what a caller hands in into a JSON object of its own; raise ``InvalidPayloadError`` where it is none.
+def _object_of(body: Any, source: str, kind: Kind, mended: list[_codec.Mend]) -> JsonObject:
+    """Turn an object or a typed model into a JSON object of its own; raise ``InvalidPayloadError`` where it is none.
 
     A typed model of another format than ``source`` is a contradiction: read as the latter it would lose what only its own has.
     ``mended`` takes what was half a character.
     """
     try:
-        value = _codec.loads(body, mended) if isinstance(body, TEXT) else _codec.checked(_dumped(body, source, kind), mended)
+        value = _codec.checked(_dumped(body, source, kind) if isinstance(body, BaseModel) else body, mended)
     except _codec.NotJsonError as error:
-        raise InvalidPayloadError(source, kind, [(error.pointer, error.message)]) from None
+        raise _no_json(error, source, kind) from None
     return value if type(value) is dict else _no_object(value, source, kind)
+
+
+def _no_json(error: _codec.NotJsonError, source: str, kind: Kind) -> InvalidPayloadError:
+    return InvalidPayloadError(source, kind, [(error.pointer, error.message)])
 
 
 def _no_object(value: Any, source: str, kind: Kind) -> NoReturn:
     raise InvalidPayloadError(source, kind, [("", f"is {_codec.describe(value)}, expected an object")])
 
 
-def _dumped(body: Any, source: str, kind: Kind) -> Any:
-    """Return the plain values of a typed model; anything else as it is."""
-    if not isinstance(body, BaseModel):
-        return body
+def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
+    """Return the plain values of a typed model."""
     found = model_of(body)
     if found and found[0] != source:
         raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
@@ -90,25 +92,28 @@ def _read(read: Callable[[Any], Any], raw: JsonObject, source: str, kind: Kind) 
 
 def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject]:
     """Read and validate what a caller hands in; return the ledger of what it will lose, and the body as ``check`` does."""
-    losses, checked, is_finite = read_quickly(body, near, kind)
+    losses, checked, is_finite = read_but_for_infinities(body, near, kind)
     if not is_finite:
         refuse_infinity(losses, near.NAME, kind)
     return losses, checked
 
 
-def read_quickly(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject, bool]:
-    """Read and validate as ``read_checked`` does, but leave the look for infinities to those who know where none can be.
+def read_but_for_infinities(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject, bool]:
+    """Do all that ``read_checked`` does but for the look for infinities, which is left to those who know where none can be.
 
     The flag says that there is none; where it is false, ``refuse_infinity`` is to be called before anything is written.
     """
     source, text = near.NAME, body if isinstance(body, TEXT) else None
     mended: list[_codec.Mend] = []
-    try:
-        raw = _codec.checked(_dumped(body, source, kind), mended) if text is None else _codec.parse(text, mended)
-    except _codec.NotJsonError as error:
-        raise InvalidPayloadError(source, kind, [(error.pointer, error.message)]) from None
-    if type(raw) is not dict:
-        _no_object(raw, source, kind)
+    if text is None:
+        raw = _object_of(body, source, kind, mended)
+    else:
+        try:
+            raw = _codec.parse(text, mended)
+        except _codec.NotJsonError as error:
+            raise _no_json(error, source, kind) from None
+        if type(raw) is not dict:
+            _no_object(raw, source, kind)
     losses = Ledger(raw, near.SPELLING, text)
     if mended:
         losses.mended(mended)
@@ -132,7 +137,7 @@ def refuse_infinity(losses: Ledger, source: str, kind: Kind, values: list[Any] |
     try:
         _codec.checked(losses.body)
     except _codec.NotJsonError as error:
-        raise InvalidPayloadError(source, kind, [(error.pointer, error.message)]) from None
+        raise _no_json(error, source, kind) from None
 
 
 def source_of(body: Any) -> str:
@@ -163,15 +168,15 @@ def read_error_body(body: Any, source: ir.Format, mended: list[_codec.Mend]) -> 
         try:
             body = _codec.loads(body, mended)
         except _codec.NotJsonError:
-            return read_body({"message": body}, source, "error", mended), None
+            return _object_of({"message": body}, source, "error", mended), None
     if isinstance(body, dict | BaseModel):
-        return read_body(body, source, "error", mended), ""
+        return _object_of(body, source, "error", mended), ""
     if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
         inner: list[_codec.Mend] = []
-        only = read_body(body[0], source, "error", inner)
+        only = _object_of(body[0], source, "error", inner)
         mended += [mend._replace(pointer=f"/0{mend.pointer}") for mend in inner]
         return only, "/0"
-    whole = read_body({"message": body}, source, "error", mended)["message"]
+    whole = _object_of({"message": body}, source, "error", mended)["message"]
     return {"message": "" if whole is None else _codec.dumps(whole).decode()}, None
 
 

@@ -6,16 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import formats, ir
-from formatbridge.convert import (
-    Converted,
-    ConvertedError,
-    ConvertedRequest,
-    convert_error,
-    convert_request,
-    convert_response,
-    options_of,
-)
-from formatbridge.options import Options
+from formatbridge.convert import Converted, ConvertedError, ConvertedRequest, convert_error, convert_request, convert_response
+from formatbridge.options import Options, options_of
 from formatbridge.streams import StreamConverter
 
 
@@ -24,7 +16,7 @@ class Bridge:
 
     __slots__ = ("format", "options", "via")
 
-    def __init__(self, format: str, *, via: str, options: Options | None = None) -> None:
+    def __init__(self, format: ir.Format | str, *, via: ir.Format | str, options: Options | None = None) -> None:
         #: The caller's format.
         self.format: ir.Format = formats.load(format).NAME
         #: The format on the wire.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import EllipsisType
 from typing import Any
 from urllib.parse import quote
 
@@ -15,9 +16,9 @@ from formatbridge._reasons import REASONS
 from formatbridge.bodies import (
     TEXT,
     check_error,
+    read_but_for_infinities,
     read_checked,
     read_error_body,
-    read_quickly,
     refuse_infinity,
     source_of,
     tells_error,
@@ -35,7 +36,7 @@ from formatbridge.formats._tools import adapt_tools
 from formatbridge.formats._unread import unread_of_answer, unread_of_request
 from formatbridge.given import a, checked_model, checked_status, checked_stream
 from formatbridge.losses import Addition, Ledger, Loss, nowhere
-from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options
+from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options, options_of
 
 
 class Converted:
@@ -119,6 +120,10 @@ class ConvertedRequest(Converted):
         """What ``convert_response`` needs to bring the answer home."""
         return Context(self.source, self._ledger.body, self._tools)
 
+    def note(self, loss: Loss) -> None:
+        """Add a loss to the report, of what happens to the request beside its conversion."""
+        self._losses = (*self.losses, loss)
+
     @property
     def path(self) -> str:
         """URL path and query on the relay, such as ``/v1beta/models/m:streamGenerateContent?alt=sse``."""
@@ -135,12 +140,6 @@ class ConvertedError(Converted):
         super().__init__(body, ledger, source, target, "error")
         #: The HTTP status.
         self.status = status
-
-
-def note_replay(made: ConvertedRequest) -> ConvertedRequest:
-    """Report of a request for a stream that a plain one goes out in its place."""
-    made._losses = (*made.losses, Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
-    return made
 
 
 def losses_of(ledger: Ledger) -> tuple[Loss, ...]:
@@ -161,15 +160,6 @@ def checked_request(request: ConvertedRequest | None) -> ConvertedRequest | None
     return request
 
 
-def options_of(options: Options | None) -> Options:
-    """Return the options to use; raise ``ConfigurationError`` on anything that is none."""
-    if options is None:
-        return DEFAULT_OPTIONS
-    if not isinstance(options, Options):
-        raise ConfigurationError(f"options is {a(options)}, expected formatbridge.Options")
-    return options
-
-
 def refuse_losses(losses: Ledger, options: Options) -> None:
     """Raise ``LossyConversionError`` where the options forbid what was lost."""
     if options.raise_on is not None:
@@ -182,8 +172,8 @@ def refuse_losses(losses: Ledger, options: Options) -> None:
 def convert_request(
     body: Any,
     *,
-    source: str | None = None,
-    target: str,
+    source: ir.Format | str | None = None,
+    target: ir.Format | str,
     model: str | None = None,
     stream: bool | None = None,
     options: Options | None = None,
@@ -200,7 +190,7 @@ def convert_request(
     if stream is not None:
         checked_stream(stream)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
-    losses, checked, is_finite = read_quickly(body, near, "request")
+    losses, checked, is_finite = read_but_for_infinities(body, near, "request")
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
     if not model and far.IN_URL:
@@ -217,20 +207,21 @@ def convert_request(
         model, talk = request.model or "", talk_of(request)
         if not is_finite:
             refuse_infinity(losses, near.NAME, "request", unread_of_request(raw, talk))
-        made, tools = _encode_question(request, talk, far, losses, options)
+        made, tools = encode_request_for(request, far, losses, options, talk)
     if options.raise_on is not None:
         refuse_losses(losses, options)
     return ConvertedRequest(made, losses, (near, far), model, stream, tools)
 
 
-def encode_question(request: ir.Request, far: Format, losses: Ledger, options: Options) -> tuple[JsonObject, dict[str, OwnTool]]:
-    """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home."""
-    return _encode_question(request, talk_of(request), far, losses, options)
-
-
-def _encode_question(
-    request: ir.Request, talk: Talk | None, far: Format, losses: Ledger, options: Options
+def encode_request_for(
+    request: ir.Request, far: Format, losses: Ledger, options: Options, talk: Talk | EllipsisType | None = ...
 ) -> tuple[JsonObject, dict[str, OwnTool]]:
+    """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home.
+
+    ``talk``: what ``talk_of`` says of the request, where that is known already.
+    """
+    if talk is ...:
+        talk = talk_of(request)
     tools: dict[str, OwnTool] = {}
     if talk is None or talk[ITS_CALLS] or request.tools or request.tool_choice:
         messages = request.messages
@@ -258,8 +249,8 @@ def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> 
 def convert_response(
     body: Any,
     *,
-    source: str | None = None,
-    target: str,
+    source: ir.Format | str | None = None,
+    target: ir.Format | str,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Converted:
@@ -274,7 +265,7 @@ def convert_response(
     request = checked_request(request)
     context = request.context if request else None
     try:
-        losses, checked, is_finite = read_quickly(body, near, "response")
+        losses, checked, is_finite = read_but_for_infinities(body, near, "response")
     except InvalidPayloadError:
         if not tells_error(body, near.NAME):
             raise
@@ -288,10 +279,10 @@ def convert_response(
     answer = near.decode_response(checked)
     if not is_finite and (unread := unread_of_answer(answer)) != []:
         refuse_infinity(losses, near.NAME, "response", unread)
-    return encode_answer(answer, far, losses, options, context)
+    return encode_response_for(answer, far, losses, options, context)
 
 
-def encode_answer(response: ir.Response, far: Format, losses: Ledger, options: Options, context: Context | None) -> Converted:
+def encode_response_for(response: ir.Response, far: Format, losses: Ledger, options: Options, context: Context | None) -> Converted:
     """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error."""
     if context:
         response = bring_home(response, context, losses)
@@ -325,7 +316,7 @@ def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, Js
 
 
 def convert_error(
-    body: Any, *, source: str | None = None, target: str, status: int, options: Options | None = None
+    body: Any, *, source: ir.Format | str | None = None, target: ir.Format | str, status: int, options: Options | None = None
 ) -> ConvertedError:
     """Convert an error body and its HTTP status. A body that is no JSON object becomes the message, and none is refused.
 
@@ -353,7 +344,9 @@ def convert_error(
     return ConvertedError(made, losses, near.NAME, far.NAME, made_status)
 
 
-def convert_models(body: Any, *, source: str | None = None, target: str, options: Options | None = None) -> Converted:
+def convert_models(
+    body: Any, *, source: ir.Format | str | None = None, target: ir.Format | str, options: Options | None = None
+) -> Converted:
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load_both(source_of(body) if source is None else source, target)

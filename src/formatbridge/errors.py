@@ -165,6 +165,9 @@ class StreamFailedError(StreamError):
 
 
 Phase = Literal["pool", "connect", "tls", "write", "headers", "body", "redirect"]
+"""How far a call had come."""
+TimeoutKind = Literal["connect", "write", "read", "idle", "total"]
+"""Which limit of ``Timeout`` passed."""
 
 
 class APIError(FormatBridgeError):
@@ -187,10 +190,10 @@ class APIConnectionError(APIError):
 class APITimeoutError(APIConnectionError):
     """A limit of ``Timeout`` passed first."""
 
-    def __init__(self, text: str, *, kind: str, phase: Phase, partial: Converted | None = None) -> None:
+    def __init__(self, text: str, *, kind: TimeoutKind, phase: Phase, partial: Converted | None = None) -> None:
         super().__init__(text, phase=phase, partial=partial)
         #: Which limit: ``connect`` (waiting for a free connection included), ``write``, ``read``, ``idle`` or ``total``.
-        self.kind = kind
+        self.kind: TimeoutKind = kind
 
 
 class APIStatusError(APIError):
@@ -207,7 +210,7 @@ class APIStatusError(APIError):
         request_id: str | None = None,
         retry_after: float | None = None,
         body: bytes = b"",
-        kind: str = "server",
+        kind: ir.ErrorKind = "server",
         rewrite: Callable[[APIStatusError, str], tuple[int, dict[str, Any]]] | None = None,
     ) -> None:
         super().__init__(text)
@@ -225,11 +228,11 @@ class APIStatusError(APIError):
         self.retry_after = retry_after
         #: The body, at most 64 KiB of it.
         self.body = body
-        #: One of ``ir.ErrorKind``: the class of failure that all formats share.
-        self.kind = kind
+        #: The class of failure that all formats share.
+        self.kind: ir.ErrorKind = kind
         self._rewrite = rewrite
 
-    def as_format(self, format: str) -> tuple[int, dict[str, Any]]:
+    def as_format(self, format: ir.Format | str) -> tuple[int, dict[str, Any]]:
         """Return the error in any format, for a gateway to hand on: HTTP status and body."""
         if self._rewrite is None:
             raise ConfigurationError("the error did not come from a client, expected one that did")

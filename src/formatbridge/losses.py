@@ -15,10 +15,11 @@ from typing import Any
 from formatbridge._json import JsonValue
 from formatbridge._pointers import is_below, objects_in
 from formatbridge._reasons import REASONS, REQUIRED
-from formatbridge._settling import UNSEEN, Examine, Kind, Note, Settling
+from formatbridge._settling import UNSEEN, Change, Examine, Note, Settling
 from formatbridge.options import SEVERITIES, Severity
 from formatbridge.spelling import ITSELF, Own, Spelling, resolve
 
+# What the formats write a report with is taken from here, whichever layer below it stands in.
 __all__ = ["ITSELF", "Addition", "Examine", "Late", "Ledger", "Loss", "Own", "Spelling", "nowhere", "resolve"]
 
 Text = bytes | bytearray | str
@@ -35,7 +36,7 @@ class Loss:
     """
 
     path: str
-    kind: Kind
+    kind: Change
     severity: Severity
     code: str
     why: str
@@ -74,7 +75,7 @@ class _Settled:
     losses: dict[str, Loss] = field(default_factory=dict)
     shares: dict[str, set[str]] = field(default_factory=dict)
 
-    def keep(self, path: str, kind: Kind, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
+    def keep(self, path: str, kind: Change, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
         """Keep a loss, unless a graver one is known of its pointer."""
         known = self.losses.get(path)
         if known is not None and known.code == _MENDED and kind == "dropped":

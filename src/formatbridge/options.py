@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from formatbridge.errors import ConfigurationError
-from formatbridge.given import found
+from formatbridge.given import a, found
 
 Severity = Literal["info", "lossy", "impossible"]
-
+"""How grave a loss is."""
 SEVERITIES: tuple[Severity, ...] = ("info", "lossy", "impossible")
 """From harmless to fatal."""
 
@@ -63,3 +63,12 @@ def _is_count(value: object, least: int) -> bool:
 
 
 DEFAULT_OPTIONS = Options()
+
+
+def options_of(options: Options | None) -> Options:
+    """Return the options to use; raise ``ConfigurationError`` on anything that is none."""
+    if options is None:
+        return DEFAULT_OPTIONS
+    if not isinstance(options, Options):
+        raise ConfigurationError(f"options is {a(options)}, expected formatbridge.Options")
+    return options

@@ -9,12 +9,12 @@ from typing import Any
 from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
 from formatbridge.bodies import read_checked, source_of
-from formatbridge.convert import Converted, ConvertedRequest, checked_request, encode_answer, options_of, refuse_losses
+from formatbridge.convert import Converted, ConvertedRequest, checked_request, encode_response_for, refuse_losses
 from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._home import bring_home
 from formatbridge.formats._protocol import Format
 from formatbridge.losses import Ledger, nowhere
-from formatbridge.options import Options
+from formatbridge.options import Options, options_of
 from formatbridge.streaming.collect import replay
 
 
@@ -59,7 +59,7 @@ def replayed(
         return Replay(_write_again(near, losses.body), whole, near.failure_of(losses.body))
     answer = near.decode_response(checked)
     handed = handed_out(answer, far, losses)
-    whole = encode_answer(handed, far, losses, chosen, context)
+    whole = encode_response_for(handed, far, losses, chosen, context)
     if handed is not answer:
         whole.body = far.unfinished(whole.body)
         losses.withdraw(whole.body)

@@ -10,11 +10,11 @@ from typing import overload
 from pydantic import BaseModel
 
 from formatbridge import formats
-from formatbridge.convert import Converted, ConvertedRequest, checked_request, options_of
+from formatbridge.convert import Converted, ConvertedRequest, checked_request
 from formatbridge.errors import StreamError, StreamFailedError
 from formatbridge.formats._protocol import Format
 from formatbridge.given import bytes_of, checked_chunks
-from formatbridge.options import Options
+from formatbridge.options import Options, options_of
 from formatbridge.stream_source import StreamSource
 from formatbridge.streaming.sse import ServerSentEvent, carries_json
 from formatbridge.streams import whole_of

@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import overload
 
 from formatbridge import formats, ir
-from formatbridge.convert import Converted, ConvertedRequest, checked_request, encode_answer, options_of
+from formatbridge.convert import Converted, ConvertedRequest, checked_request, encode_response_for
 from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError, TruncatedStreamError
 from formatbridge.formats._home import ToolsHome
 from formatbridge.formats._protocol import Format
 from formatbridge.given import bytes_of, checked_chunks
 from formatbridge.ir import events
 from formatbridge.losses import Addition, Late, Ledger, Loss
-from formatbridge.options import Options, Severity
+from formatbridge.options import Options, Severity, options_of
 from formatbridge.own_fields import put, without_own_fields
 from formatbridge.passage import Passage
 from formatbridge.replays import handed_out
@@ -182,7 +182,7 @@ def whole_of(
     handed = handed_out(answer, far, losses)
     is_unfinished = not source.is_over or handed is not answer
     bare, own = without_own_fields(handed) if near is far else (handed, {})
-    made = encode_answer(bare, far, losses, options, context)
+    made = encode_response_for(bare, far, losses, options, context)
     for pointer, value in own.items():
         put(made.body, pointer, value)
     if is_unfinished:

@@ -30,6 +30,11 @@ def ancestor_of(thing: object, *names: str) -> type | None:
     return next((kind for kind in kinds if not names or kind.__name__ in names), None)
 
 
+def size_of(headers: Any) -> int:
+    """Return how many bytes the names and values of an answer's headers have."""
+    return sum(len(name) + len(value) for name, value in headers.raw)
+
+
 class _Chunks:
     """The body of an answer, to be read once; ``close`` lets go of what it comes from."""
 

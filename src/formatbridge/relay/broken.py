@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from formatbridge.errors import APIConnectionError, APIError, Phase
+from formatbridge.errors import APIConnectionError, APIError, Phase, TimeoutKind
 from formatbridge.relay.due import DueError
 from formatbridge.relay.steps import Read, Send, late
+
+_LIMITS: Mapping[str, tuple[TimeoutKind, Phase]] = {
+    "ConnectTimeout": ("connect", "connect"),
+    "PoolTimeout": ("connect", "pool"),
+    "WriteTimeout": ("write", "write"),
+}
+"""A library's word for a limit that passed, to ours, and to how far the call had come."""
 
 
 def explained(error: Exception, module: Any, step: Send | Read, is_due: bool, phase: Phase) -> APIError:
@@ -22,8 +30,7 @@ def explained(error: Exception, module: Any, step: Send | Read, is_due: bool, ph
         return late(step.kind, phase)
     if isinstance(error, module.TimeoutException):
         name = type(error).__name__
-        kind = {"ConnectTimeout": "connect", "PoolTimeout": "connect", "WriteTimeout": "write"}.get(name, "read")
-        found: Phase = {"ConnectTimeout": "connect", "PoolTimeout": "pool", "WriteTimeout": "write"}.get(name, phase)  # type: ignore[assignment]  # phases all
+        kind, found = _LIMITS.get(name, ("read", phase))
         return late(kind, found)
     if isinstance(error, module.InvalidURL | module.UnsupportedProtocol):
         return APIConnectionError("the URL cannot be called", phase="connect", can_retry=False)

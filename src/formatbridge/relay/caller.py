@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
@@ -13,7 +12,7 @@ from formatbridge import formats, ir
 from formatbridge._json import JsonObject
 from formatbridge.bodies import model_of
 from formatbridge.bridge import Bridge, Exchange
-from formatbridge.convert import Converted, note_replay
+from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import checked_stream
 from formatbridge.options import Options
@@ -25,6 +24,7 @@ from formatbridge.relay.calls import (
     Prepared,
     build_call,
     build_models_call,
+    note_replay,
     prepared,
     read_answer,
     read_json,
@@ -48,6 +48,7 @@ from formatbridge.relay.settings import (
     checked_callable,
     current_key,
     key_of,
+    lenient,
     options_for,
     retry_of,
     timeout_of,
@@ -148,7 +149,13 @@ class Caller:
         return made
 
     def prepare(
-        self, request: Any, format: str | None = None, via: str | None = None, stream: bool = False, *, model: str | None = None
+        self,
+        request: Any,
+        format: ir.Format | str | None = None,
+        via: ir.Format | str | None = None,
+        stream: bool = False,
+        *,
+        model: str | None = None,
     ) -> Prepared:
         """Show what ``send`` or ``stream`` would send, without sending it. The key is hidden."""
         plan = self._plan(request, format, via, model, stream=stream)
@@ -160,7 +167,7 @@ class Caller:
         bridge = Bridge(near, via=via if via is not None else near, options=self._options)
         is_plain = bridge.via in self._profile.plain_only
         streams = checked_stream(stream) and not is_plain
-        exchange = bridge.open(request, stream=streams, model=model, home=_lenient(self._options))
+        exchange = bridge.open(request, stream=streams, model=model, home=lenient(self._options))
         if stream and is_plain:
             note_replay(exchange.request)
         if not exchange.request.model:
@@ -246,12 +253,6 @@ class Caller:
             _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s, again in %.1f s", *what, attempt.pause)
         if self._on_attempt is not None:
             self._on_attempt(attempt)
-
-
-@lru_cache
-def _lenient(options: Options) -> Options:
-    """Return options for answers, which are never refused for what they lose."""
-    return replace(options, raise_on=None)
 
 
 def _announce(call: Call) -> None:

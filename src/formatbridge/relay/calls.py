@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Generator, Mapping, Set
 from dataclasses import dataclass, field, replace
+from itertools import count
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
 from formatbridge._pointers import to_snake
+from formatbridge._reasons import REASONS
 from formatbridge._version import __version__
 from formatbridge.bridge import Exchange
-from formatbridge.convert import Converted, ConvertedError
+from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body, plain_message
 from formatbridge.losses import Addition, Loss
@@ -22,8 +24,10 @@ from formatbridge.relay import faults
 from formatbridge.relay.betas import with_betas
 from formatbridge.relay.profile import RelayProfile, origin_of
 from formatbridge.relay.secret import HIDDEN, Headers, Mask, Secret, is_sensitive, shown
+from formatbridge.relay.settings import Limits
 from formatbridge.streaming.sse import without_comments
 
+A = TypeVar("A")
 KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key", "authorization")
 """Headers in which a key may stand, the best known first."""
 BLANK = b"\xef\xbb\xbf \t\r\n"
@@ -203,7 +207,31 @@ def prepared(call: Call, exchange: Exchange) -> Prepared:
     return Prepared(call.method, call.url, headers, _wire_body(made.body, made.target), made.losses, made.additions)
 
 
-def redirected(call: Call, head: Head) -> Call:
+def note_replay(made: ConvertedRequest) -> None:
+    """Report of a request for a stream that a plain one goes out in its place."""
+    made.note(Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
+
+
+def followed(call: Call, limits: Limits, ask: Callable[[Call], A]) -> Generator[A, Head, Head]:
+    """Ask for a call, and for each to which the answer redirects it; return the head of the answer behind that, with the secrets hidden.
+
+    Raises ``APIConnectionError`` on headers longer than the limits, and on redirects beyond them or to where nothing may go.
+    """
+    for hops in count():
+        head = yield ask(call)
+        if head.size > limits.max_header_bytes:
+            message = f"the headers have {head.size} bytes, expected at most {limits.max_header_bytes}"
+            raise APIConnectionError(message, phase="headers", can_retry=False)
+        if not 300 <= head.status < 400:
+            return replace(head, headers=call.mask.whole(head.headers))
+        call = _redirected(call, head)
+        if hops >= limits.max_redirects:
+            message = f"the relay redirects more than {limits.max_redirects} times, expected an answer"
+            raise APIConnectionError(message, phase="redirect", can_retry=False)
+    raise AssertionError("counting never ends")
+
+
+def _redirected(call: Call, head: Head) -> Call:
     """Follow a redirect within the same origin; raise ``APIConnectionError`` on any other, to which nothing may go."""
     given = head.headers.get("location", "")
     try:

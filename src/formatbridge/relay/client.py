@@ -16,7 +16,7 @@ from formatbridge.relay.flow import Flow
 from formatbridge.relay.line import AsyncLine, Line
 from formatbridge.relay.reply import Reply
 from formatbridge.relay.steps import Close, Read, Send, Sleep, Step
-from formatbridge.relay.stream import Opening
+from formatbridge.relay.stream import StreamCall
 
 T = TypeVar("T")
 
@@ -26,7 +26,9 @@ class Client(Caller):
 
     _IS_ASYNC = False
 
-    def send(self, request: Any, format: str | None = None, via: str | None = None, *, model: str | None = None) -> Reply:
+    def send(
+        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+    ) -> Reply:
         """Send a request and return the whole answer in the caller's format.
 
         ``request``: a dict, JSON text or a typed model; whether it asks for a stream does not matter. ``format``: the caller's; may be left
@@ -35,7 +37,9 @@ class Client(Caller):
         """
         return self._drive(self._whole(self._plan(request, format, via, model, stream=False)))
 
-    def stream(self, request: Any, format: str | None = None, via: str | None = None, *, model: str | None = None) -> Stream:
+    def stream(
+        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+    ) -> Stream:
         """Return the stream of an answer, to be opened with ``with``; the arguments are those of ``send``."""
         plan = self._plan(request, format, via, model, stream=True)
         return Stream(plan, self._opened(plan), self._pool, self._clock, self._profile.request_id_headers)
@@ -44,19 +48,19 @@ class Client(Caller):
         """Return the relay's models, all pages of them, with ids as requests name them."""
         return self._drive(self._listed())
 
-    def chat_completions(self, *, via: str | None = None, **fields: Any) -> Reply:
+    def chat_completions(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return self.send(fields, "chat_completions", via)
 
-    def messages(self, *, via: str | None = None, **fields: Any) -> Reply:
+    def messages(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return self.send(fields, "messages", via)
 
-    def responses(self, *, via: str | None = None, **fields: Any) -> Reply:
+    def responses(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return self.send(fields, "responses", via)
 
-    def generate_content(self, model: str, *, via: str | None = None, **fields: Any) -> Reply:
+    def generate_content(self, model: str, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return self.send(fields, "generate_content", via, model=model)
 
@@ -79,7 +83,7 @@ class Client(Caller):
             line.close()
 
 
-class Stream(Opening):
+class Stream(StreamCall):
     """The stream of one answer: typed events of the caller's format, its text, and the answer that they add up to.
 
     ``with`` opens it, up to the first event; an error until then can be tried again and is raised there. One iteration, then it is read.
@@ -132,11 +136,15 @@ class AsyncClient(Caller):
 
     _IS_ASYNC = True
 
-    async def send(self, request: Any, format: str | None = None, via: str | None = None, *, model: str | None = None) -> Reply:
+    async def send(
+        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+    ) -> Reply:
         """Send a request and return the whole answer in the caller's format; as ``Client.send``."""
         return await self._drive(self._whole(self._plan(request, format, via, model, stream=False)))
 
-    def stream(self, request: Any, format: str | None = None, via: str | None = None, *, model: str | None = None) -> AsyncStream:
+    def stream(
+        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+    ) -> AsyncStream:
         """Return the stream of an answer, to be opened with ``async with``; the arguments are those of ``send``."""
         plan = self._plan(request, format, via, model, stream=True)
         return AsyncStream(plan, self._opened(plan), self._pool, self._clock, self._profile.request_id_headers)
@@ -145,19 +153,19 @@ class AsyncClient(Caller):
         """Return the relay's models, all pages of them, with ids as requests name them."""
         return await self._drive(self._listed())
 
-    async def chat_completions(self, *, via: str | None = None, **fields: Any) -> Reply:
+    async def chat_completions(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return await self.send(fields, "chat_completions", via)
 
-    async def messages(self, *, via: str | None = None, **fields: Any) -> Reply:
+    async def messages(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return await self.send(fields, "messages", via)
 
-    async def responses(self, *, via: str | None = None, **fields: Any) -> Reply:
+    async def responses(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return await self.send(fields, "responses", via)
 
-    async def generate_content(self, model: str, *, via: str | None = None, **fields: Any) -> Reply:
+    async def generate_content(self, model: str, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return await self.send(fields, "generate_content", via, model=model)
 
@@ -180,7 +188,7 @@ class AsyncClient(Caller):
             await line.close()
 
 
-class AsyncStream(Opening):
+class AsyncStream(StreamCall):
     """The stream of one answer, as ``Stream``, with ``async with`` and ``async for``."""
 
     _line: AsyncLine | None = None

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from formatbridge import _codec, ir
 from formatbridge.bridge import Bridge, Exchange
-from formatbridge.convert import Converted, convert_error, convert_models, note_replay
+from formatbridge.convert import Converted, convert_error, convert_models
 from formatbridge.errors import (
     APIConnectionError,
     APIStatusError,
@@ -21,11 +21,11 @@ from formatbridge.errors import (
 )
 from formatbridge.options import Options
 from formatbridge.relay import calls, faults
-from formatbridge.relay.calls import Beginning, Call, Head, Native
+from formatbridge.relay.calls import Beginning, Call, Head, Native, followed
 from formatbridge.relay.legs import VERSION, home_headers, passed_headers, sdk_key
 from formatbridge.relay.profile import RelayProfile
 from formatbridge.relay.secret import Headers, Mask, Secret
-from formatbridge.relay.settings import Limits, current_key
+from formatbridge.relay.settings import Limits, current_key, lenient
 from formatbridge.replays import replay_response
 from formatbridge.streams import StreamConverter
 
@@ -93,7 +93,7 @@ class Home:
     mask: Mask = field(default_factory=lambda: Mask(()))
 
 
-Flow = Generator[Call | Body, Any, Home]
+Errand = Generator[Call | Body, Any, Home]
 """Yields a call and is sent the ``Head`` of its answer; yields ``Body`` and is sent the bytes; returns what the SDK gets."""
 
 
@@ -119,7 +119,7 @@ class Crossing:
     report: Callable[[Converted], object] | None
     limits: Limits = field(default_factory=Limits)
 
-    def flow(self, asked: Asked) -> Flow:
+    def carry(self, asked: Asked) -> Errand:
         """Carry one request over and its answer back. Whatever goes wrong on this side is an error answer, not worth a retry."""
         told: Any
         try:
@@ -137,9 +137,8 @@ class Crossing:
     def _key(self, asked: Asked) -> Secret | None:
         return sdk_key(asked.headers) if self.takes_sdk_key else current_key(self.key)
 
-    def _exchange(self, asked: Asked) -> Flow:
+    def _exchange(self, asked: Asked) -> Errand:
         exchange, streams = self._open(asked)
-        exchange.options = replace(exchange.options, raise_on=None)  # an answer has been paid for
         self.tell(exchange.request)
         passed = passed_headers(asked.headers, asked.format, self.via)
         call = calls.build_call(exchange, self.base_url, self.profile, self._key(asked), self.headers, passed)
@@ -179,14 +178,14 @@ class Crossing:
         spoken = asked.headers.get(VERSION) if asked.format == self.via == "messages" else None
         options = replace(self.options, messages_version=spoken) if spoken else self.options
         bridge = Bridge(asked.format, via=self.via, options=options)
-        exchange = bridge.open(asked.content, stream=stream, model=model)
+        exchange = bridge.open(asked.content, stream=stream, model=model, home=lenient(options))
         streams = exchange.request.stream
         if streams and self.via in self.profile.plain_only:
-            exchange = bridge.open(asked.content, stream=False, model=model)
-            note_replay(exchange.request)
+            exchange = bridge.open(asked.content, stream=False, model=model, home=lenient(options))
+            calls.note_replay(exchange.request)
         return exchange, streams
 
-    def _list(self, asked: Asked) -> Flow:
+    def _list(self, asked: Asked) -> Errand:
         """Fetch the list of models in the profile's format, and bring it, or the one model of the path, home."""
         passed = passed_headers(asked.headers, asked.format, self.profile.models_format)
         call = calls.build_models_call(self.base_url, self.profile, self._key(asked), self.headers, passed=passed)
@@ -208,12 +207,7 @@ class Crossing:
 
     def _send(self, call: Call) -> Generator[Call, Head, Head]:
         """Send a request and follow redirects that repeat it at the same origin, the only one that ever gets anything."""
-        for _ in range(self.limits.max_redirects + 1):
-            head = yield call
-            if not 300 <= head.status < 400:
-                return replace(head, headers=call.mask.whole(head.headers))
-            call = calls.redirected(call, head)
-        raise RefusedError(502, f"the relay redirects more than {self.limits.max_redirects} times, expected an answer")
+        return followed(call, self.limits, lambda asked: asked)
 
     def _read(self, head: Head, call: Call, begun: bytes = b"") -> Generator[Body, bytes, Native]:
         """Read the body of a success; raise ``APIStatusError`` on any other, of which no more is read than is of use."""

@@ -238,7 +238,7 @@ def rewritten(error: APIStatusError, format: str, *, no_answer: str = "no usable
 
     ``no_answer``: what to say of a success that was none; the error's own words are for whoever runs the gateway.
     """
-    status = deserved_status(error.status, error.kind)  # type: ignore[arg-type]  # a kind
+    status = deserved_status(error.status, error.kind)
     value = _value(error.body)
     whole = value[0] if isinstance(value, list) and len(value) == 1 else value
     outer: JsonObject = whole if isinstance(whole, dict) else {}
@@ -258,7 +258,7 @@ def rewritten(error: APIStatusError, format: str, *, no_answer: str = "no usable
 
 
 def _worded(error: APIStatusError, message: str, format: str, status: int) -> ConvertedError:
-    word = error.type or WORDINGS[error.kind].type  # type: ignore[index]  # a kind
+    word = error.type or WORDINGS[error.kind].type
     body = {"error": {"message": message, "type": word, "code": error.code, "param": error.param}}
     return convert_error(body, source="chat_completions", target=format, status=status)
 

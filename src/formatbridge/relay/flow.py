@@ -23,7 +23,7 @@ from formatbridge.errors import (
 )
 from formatbridge.formats._errors import QUOTA_CODES
 from formatbridge.relay import faults
-from formatbridge.relay.calls import Call, Head, redirected
+from formatbridge.relay.calls import Call, Head, followed
 from formatbridge.relay.clock import Clock
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
 from formatbridge.relay.settings import Retry
@@ -83,20 +83,9 @@ def _kept(error: APIError | StreamError, most: int) -> APIError | StreamError:
 
 
 def _send(call: Call, rules: Rules, patience: Patience) -> Flow[Head]:
-    """Send a call and follow its redirects."""
-    for hops in count():
-        head: Head = yield patience.send(call)
-        if head.size > rules.limits.max_header_bytes:
-            message = f"the headers have {head.size} bytes, expected at most {rules.limits.max_header_bytes}"
-            raise APIConnectionError(message, phase="headers", can_retry=False)
-        if not 300 <= head.status < 400:
-            return replace(head, headers=call.mask.whole(head.headers), came=rules.clock.time())
-        call = redirected(call, head)
-        if hops >= rules.limits.max_redirects:
-            message = f"the relay redirects more than {rules.limits.max_redirects} times, expected an answer"
-            raise APIConnectionError(message, phase="redirect", can_retry=False)
-        yield Close()
-    raise AssertionError("counting never ends")
+    """Send a call and follow its redirects; a line lets go of one answer before it sends for another."""
+    head = yield from followed(call, rules.limits, patience.send)
+    return replace(head, came=rules.clock.time())
 
 
 def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[APIStatusError]:

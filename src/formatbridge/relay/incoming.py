@@ -19,7 +19,6 @@ from formatbridge.errors import (
     StreamFailedError,
     tell_more,
 )
-from formatbridge.losses import Loss
 from formatbridge.relay import faults
 from formatbridge.relay.calls import BLANK, Beginning, Call, Head, is_markup, no_answer, read_json
 from formatbridge.relay.events import text_of
@@ -88,11 +87,6 @@ class Incoming:
     def response(self) -> Converted:
         """Return the answer so far, in the caller's format."""
         return self._converter.response()
-
-    @property
-    def losses(self) -> tuple[Loss, ...]:
-        """What the caller's format cannot hold of the answer so far."""
-        return self._converter.losses
 
     def open(self, head: Head, call: Call) -> Flow[Incoming]:
         """Read up to the first event. Raise here what went wrong before it: all of that can be tried again."""

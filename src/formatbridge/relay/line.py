@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from formatbridge.relay._library import size_of
 from formatbridge.relay.broken import explained
 from formatbridge.relay.calls import Call, Head
 from formatbridge.relay.clock import Clock
@@ -42,11 +43,10 @@ def _stamp(call: Call) -> Callable[[Any], Any]:
 
 
 def _head(response: Any) -> Head:
-    raw = response.headers.raw
     headers = {name.lower(): value for name, value in response.headers.items()}
     if response.is_stream_consumed:  # by a transport in memory, which has opened the body as well
         headers.pop("content-encoding", None)
-    return Head(response.status_code, headers, sum(len(name) + len(value) for name, value in raw))
+    return Head(response.status_code, headers, size_of(response.headers))
 
 
 def _answer(shard: Shard, request: Any, options: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from formatbridge import formats, ir
 from formatbridge._json import JsonObject
 from formatbridge.bodies import check
-from formatbridge.convert import Converted
+from formatbridge.convert import Converted, ConvertedRequest
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
 from formatbridge.relay.flow import Outcome
@@ -18,13 +18,15 @@ from formatbridge.relay.flow import Outcome
 class Reply:
     """A whole answer."""
 
-    __slots__ = ("_answer", "_request", "attempts", "native", "request_id", "status")
+    __slots__ = ("answer", "attempts", "native", "request", "request_id", "status")
 
     def __init__(
-        self, request: Converted, answer: Converted, native: JsonObject, outcome: Outcome[Any], names: tuple[str, ...]
+        self, request: ConvertedRequest, answer: Converted, native: JsonObject, outcome: Outcome[Any], names: tuple[str, ...]
     ) -> None:
-        self._request = request
-        self._answer = answer
+        #: The request as it went out; its losses point into what the caller sent, its additions into its own body.
+        self.request = request
+        #: The answer in the caller's format; its losses point into ``native``, its additions into its own body.
+        self.answer = answer
         #: The answer as the endpoint sent it, parsed.
         self.native = native
         #: By which the relay's owner finds the call; None where the answer did not say.
@@ -37,30 +39,30 @@ class Reply:
     @property
     def body(self) -> JsonObject:
         """The answer in the caller's format, ready for JSON."""
-        return self._answer.body
+        return self.answer.body
 
     @property
     def format(self) -> ir.Format:
         """The caller's format."""
-        return self._answer.target
+        return self.answer.target
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What was lost on both ways: first of the request, then of the answer, each with pointers into its own source."""
-        return self._request.losses + self._answer.losses
+        """What was lost on both ways: ``request.losses``, then ``answer.losses``, each with pointers into its own source."""
+        return self.request.losses + self.answer.losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """What had to be added on both ways."""
-        return self._request.additions + self._answer.additions
+        """What had to be added on both ways: ``request.additions``, then ``answer.additions``, each with pointers into its own body."""
+        return self.request.additions + self.answer.additions
 
     def parse(self) -> BaseModel:
         """Read the answer as the typed model of the caller's format."""
-        return self._answer.parse()
+        return self.answer.parse()
 
     def json(self) -> bytes:
         """Write the answer as JSON in UTF-8."""
-        return self._answer.json()
+        return self.answer.json()
 
     def text(self) -> str:
         """Return the visible text of the first choice; reasoning and refusals are none."""

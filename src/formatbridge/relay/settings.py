@@ -6,17 +6,19 @@ import math
 import os
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from functools import lru_cache
+from typing import Literal, TypeVar
 
-from formatbridge.convert import options_of
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import a
-from formatbridge.options import DEFAULT_OPTIONS, Options
+from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
 from formatbridge.relay.profile import RelayProfile, checked_url
 from formatbridge.relay.secret import Secret, checked_key
 
+RetryCause = Literal["connection", "timeout", "status"]
+"""What may be worth another attempt."""
 RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 524, 529})
-CAUSES = frozenset({"connection", "timeout", "status"})
+CAUSES: frozenset[RetryCause] = frozenset({"connection", "timeout", "status"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Retry:
     max_retry_after: float = 60
     budget: float = 120
     statuses: Set[int] = RETRIED_STATUSES
-    on: Set[str] = CAUSES
+    on: Set[RetryCause] = CAUSES
 
     def __post_init__(self) -> None:
         if not isinstance(self.max, int) or isinstance(self.max, bool) or self.max < 0:
@@ -133,6 +135,12 @@ def options_for(given: Options | None, profile: RelayProfile) -> Options:
     if options.messages_version != DEFAULT_OPTIONS.messages_version:
         return options
     return replace(options, messages_version=profile.messages_version)
+
+
+@lru_cache
+def lenient(options: Options) -> Options:
+    """Return options for answers, which are never refused for what they lose: they have been paid for."""
+    return replace(options, raise_on=None)
 
 
 def checked(name: str, given: T | None, kind: type[T]) -> T | None:

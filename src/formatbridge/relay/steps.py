@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from formatbridge.errors import APITimeoutError
+from formatbridge import ir
+from formatbridge.errors import APITimeoutError, TimeoutKind
 from formatbridge.relay.calls import Call
 from formatbridge.relay.clock import Clock
 from formatbridge.relay.settings import Limits, Retry, Timeout
@@ -22,7 +23,7 @@ class Send:
     call: Call
     phases: tuple[float | None, float | None, float | None, float | None]
     seconds: float | None
-    kind: str
+    kind: TimeoutKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Read:
     """Read some bytes of the body; None at its end."""
 
     seconds: float | None
-    kind: str
+    kind: TimeoutKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ class Attempt:
     number: int
     method: str
     url: str
-    format: str
-    via: str
+    format: ir.Format
+    via: ir.Format
     model: str
     stream: bool
     status: int | None
@@ -107,9 +108,10 @@ class Patience:
             self._idle_ends += self._clock.now() - self._rests_since
         self._rests_since = None
 
-    def left(self) -> tuple[float | None, str]:
+    def left(self) -> tuple[float | None, TimeoutKind]:
         """Return the seconds left, None for no limit, and the name of the limit that is nearest."""
-        ends = [(end, kind) for end, kind in ((self._ends, "total"), (self._idle_ends, "idle")) if end is not None]
+        limits: tuple[tuple[float | None, TimeoutKind], ...] = ((self._ends, "total"), (self._idle_ends, "idle"))
+        ends = [(end, kind) for end, kind in limits if end is not None]
         if not ends:
             return None, "total"
         end, kind = min(ends)
@@ -148,7 +150,7 @@ def _least(limit: float | None, seconds: float | None) -> float | None:
     return max(shortest, seconds if limit is None else min(limit, seconds))
 
 
-def late(kind: str, phase: Any) -> APITimeoutError:
+def late(kind: TimeoutKind, phase: Any) -> APITimeoutError:
     """Return the error for a limit that passed."""
     waited = {
         "connect": "no connection within the connect or pool timeout",

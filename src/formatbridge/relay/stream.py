@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from formatbridge.convert import Converted
+from formatbridge.convert import Converted, ConvertedRequest
 from formatbridge.errors import ConfigurationError, StreamError
 from formatbridge.given import caller
 from formatbridge.losses import Addition, Loss
@@ -23,13 +23,14 @@ from formatbridge.relay.steps import Close
 T = TypeVar("T")
 
 
-class Opening:
+class StreamCall:
     """A stream before, while and after it is open. It keeps its client's connections alive."""
 
     _line: Any = None
 
     def __init__(self, plan: Plan, flow: Flow[Outcome[Incoming]], pool: Pool, clock: Clock, names: tuple[str, ...]) -> None:
-        self._request: Converted = plan.exchange.request
+        #: The request as it went out; its losses point into what the caller sent, its additions into its own body.
+        self.request: ConvertedRequest = plan.exchange.request
         self._flow: Flow[Outcome[Incoming]] | None = flow
         self._pool, self._clock = pool, clock
         self._names = names
@@ -55,16 +56,21 @@ class Opening:
         return self._opened[2]
 
     @property
+    def answer(self) -> Converted:
+        """The answer so far in the caller's format; nothing is read for it. Its losses point into what the endpoint's stream adds up to."""
+        return self._incoming.response()
+
+    @property
     def losses(self) -> tuple[Loss, ...]:
-        """What was lost of the request, and of the answer so far."""
-        made = self._request.losses
-        return made + self._received.losses if self._received else made
+        """What was lost of the request, and of the answer so far: ``request.losses``, then ``answer.losses``."""
+        made = self.request.losses
+        return made + self.answer.losses if self._received else made
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """What had to be added to the request, and to the answer so far."""
-        made = self._request.additions
-        return made + self._partial().additions if self._received else made
+        """What had to be added to the request, and to the answer so far: ``request.additions``, then ``answer.additions``."""
+        made = self.request.additions
+        return made + self.answer.additions if self._received else made
 
     @property
     def _opened(self) -> tuple[str | None, int, int]:
@@ -77,9 +83,6 @@ class Opening:
         if self._received is None:
             raise ConfigurationError("the stream is not open, expected it within with")
         return self._received
-
-    def _partial(self) -> Converted:
-        return self._incoming.response()
 
     def _opening(self) -> Flow[Outcome[Incoming]]:
         flow, self._flow = self._flow, None

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from formatbridge import formats
+from formatbridge import formats, ir
 from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import a
 from formatbridge.options import Options
-from formatbridge.relay._library import ancestor_of, answer_of, async_stream_of, library_of, stream_of
+from formatbridge.relay._library import ancestor_of, answer_of, async_stream_of, library_of, size_of, stream_of
 from formatbridge.relay.calls import Call, Head
 from formatbridge.relay.crossing import Asked, Body, Crossing, Home
 from formatbridge.relay.homecoming import Homecoming
@@ -29,7 +29,7 @@ def transport(
     base_url: str | None = None,
     api_key: str | Callable[[], str] | None = None,
     *,
-    via: str,
+    via: ir.Format | str,
     profile: RelayProfile | str | None = None,
     headers: Mapping[str, str] | None = None,
     options: Options | None = None,
@@ -122,14 +122,14 @@ class RelayTransport:
         """Carry a request of a sync client over, and its answer back."""
         library = library_of(request)
         inner = self._inner(library, is_async=False)
-        flow = self._crossing.flow(_asked(request, request.read()))
+        errand = self._crossing.carry(_asked(request, request.read()))
         response: Any = None
         chunks: Any = None
         given: Any = None
         try:
             while True:
                 try:
-                    step = flow.send(given)
+                    step = errand.send(given)
                 except StopIteration as end:
                     return self._home(library, end.value, response, chunks)
                 if isinstance(step, Body):
@@ -148,14 +148,14 @@ class RelayTransport:
         """Carry a request of an async client over, and its answer back."""
         library = library_of(request)
         inner = self._inner(library, is_async=True)
-        flow = self._crossing.flow(_asked(request, await request.aread()))
+        errand = self._crossing.carry(_asked(request, await request.aread()))
         response: Any = None
         chunks: Any = None
         given: Any = None
         try:
             while True:
                 try:
-                    step = flow.send(given)
+                    step = errand.send(given)
                 except StopIteration as end:
                     return await self._home_async(library, end.value, response, chunks)
                 if isinstance(step, Body):
@@ -249,7 +249,7 @@ def _asked(request: Any, content: bytes) -> Asked:
 
 
 def _head(response: Any) -> Head:
-    return Head(response.status_code, dict(response.headers))
+    return Head(response.status_code, dict(response.headers), size_of(response.headers))
 
 
 def _request(library: Any, call: Call, given: Any) -> Any:
