@@ -151,11 +151,11 @@ class StreamDecoder:
         return [*made, *self.beside(), events.End()]
 
     def untold(self) -> list[events.Event]:
-        """Return what is known of parts that have not closed and would be told by their end."""
+        """Return what the end would tell, or would tell otherwise: of open parts, and of those that wait for one."""
         return [event for choice in self._choices.values() for event in untold(choice, self._answer_id)]
 
     def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts."""
+        """Return what is known of the answer beside its parts and will not change."""
         told = [(choice.left_over(), choice.index) for choice in self._choices.values()]
         made: list[events.Event] = [events.Meta(extra, index) for extra, index in [*told, (self._extra, None)] if extra]
         return made + self._tail

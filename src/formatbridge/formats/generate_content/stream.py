@@ -136,7 +136,7 @@ class StreamDecoder:
         return [*made, *self.beside(), events.End()]
 
     def untold(self) -> list[events.Event]:
-        """Return what the end of the candidates would tell: what they rest on, the chances of tokens, and calls in pieces, by half."""
+        """Return what the end would tell, or would tell otherwise: sources, chances of tokens, calls by half, the prompt's feedback."""
         made: list[events.Event] = []
         for _, choice in sorted(self._choices.items()):
             unread = self._cite(choice, made)
@@ -148,7 +148,7 @@ class StreamDecoder:
         return [*made, events.Meta(feedback)] if feedback else made
 
     def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts."""
+        """Return what is known of the answer beside its parts and will not change."""
         told = [*((choice.extra, index) for index, choice in sorted(self._choices.items())), (self._extra, None)]
         made: list[events.Event] = [events.Meta(extra, index) for extra, index in told if extra]
         return [*made, events.UsageTold(decode_usage(self._usage, "/usageMetadata"))] if self._usage else made

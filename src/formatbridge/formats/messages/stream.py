@@ -165,7 +165,7 @@ class StreamDecoder:
         made += [*self.beside(), events.End()]
 
     def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts."""
+        """Return what is known of the answer beside its parts and will not change."""
         made: list[events.Event] = []
         if self._usage is not None:
             made.append(events.UsageTold(decode_usage(self._usage, "/usage")))
@@ -173,7 +173,7 @@ class StreamDecoder:
         return [*made, events.Meta(extra)] if extra else made
 
     def untold(self) -> list[events.Event]:
-        """Return what is known of blocks that have not ended and would be told by their end."""
+        """Return what the end would tell, or would tell otherwise: of open blocks, and of tokens that wait for a part."""
         return self._blocks.untold()
 
     def _fail(self, raw: JsonObject, made: list[events.Event]) -> None:

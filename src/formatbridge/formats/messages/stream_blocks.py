@@ -283,7 +283,7 @@ class Blocks:
     # Blocks without an end.
 
     def untold(self) -> list[events.Event]:
-        """Return what is known of open blocks and would be told by their end, and of thoughts that may yet be the token of another part."""
+        """Return what the end would tell of open blocks, and of thoughts that may yet be the token of another part; all stays as it is."""
         made: list[events.Event] = []
         waiting = [self._carrier] if self._carrier is not None else []
         for block in self._open.values():

@@ -130,11 +130,11 @@ class StreamDecoder:
         self._leave(events.Failed(error) if error else events.End(), shell.extra)
 
     def untold(self) -> list[events.Event]:
-        """Return what is known of the answer and of open items, and what would be told by their end or replaced by it."""
+        """Return what the end would tell, or would tell otherwise: of open items, and of the fields that the last event replaces."""
         return untold(self._items, self._tell, self._head)
 
     def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts; what it costs stands at its end alone."""
+        """Return what is known of the answer beside its parts and will not change; what it costs stands at its end alone."""
         return self._beside(self._fields.whole())
 
     def _beside(self, fields: JsonObject) -> list[events.Event]:

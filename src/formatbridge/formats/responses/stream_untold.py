@@ -26,7 +26,7 @@ _THOUGHT = frozenset({"type", "text"})
 
 
 def untold(items: Items, tell: Teller, head: JsonObject) -> list[events.Event]:
-    """Return what is known and not told. ``head``: the answer as its first events have it. All of it stays as it is."""
+    """Return what the end would tell, or would tell otherwise. ``head``: the answer as its first events have it. All stays as it is."""
     made: list[events.Event] = []
     new: list[tuple[tuple[int, int], ir.Part]] = [] if tell.token is None else [(tell.place, as_text(tell.token))]
     extra: JsonObject | None = None
