@@ -15,6 +15,7 @@ from formatbridge.formats.messages.errors import decode_error
 from formatbridge.formats.messages.finish import decode_finish
 from formatbridge.formats.messages.response import RESPONSE_FIELDS
 from formatbridge.formats.messages.stream_blocks import Blocks, told
+from formatbridge.formats.messages.stream_untold import untold
 from formatbridge.formats.messages.usage import decode_usage
 from formatbridge.ir import events
 
@@ -174,7 +175,7 @@ class StreamDecoder:
 
     def untold(self) -> list[events.Event]:
         """Return what the end would tell, or would tell otherwise: of open blocks, and of tokens that wait for a part."""
-        return self._blocks.untold()
+        return untold(self._blocks)
 
     def _fail(self, raw: JsonObject, made: list[events.Event]) -> None:
         self.is_complete = True

@@ -23,8 +23,8 @@ from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import decode_response
 from formatbridge.formats.responses.stream_late import as_told, late, shape, told_behind
 from formatbridge.formats.responses.stream_order import Items, cites, length_of
-from formatbridge.formats.responses.stream_parts import BEHIND_ALL, Item, Slot, Teller, bare, opening
-from formatbridge.formats.responses.stream_untold import cited, untold
+from formatbridge.formats.responses.stream_parts import BEHIND_ALL, Item, Slot, Teller, bare, cited, opening
+from formatbridge.formats.responses.stream_untold import untold
 from formatbridge.formats.responses.stream_words import ARGUMENTS, MEMBERS, SAID
 from formatbridge.ir import events
 from formatbridge.streaming.sse import PINGS
