@@ -9,8 +9,8 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import NOT_READ, read_objects
 from formatbridge.formats.generate_content.content import decode_parts, encode_parts
 from formatbridge.formats.generate_content.finish import WORDS
+from formatbridge.formats.generate_content.hosted_content import python_runs
 from formatbridge.formats.generate_content.ids import Calls
-from formatbridge.formats.generate_content.parts import python_runs
 from formatbridge.formats.generate_content.turns import Turn
 from formatbridge.losses import Ledger
 from formatbridge.options import Options, Severity

@@ -14,15 +14,9 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, rest
 from formatbridge.formats._parts import drop_id, is_plain, join_texts, note_empty
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
+from formatbridge.formats.generate_content.hosted_content import decode_code, decode_code_result
 from formatbridge.formats.generate_content.ids import Calls
-from formatbridge.formats.generate_content.parts import (
-    DECODE_PART,
-    decode_bare,
-    decode_code,
-    decode_code_result,
-    decode_text,
-    encode_part,
-)
+from formatbridge.formats.generate_content.parts import DECODE_PART, decode_bare, decode_text, encode_part
 from formatbridge.formats.generate_content.reasoning import (
     encode_signature,
     is_late,

@@ -17,8 +17,8 @@ from formatbridge.formats.generate_content.citations import encode_citations
 from formatbridge.formats.generate_content.content import belongs_to_next, encode_parts
 from formatbridge.formats.generate_content.errors import encode_error
 from formatbridge.formats.generate_content.finish import encode_finish
+from formatbridge.formats.generate_content.hosted_content import python_runs
 from formatbridge.formats.generate_content.logprobs import Average, encode_logprobs
-from formatbridge.formats.generate_content.parts import python_runs
 from formatbridge.formats.generate_content.response import encode_response
 from formatbridge.formats.generate_content.stream_fold import NOTHING
 from formatbridge.formats.generate_content.turns import Turn
