@@ -15,7 +15,7 @@ from formatbridge.formats._media import guess_mime, media_kind, sniff_mime
 from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque
 from formatbridge.formats.generate_content.hosted_content import decode_server_tool, encode_code
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature
-from formatbridge.formats.generate_content.turns import Turn
+from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 
@@ -175,12 +175,12 @@ def _decode_detail(level: str | int | None) -> str | None:
     return _DETAILS.get(word, word.lower()) if word and word != _RESOLUTIONS[0] else None
 
 
-def _encode_media(part: ir.Media, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:
+def _encode_media(part: ir.Media, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
     """Write media; what an answer says in them is also text that it shows."""
-    made = _encode_shown(part, at, losses, carry=turn.carries)
+    made = _encode_shown(part, at, losses, carry=around.carries)
     if made is None or not part.transcript:
         return [made] if made else []
-    if turn.is_answer:
+    if around.is_answer:
         return [made, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
     return [made | {"audioTranscription": {"text": part.transcript}}]
 
@@ -230,22 +230,22 @@ def _encode_detail(part: ir.Media, losses: Ledger) -> str | None:
 # Any part.
 
 
-def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:
+def encode_part(part: ir.Part, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
     """Write one part that is no call and no result; mostly one here too. ``at`` is its pointer in the target."""
     made: JsonObject | None = None
     match part:
         case ir.Reasoning():
-            made = encode_reasoning(part, losses, carry=turn.carries)
+            made = encode_reasoning(part, losses, carry=around.carries)
         case ir.Text():
-            if not turn.is_answer:
+            if not around.is_answer:
                 drop_citations(part, losses)
-            made = encode_text(part, losses, carry=turn.carries)
+            made = encode_text(part, losses, carry=around.carries)
         case ir.Media():
-            return _encode_media(part, at, turn, losses)
+            return _encode_media(part, at, around, losses)
         case ir.Refusal():
-            made = _encode_refusal(part, turn, losses)
+            made = _encode_refusal(part, around, losses)
         case ir.Opaque() | ir.Hosted():
-            return _encode_foreign(part, turn, losses)
+            return _encode_foreign(part, around, losses)
         case ir.ToolCall() | ir.ToolResult():
             losses.dropped(part, code="orphan", severity="impossible")
         case _:
@@ -253,21 +253,21 @@ def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[Json
     return [made] if made else []
 
 
-def _encode_refusal(part: ir.Refusal, turn: Turn, losses: Ledger) -> JsonObject | None:
+def _encode_refusal(part: ir.Refusal, around: Surroundings, losses: Ledger) -> JsonObject | None:
     """Write a refusal as text."""
     if part.extra:
         losses.extras(part)
     drop_id(part, losses)
-    if turn.refusal_cost is not None:
-        losses.changed(part, "text", part.text, "flattened", severity=turn.refusal_cost)
+    if around.refusal_cost is not None:
+        losses.changed(part, "text", part.text, "flattened", severity=around.refusal_cost)
     return {"text": part.text} if part.text else None
 
 
-def _encode_foreign(part: ir.Opaque | ir.Hosted, turn: Turn, losses: Ledger) -> list[JsonObject]:
-    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in turn.runs:
-        return encode_code(part, losses, carry=turn.carries)
+def _encode_foreign(part: ir.Opaque | ir.Hosted, around: Surroundings, losses: Ledger) -> list[JsonObject]:
+    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in around.runs:
+        return encode_code(part, losses, carry=around.carries)
     text = encode_opaque(part, losses)
-    return encode_part(text, "", turn, losses) if text else []
+    return encode_part(text, "", around, losses) if text else []
 
 
 DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {

@@ -38,13 +38,13 @@ from formatbridge.formats.generate_content.settings import (
     encode_settings,
     encode_settings_beside,
 )
+from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.formats.generate_content.tools import (
     decode_tool_choice,
     decode_tools,
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.generate_content.turns import Turn
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -212,7 +212,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     instructions: list[JsonObject] = []
     leading = True
     messages = with_results_in_place(request.messages, losses, joins=True)
-    turn = Turn(messages, objects=read_all_objects(messages))
+    around = Surroundings(messages, objects=read_all_objects(messages))
     for message in messages:
         if message.effort or message.tools:
             leading = False  # the system prompt ends before a change of configuration
@@ -224,12 +224,12 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
                 continue
         if message.role in ("system", "developer"):
             before = len(instructions)
-            encode_instruction(message, instructions, turn, losses)
+            encode_instruction(message, instructions, around, losses)
             if not leading and len(instructions) > before:
                 losses.changed(message, "", None, "moved")
         else:
             leading = False
-            encode_message(message, contents, turn, losses)
+            encode_message(message, contents, around, losses)
     if request.format == "messages":
         note_prefill(request, losses)
     if not contents:
