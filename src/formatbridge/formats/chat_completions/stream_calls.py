@@ -1,4 +1,4 @@
-"""Pieces of tool calls: which call one belongs to, and what nobody knows of it."""
+"""Streams of chat_completions, read: pieces of tool calls, which call one belongs to, and what nobody knows of it."""
 
 from __future__ import annotations
 

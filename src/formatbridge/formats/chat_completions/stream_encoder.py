@@ -1,4 +1,4 @@
-"""Writing streams of chat_completions: one kind a chunk, the role once per choice, usage last, then ``[DONE]``.
+"""Streams of chat_completions, written: one kind a chunk, the role once per choice, usage last, then ``[DONE]``.
 
 Text, reasoning and arguments leave as they come, in envelopes written once. Citations wait for the end of their choice, because the
 official client cannot take a second list of them. A thought that has a token is told again whole, with its token, when it ends: the token

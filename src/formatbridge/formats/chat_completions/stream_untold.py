@@ -1,4 +1,4 @@
-"""What is known of the parts of a choice that is read and would be told by their end, for a stream that breaks off before it."""
+"""Streams of chat_completions, read: what the end of a choice would tell, for one that breaks off before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One candidate of a stream that is read, as far as it has come."""
+"""Streams of generate_content, read: one candidate as far as it has come."""
 
 from __future__ import annotations
 

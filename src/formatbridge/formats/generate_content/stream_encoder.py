@@ -1,4 +1,4 @@
-"""Writing streams of generate_content: each event is a small answer; the last one has the reasons, the sources and the usage.
+"""Streams of generate_content, written: each event is a small answer; the last one has the reasons, the sources and the usage.
 
 Text and thoughts leave as they come, in envelopes written once. A call waits until its arguments are whole, for they are an object here.
 Visible text is kept beside, because a source cites it by words and by bytes, and names both at the end.

@@ -1,4 +1,4 @@
-"""What the end of a candidate of a stream would tell, for one that breaks off before it."""
+"""Streams of generate_content, read: what the end of a candidate would tell, for one that breaks off before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The blocks of a stream of messages, from their start to their stop, as parts.
+"""Streams of messages, read: blocks, from their start to their stop, as parts.
 
 Servers leave out starts and stops, use an index again, and let blocks overlap. A block of thinking that turns out to be nothing but
 the token of the part behind it becomes no part.

@@ -1,4 +1,4 @@
-"""What the end of the blocks of a stream would tell, for one that breaks off before it."""
+"""Streams of messages, read: what the end of the blocks would tell, for one that breaks off before it."""
 
 from __future__ import annotations
 

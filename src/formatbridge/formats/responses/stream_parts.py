@@ -1,4 +1,4 @@
-"""The parts of a stream that is read: what of each was told, and what remains to be told once it is whole."""
+"""Streams of responses, read: parts, what of each was told, and what remains to be told once it is whole."""
 
 from __future__ import annotations
 

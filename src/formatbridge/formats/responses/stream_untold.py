@@ -1,4 +1,4 @@
-"""What a stream that is read has said of its answer and of open items, for one that breaks off before their end says it again."""
+"""Streams of responses, read: what the end would tell of the answer and of open items, for one that breaks off before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams of chat_completions: chunks with deltas, several choices side by side, usage after the end, ``[DONE]`` last.
+"""Streams of chat_completions, read: chunks with deltas, several choices side by side, usage after the end, ``[DONE]`` last.
 
 A delta names no part: text follows text until another kind comes, calls are told apart by their index. Servers break every rule of this:
 usage comes anywhere, the role in every delta or never, indexes are missing or used again, the end comes twice or not at all.
@@ -20,11 +20,11 @@ from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_part
 from formatbridge.formats.chat_completions.reasoning import REASONING, decode_outer_token, decode_reasoning, index_of
 from formatbridge.formats.chat_completions.response import LOGPROBS
-from formatbridge.formats.chat_completions.stream_blocks import Blocks, Item
+from formatbridge.formats.chat_completions.stream_block_parts import feed_block
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, opened, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
-from formatbridge.formats.chat_completions.stream_media import beside_token, feed_rest, feed_token
-from formatbridge.formats.chat_completions.stream_shown import feed_block
+from formatbridge.formats.chat_completions.stream_extras import beside_token, feed_rest, feed_token
+from formatbridge.formats.chat_completions.stream_thinking_blocks import Blocks, Item
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.stream_untold import untold
 from formatbridge.formats.chat_completions.usage import decode_usage

@@ -1,4 +1,4 @@
-"""What deltas bring rarely: citations, images and tokens, which come whole, and sound, which comes in pieces beside everything else."""
+"""Streams of chat_completions, read: citations, images and tokens, which come whole, and sound in pieces beside all else."""
 
 from __future__ import annotations
 

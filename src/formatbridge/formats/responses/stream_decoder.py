@@ -1,4 +1,4 @@
-"""Reading streams of responses: items that open, grow and are done, several at once, and a last event that repeats everything.
+"""Streams of responses, read: items that open, grow and are done, several at once, and a last event that repeats everything.
 
 Deltas become events at once; what is done comes whole and is read by the functions that read whole answers, so only what nobody has told
 yet is told. An item that is never done is taken from the last event. Servers send neither sequence numbers nor every envelope, change

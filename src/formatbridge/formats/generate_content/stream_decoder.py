@@ -1,4 +1,4 @@
-"""Streams of generate_content: each event is a small answer, whose parts go on where those of the last one stopped.
+"""Streams of generate_content, read: each event is a small answer, whose parts go on where those of the last one stopped.
 
 No event marks the end: an answer is over when each of its candidates has said why, and even then more may follow. Sources and usage
 count for the whole answer, so the last word on them comes at the end of the bytes.
