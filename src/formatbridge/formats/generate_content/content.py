@@ -12,7 +12,8 @@ from itertools import takewhile
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, rest
-from formatbridge.formats._parts import drop_id, is_plain, join_texts, note_empty
+from formatbridge.formats._parts import drop_id, is_plain, join_texts
+from formatbridge.formats._turns import note_empty
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
 from formatbridge.formats.generate_content.hosted_content import decode_code, decode_code_result
 from formatbridge.formats.generate_content.ids import Calls

@@ -6,11 +6,11 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_all_objects, read_all_objects
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import note_no_turns, note_prefill
 from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
+from formatbridge.formats._turns import note_no_turns, note_prefill
 from formatbridge.formats.generate_content.calls import lost_of_arguments
 from formatbridge.formats.generate_content.content import (
     CONTENT,

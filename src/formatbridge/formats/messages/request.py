@@ -11,10 +11,10 @@ from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._arguments import encode_all_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import brings_tools
-from formatbridge.formats._parts import leading_instructions, note_no_turns
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
+from formatbridge.formats._turns import leading_instructions, note_no_turns
 from formatbridge.formats.messages.content import decode_message, encode_instruction, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_servers
 from formatbridge.formats.messages.output_shape import decode_format, encode_format

@@ -12,8 +12,9 @@ from dataclasses import replace
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
-from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, note_empty
+from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain
 from formatbridge.formats._signatures import carries_call_token, drop_token
+from formatbridge.formats._turns import note_empty
 from formatbridge.formats.responses.calls import decode_call, decode_custom_call, encode_call
 from formatbridge.formats.responses.hosted_content import decode_hosted, encode_image
 from formatbridge.formats.responses.ids import ItemIds
