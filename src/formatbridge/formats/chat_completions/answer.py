@@ -24,7 +24,7 @@ from formatbridge.losses import Ledger
 from formatbridge.options import Options, Severity
 
 _KNOWN = MESSAGE | BESIDE | {"annotations", "audio", "images"}
-_HISTORY = frozenset(MESSAGE)
+_SAID = MESSAGE
 _AUDIO = frozenset({"id", "data", "transcript"})
 _ITEM_IDS: Mapping[type, str] = {ir.Text: "id", ir.ToolCall: "item_id"}
 """Where texts and calls have the id of the item around them."""
@@ -42,7 +42,7 @@ def decode_answer(
     parts, leftover = decode_said(raw, src, answer_id)
     if not answer_id and (raw.get("tool_calls") or raw.get("function_call")):
         _give_ids(parts, position)
-    if _HISTORY.issuperset(raw):  # nothing that only an answer has
+    if _SAID.issuperset(raw):  # nothing that only an answer has
         return parts, leftover
     uncited = decode_citations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
     parts += decode_images(raw.get("images"), src, before.get("images", 0))

@@ -22,7 +22,7 @@ _HOMES: tuple[tuple[str, ir.Format], ...] = (
     ("xai-responses-", "responses"),
     ("google-", "generate_content"),
 )
-FORMATS: dict[ir.Format, str] = {
+_ORIGINS: dict[ir.Format, str] = {
     "messages": "anthropic-claude-v1",
     "responses": "openai-responses-v1",
     "generate_content": "google-gemini-v1",
@@ -124,7 +124,7 @@ def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
         unread["data"] = raw["data"]
     if text and summary not in ("", text):
         unread["summary"] = summary
-    known = _DETAIL | {"format"} if word in ("", FORMATS[home]) else _DETAIL
+    known = _DETAIL | {"format"} if word in ("", _ORIGINS[home]) else _DETAIL
     return ir.Reasoning(
         text=text or summary,
         summary="summary" in raw,
@@ -152,7 +152,7 @@ def encode_reasoning(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
             continue
         token = native_token(part.signature, "chat_completions", losses)
         if token is not None and part.signature is not None:
-            vendor = FORMATS[part.signature.home] if part.signature.found else None
+            vendor = _ORIGINS[part.signature.home] if part.signature.found else None
             details += _encode_thought(part, token, vendor, len(details))
     body: JsonObject = {"reasoning_content": "\n\n".join(texts)} if texts else {}
     return body | ({"reasoning_details": details} if details else {})
@@ -200,7 +200,7 @@ def _carry(
     if signature.home != "chat_completions" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return None, None
-    return encode_token(signature, "chat_completions", kind=kind), FORMATS[signature.home]
+    return encode_token(signature, "chat_completions", kind=kind), _ORIGINS[signature.home]
 
 
 def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, index: int) -> list[JsonObject]:

@@ -12,7 +12,7 @@ from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.losses import Ledger
 from formatbridge.options import Severity
 
-SEVERITIES: Mapping[str, Severity] = {
+_SEVERITY: Mapping[str, Severity] = {
     "file_search_call": "lossy",
     "mcp_list_tools": "lossy",
     "tool_search_call": "lossy",
@@ -48,7 +48,7 @@ def decode_hosted(raw: JsonObject, src: str) -> ir.Part:
 def _keep(raw: JsonObject, src: str) -> ir.Opaque:
     kind = str(raw.get("type") or "item_reference")  # the one kind without a type that comes here
     is_awaited = kind == "tool_search_call" and raw.get("execution") == "client"
-    severity: Severity = "impossible" if is_awaited else SEVERITIES.get(kind, "impossible")
+    severity: Severity = "impossible" if is_awaited else _SEVERITY.get(kind, "impossible")
     return ir.Opaque(format="responses", raw=raw, what=kind, severity=severity, src=src)
 
 
