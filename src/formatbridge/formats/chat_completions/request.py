@@ -17,7 +17,7 @@ from formatbridge.formats._turns import note_no_turns, note_prefill, with_instru
 from formatbridge.formats.chat_completions.calls import encode_plain_call
 from formatbridge.formats.chat_completions.content import decode_message, encode_message
 from formatbridge.formats.chat_completions.output_shape import (
-    decode_audio,
+    decode_audio_output,
     decode_format,
     encode_format,
     encode_modalities,
@@ -83,7 +83,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     if format:
         request.output_format = decode_format(format)
     if audio:
-        request.audio = decode_audio(audio)
+        request.audio = decode_audio_output(audio)
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:

@@ -22,13 +22,13 @@ from formatbridge.formats.generate_content.content import (
 )
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.output_shape import (
-    decode_audio,
+    decode_audio_output,
     decode_format,
-    decode_image,
+    decode_image_output,
     decode_modalities,
-    encode_audio,
+    encode_audio_output,
     encode_format,
-    encode_image,
+    encode_image_output,
     encode_modalities,
 )
 from formatbridge.formats.generate_content.reasoning import decode_reasoning_config, encode_reasoning_config
@@ -105,9 +105,9 @@ def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None
     if modalities:
         request.settings["modalities"] = decode_modalities(modalities)
     if speech:
-        request.audio = decode_audio(speech)
+        request.audio = decode_audio_output(speech)
     if image:
-        request.image = decode_image(image)
+        request.image = decode_image_output(image)
     return unread
 
 
@@ -140,9 +140,9 @@ def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
     if request.tools or "modalities" in request.settings:
         config |= encode_modalities(request, losses)
     if request.audio:
-        config |= encode_audio(request.audio, losses)
+        config |= encode_audio_output(request.audio, losses)
     if request.image:
-        config |= encode_image(request.image, losses)
+        config |= encode_image_output(request.image, losses)
     return config
 
 

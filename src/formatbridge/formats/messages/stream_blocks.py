@@ -91,7 +91,7 @@ class Blocks:
 
     def begin(self, index: object, content: JsonObject, made: list[events.Event]) -> None:
         """Open a block."""
-        content = told(content)
+        content = without_nulls(content)
         self._end_call(content.get("tool_use_id"), made)
         kind = content.get("type")
         if isinstance(kind, str):
@@ -232,7 +232,7 @@ class Blocks:
                 block.unknown.take(rest(delta, {"type", "partial_json"}))
                 block.pieces.append(delta.get("partial_json") or "")
             case "compaction_delta":
-                block.raw |= {key: value for key, value in told(delta).items() if key != "type"}
+                block.raw |= {key: value for key, value in without_nulls(delta).items() if key != "type"}
             case None if (named := with_kind(delta)) is not delta:
                 self._take(block, named, made)
             case None:
@@ -313,6 +313,6 @@ def with_kind(delta: JsonObject) -> JsonObject:
     return delta if kind is None else {**delta, "type": kind}
 
 
-def told(raw: JsonObject) -> JsonObject:
-    """Return the members of an object that say something."""
+def without_nulls(raw: JsonObject) -> JsonObject:
+    """Return an object without the members that are null, which say nothing."""
     return {key: value for key, value in raw.items() if value is not None}

@@ -65,7 +65,7 @@ def _status(part: ir.Hosted, otherwise: str) -> str:
 # Images that the model drew.
 
 
-def _decode_image(raw: JsonObject, src: str) -> ir.Media | None:
+def _decode_generated_image(raw: JsonObject, src: str) -> ir.Media | None:
     data, word = raw.get("result"), raw.get("output_format")
     if not data:
         return None
@@ -73,7 +73,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Media | None:
     return ir.Media(kind="image", mime=mime, data=data, id=raw.get("id"), src=src, extra=rest(raw, _IMAGE))
 
 
-def encode_image(part: ir.Media, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
+def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
     """Write an image of the model's; it must be there in full. Other media have no place in an answer."""
     if part.kind != "image" or part.data is None:
         losses.dropped(part, code="unsupported_media", severity="impossible")
@@ -241,7 +241,7 @@ def _encode_search(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: I
 
 
 _DECODE_HOSTED: dict[str, Callable[[JsonObject, str], ir.Part | None]] = {
-    "image_generation_call": _decode_image,
+    "image_generation_call": _decode_generated_image,
     "code_interpreter_call": _decode_code,
     "mcp_call": _decode_mcp,
     "web_search_call": _decode_search,

@@ -18,7 +18,7 @@ from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.responses.finish import refusal_of, status_of_last
-from formatbridge.formats.responses.hosted_content import encode_image, has_item
+from formatbridge.formats.responses.hosted_content import encode_generated_image, has_item
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response
@@ -333,7 +333,7 @@ class StreamEncoder:
         losses = self._writer.losses
         if isinstance(part, ir.Media):
             data = "".join(slot.pieces) or part.data
-            item = encode_image(replace(part, data=data), self._writer.next_place(), self._writer.ids, losses)
+            item = encode_generated_image(replace(part, data=data), self._writer.next_place(), self._writer.ids, losses)
             if item:
                 write_image(self._writer, item)
         elif isinstance(part, ir.Opaque):
