@@ -19,7 +19,8 @@ from formatbridge.formats.chat_completions.content import (
     decode_said,
     note_order,
 )
-from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_call_token, is_image, is_sound
+from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning
+from formatbridge.formats.chat_completions.tokens import encode_call_token, is_image, is_sound
 from formatbridge.losses import Ledger
 from formatbridge.options import Options, Severity
 

@@ -19,8 +19,9 @@ from formatbridge.formats._protocol import Context
 from formatbridge.formats.chat_completions.answer import encode_answer
 from formatbridge.formats.chat_completions.errors import encode_error
 from formatbridge.formats.chat_completions.finish import encode_finish
-from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_call_token
+from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning
 from formatbridge.formats.chat_completions.response import encode_head, encode_logprobs
+from formatbridge.formats.chat_completions.tokens import encode_call_token
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
