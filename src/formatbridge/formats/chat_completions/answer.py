@@ -29,11 +29,11 @@ _SAID = MESSAGE
 _AUDIO = frozenset({"id", "data", "transcript"})
 _ITEM_IDS: Mapping[type, str] = {ir.Text: "id", ir.ToolCall: "item_id"}
 """Where texts and calls have the id of the item around them."""
-NONE_BEFORE: Mapping[str, int] = {}
+_NONE_BEFORE: Mapping[str, int] = {}
 
 
 def decode_answer(
-    raw: JsonObject, src: str, answer_id: str, position: int, before: Mapping[str, int] = NONE_BEFORE
+    raw: JsonObject, src: str, answer_id: str, position: int, before: Mapping[str, int] = _NONE_BEFORE
 ) -> tuple[list[ir.Part], JsonObject | None]:
     """Read the message of a choice; the second value is what no part can hold, by pointer relative to the message.
 

@@ -17,6 +17,7 @@ def feed_rest(choice: Choice, delta: JsonObject, made: list[events.Event]) -> No
     """Take the citations, images and sound of a delta."""
     src = f"/choices/{choice.index}/message"
     given = {key: delta[key] for key in ("annotations", "images") if delta.get(key)}
+    # "x": a text for the citations to hang on; it is thrown away.
     parts, unread = decode_answer({"role": "assistant", "content": "x", **given}, src, "", choice.index, choice.items)
     if isinstance(parts[0], ir.Text):
         choice.cite(parts[0].citations or [], made)

@@ -75,7 +75,7 @@ def decode_bare(raw: JsonObject, src: str) -> ir.Part | None:
 # Media.
 
 
-def decode_media(raw: JsonObject, src: str) -> ir.Part:
+def _decode_media(raw: JsonObject, src: str) -> ir.Part:
     """Read media in the body or at an address. A picture that was only thought of is no part of an answer."""
     if raw.get("thought"):
         return ir.Opaque(
@@ -195,14 +195,14 @@ def _encode_shown(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> Js
     if part.cache:
         losses.dropped(part.cache, severity="info")
     drop_id(part, losses)
-    body = encode_source(part, at, losses)
+    body = _encode_source(part, at, losses)
     level = _encode_detail(part, losses)
     if level is not None:
         body["mediaResolution"] = {"level": level}
     return body | encode_signature(part.signature, losses, carry=carry)
 
 
-def encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
+def _encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
     """Write where media is: in the body, or at an address."""
     uri = part.file_id if part.file_id is not None else part.url
     slot = "inlineData" if uri is None else "fileData"
@@ -271,8 +271,8 @@ def _encode_foreign(part: ir.Opaque | ir.Hosted, around: Surroundings, losses: L
 
 
 DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
-    "inlineData": decode_media,
-    "fileData": decode_media,
+    "inlineData": _decode_media,
+    "fileData": _decode_media,
     "toolCall": decode_server_tool,
     "toolResponse": decode_server_tool,
 }
