@@ -16,7 +16,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.formats import chat_completions, messages
-from formatbridge.formats.chat_completions.stream import StreamDecoder
+from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 
 FEW, FACTOR = 500, 8
 MOST = FACTOR * 2

@@ -89,7 +89,7 @@ class IdsOfRequest:
             part.call_id for part in parts if type(part) is ir.ToolResult
         }
         self._rules = rules
-        self._taken = {call_id for call_id in ids if is_legal_id(call_id, rules)}
+        self._taken = {call_id for call_id in ids if _is_legal_id(call_id, rules)}
         self._there = {(call_id, 0): call_id for call_id in self._taken}
         self._later = _later_calls(messages) if rules.distinct_ids else {}
         self._numbers = Numbers()
@@ -102,7 +102,7 @@ class IdsOfRequest:
         if known is not None:
             return known
         longest = self._rules.longest_call_id
-        base = call_id if is_legal_id(call_id, self._rules) else with_legal_letters(call_id, longest) or "call"
+        base = call_id if _is_legal_id(call_id, self._rules) else with_legal_letters(call_id, longest) or "call"
         given = self._there[place] = self._numbers.tell_apart(base, self._taken, longest=longest)
         self._taken.add(given)
         return given
@@ -112,7 +112,7 @@ class IdsOfRequest:
         return id(part) in self._later
 
 
-def is_legal_id(call_id: str, rules: ToolRules) -> bool:
+def _is_legal_id(call_id: str, rules: ToolRules) -> bool:
     """Say whether the target takes an id as it is."""
     if rules.call_id is None:
         return rules.longest_call_id is None or len(call_id) <= rules.longest_call_id
@@ -128,7 +128,7 @@ def are_legal_ids(ids: set[str], rules: ToolRules) -> bool:
     letters = "".join(ids)  # which tells of all at once what most are made of
     if rules.longest_call_id is None and "" not in ids and letters.isascii() and letters.isidentifier():
         return True
-    return all(is_legal_id(call_id, rules) for call_id in ids)
+    return all(_is_legal_id(call_id, rules) for call_id in ids)
 
 
 def _later_calls(messages: list[ir.Message]) -> dict[int, int]:

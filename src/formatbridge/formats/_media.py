@@ -1,4 +1,7 @@
-"""Data URLs and media types. Nothing is ever fetched, and nothing decoded but the first bytes of what has no type, and samples of sound."""
+"""Data URLs, media types, and whose store an address is in.
+
+Nothing is ever fetched, and nothing decoded but the first bytes of what has no type, and samples of sound.
+"""
 
 from __future__ import annotations
 
@@ -135,3 +138,10 @@ def is_samples(mime: str) -> bool:
 def media_kind(mime: str) -> ir.MediaKind:
     """Tell ``image``, ``audio``, ``video`` or ``document`` from a media type."""
     return _FAMILIES.get(mime.partition("/")[0], "document")
+
+
+def at_home(part: ir.Media) -> ir.Media:
+    """Return media whose address is one vendor's store as a file of that vendor's: nobody else can read it."""
+    if part.url is not None and part.url.startswith("gs://"):
+        part.file_id, part.url, part.home = part.url, None, "generate_content"
+    return part

@@ -38,7 +38,7 @@ def encode_data_list(models: ir.ModelList, losses: Ledger) -> JsonObject:
     """Write ``{"object": "list", "data": [...]}``; ids, times and owners are all it has."""
     if models.extra:
         losses.extras(models)
-    note_pages(models, losses)
+    _note_pages(models, losses)
     return {
         "object": "list",
         "data": [_encode_model(model, f"/data/{index}", losses) for index, model in enumerate(models.models)],
@@ -61,7 +61,7 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
     return made
 
 
-def note_pages(models: ir.ModelList, losses: Ledger) -> None:
+def _note_pages(models: ir.ModelList, losses: Ledger) -> None:
     """Note what says that a list has more pages, for formats that have one page only."""
     for name in ("more", "first_id", "last_id", "next_page"):
         if getattr(models, name):

@@ -92,13 +92,15 @@ class StreamDecoder(Protocol):
     def beside(self) -> list[events.Event]:
         """Return what is known of the answer beside its parts: the fields that only its format has, and what it costs.
 
-        An end or an error tells this by itself; it may be told again, with what has come since.
+        This is what will not change, so a reader may have it. An end or an error tells it by itself; it may be told again, with what has
+        come since.
         """
 
     def untold(self) -> list[events.Event]:
-        """Return what is known of parts that have not closed and would be told by their end, which an answer that breaks off never has.
+        """Return what the end would tell, or would tell otherwise: of open parts, and of fields of the answer that its last event replaces.
 
-        The decoder goes on as if nobody had asked: it may be told again, or otherwise. Of an answer that is complete nothing is untold.
+        For an answer that has broken off; no reader of a running stream gets it. May be asked again: the decoder goes on as if nobody had
+        asked. Of an answer that is complete nothing is untold.
         """
 
     def done(self) -> list[events.Event]:

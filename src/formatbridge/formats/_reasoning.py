@@ -16,7 +16,7 @@ ANCHORS: tuple[tuple[int, ir.Effort], ...] = (
 """Budget in tokens up to which an effort reaches; the last one has no upper end."""
 
 
-def effort_of(budget: int) -> ir.Effort:
+def _effort_of(budget: int) -> ir.Effort:
     """Name the effort that a budget in tokens stands for."""
     return next((effort for limit, effort in ANCHORS if budget <= limit), "max")
 
@@ -39,7 +39,7 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
         return config.effort
     made: ir.Effort | None = None
     if config.budget is not None:
-        made = effort_of(config.budget)
+        made = _effort_of(config.budget)
         losses.changed(config, "budget", made)
     elif config.mode in ("adaptive", "on"):  # as much as the model finds fit, or as nobody said
         made = "high"

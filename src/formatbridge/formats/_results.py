@@ -1,8 +1,9 @@
 """Which call a result answers, and the order that some servers demand: results directly behind their calls.
 
-Ids repeat, for some servers count calls anew in each answer: a result answers the nearest call before it of its id that has no result
-yet. One for which there is none is an orphan, and so is a call without a result; every server refuses both, so they stay where they
-are, and the report says so.
+Ids repeat, for some servers count calls anew in each answer: a result answers the nearest turn before it that has a call of its id without
+a result. Here only the turn matters, and its last call is taken; where ids and names are told, in ``_call_ids`` and in generate_content's
+``surroundings``, it is its first. A result for which there is none is an orphan, and so is a call without a result; every server refuses
+both, so they stay where they are, and the report says so.
 """
 
 from __future__ import annotations

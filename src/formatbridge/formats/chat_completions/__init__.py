@@ -19,7 +19,7 @@ from formatbridge.formats.chat_completions.request import decode_request, encode
 from formatbridge.formats.chat_completions.response import decode_response, encode_response, failure_of
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.spelling import SPELLING
-from formatbridge.formats.chat_completions.stream import StreamDecoder
+from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.formats.chat_completions.stream_fold import fold_stream, unfold_stream
 from formatbridge.streaming.sse import encode_event as frame_event

@@ -19,20 +19,21 @@ from formatbridge.formats.chat_completions.content import (
     decode_said,
     note_order,
 )
-from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_call_token, is_image, is_sound
+from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning
+from formatbridge.formats.chat_completions.tokens import encode_call_token, is_image, is_sound
 from formatbridge.losses import Ledger
 from formatbridge.options import Options, Severity
 
 _KNOWN = MESSAGE | BESIDE | {"annotations", "audio", "images"}
-_HISTORY = frozenset(MESSAGE)
+_SAID = MESSAGE
 _AUDIO = frozenset({"id", "data", "transcript"})
 _ITEM_IDS: Mapping[type, str] = {ir.Text: "id", ir.ToolCall: "item_id"}
 """Where texts and calls have the id of the item around them."""
-NONE_BEFORE: Mapping[str, int] = {}
+_NONE_BEFORE: Mapping[str, int] = {}
 
 
 def decode_answer(
-    raw: JsonObject, src: str, answer_id: str, position: int, before: Mapping[str, int] = NONE_BEFORE
+    raw: JsonObject, src: str, answer_id: str, position: int, before: Mapping[str, int] = _NONE_BEFORE
 ) -> tuple[list[ir.Part], JsonObject | None]:
     """Read the message of a choice; the second value is what no part can hold, by pointer relative to the message.
 
@@ -42,7 +43,7 @@ def decode_answer(
     parts, leftover = decode_said(raw, src, answer_id)
     if not answer_id and (raw.get("tool_calls") or raw.get("function_call")):
         _give_ids(parts, position)
-    if _HISTORY.issuperset(raw):  # nothing that only an answer has
+    if _SAID.issuperset(raw):  # nothing that only an answer has
         return parts, leftover
     uncited = decode_citations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
     parts += decode_images(raw.get("images"), src, before.get("images", 0))

@@ -8,7 +8,7 @@ from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.chat_completions.ids import made_id_at, stem_at
-from formatbridge.formats.chat_completions.reasoning import decode_outer_token, encode_call_token, encode_outer_token
+from formatbridge.formats.chat_completions.tokens import decode_outer_token, encode_call_token, encode_outer_token
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 

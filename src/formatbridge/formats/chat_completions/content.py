@@ -12,21 +12,20 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._media import read_data_url
-from formatbridge.formats._parts import drop_id, is_plain, note_empty
+from formatbridge.formats._parts import drop_id, is_plain
 from formatbridge.formats._signatures import is_at_home
+from formatbridge.formats._turns import note_empty
 from formatbridge.formats.chat_completions.calls import decode_call, decode_legacy_call, encode_call
 from formatbridge.formats.chat_completions.parts import decode_cache_control, decode_content, encode_content, encode_part
-from formatbridge.formats.chat_completions.reasoning import (
-    REASONING,
+from formatbridge.formats.chat_completions.reasoning import REASONING, decode_reasoning, encode_reasoning
+from formatbridge.formats.chat_completions.results import decode_result, encode_result, encode_result_media, flush_media
+from formatbridge.formats.chat_completions.tokens import (
     decode_message_token,
     decode_outer_token,
-    decode_reasoning,
-    encode_reasoning,
     goes_beside,
     is_image,
     split_token,
 )
-from formatbridge.formats.chat_completions.results import decode_result, encode_result, encode_result_media, flush_media
 from formatbridge.losses import Ledger
 
 MESSAGE = REASONING | {"role", "content", "refusal", "tool_calls", "function_call"}

@@ -1,4 +1,4 @@
-"""Thoughts of a stream of chat_completions to those of the whole message, in the vendor's own terms: each told once."""
+"""Streams of chat_completions, folded: thoughts to those of the whole message, in the vendor's own terms, each told once."""
 
 from __future__ import annotations
 

@@ -61,16 +61,16 @@ def encode_modalities(request: ir.Request, losses: Ledger) -> JsonObject:
     if request.image:
         losses.dropped(request.image, severity="lossy")
     audio = request.audio or (ir.AudioOutput() if "audio" in kept else None)
-    return body | encode_audio(audio, request.format, losses) if audio else body
+    return body | encode_audio_output(audio, request.format, losses) if audio else body
 
 
-def decode_audio(raw: JsonObject) -> ir.AudioOutput:
+def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
     """Read the voice of a spoken answer."""
     extra = rest(raw, frozenset({"voice", "format"}))
     return ir.AudioOutput(voice=raw.get("voice"), format=raw.get("format"), src="/audio", extra=extra)
 
 
-def encode_audio(audio: ir.AudioOutput, source: ir.Format, losses: Ledger) -> JsonObject:
+def encode_audio_output(audio: ir.AudioOutput, source: ir.Format, losses: Ledger) -> JsonObject:
     """Write the voice of a spoken answer and the format of its sound. ``source``: of which format the name of the voice is."""
     if audio.extra:
         losses.extras(audio)

@@ -10,6 +10,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import (
     PDF,
+    at_home,
     made_filename,
     media_kind,
     read_bare_data,
@@ -17,7 +18,7 @@ from formatbridge.formats._media import (
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats._parts import at_home, drop_citations, drop_id, encode_mime, encode_opaque, is_plain, known_mime
+from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque, is_plain, known_mime
 from formatbridge.formats._signatures import drop_token
 from formatbridge.losses import Ledger
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import TypeGuard
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
@@ -13,6 +11,7 @@ from formatbridge.formats._parts import drop_id
 from formatbridge.formats._reasoning import EFFORTS, encode_effort
 from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, is_at_home, native_token
 from formatbridge.formats.chat_completions.thinking_blocks import choose, decode_blocks, is_same, texts_of
+from formatbridge.formats.chat_completions.tokens import encode_call_token, goes_beside, is_sound
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -22,7 +21,7 @@ _HOMES: tuple[tuple[str, ir.Format], ...] = (
     ("xai-responses-", "responses"),
     ("google-", "generate_content"),
 )
-FORMATS: dict[ir.Format, str] = {
+_ORIGINS: dict[ir.Format, str] = {
     "messages": "anthropic-claude-v1",
     "responses": "openai-responses-v1",
     "generate_content": "google-gemini-v1",
@@ -124,7 +123,7 @@ def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
         unread["data"] = raw["data"]
     if text and summary not in ("", text):
         unread["summary"] = summary
-    known = _DETAIL | {"format"} if word in ("", FORMATS[home]) else _DETAIL
+    known = _DETAIL | {"format"} if word in ("", _ORIGINS[home]) else _DETAIL
     return ir.Reasoning(
         text=text or summary,
         summary="summary" in raw,
@@ -152,7 +151,7 @@ def encode_reasoning(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
             continue
         token = native_token(part.signature, "chat_completions", losses)
         if token is not None and part.signature is not None:
-            vendor = FORMATS[part.signature.home] if part.signature.found else None
+            vendor = _ORIGINS[part.signature.home] if part.signature.found else None
             details += _encode_thought(part, token, vendor, len(details))
     body: JsonObject = {"reasoning_content": "\n\n".join(texts)} if texts else {}
     return body | ({"reasoning_details": details} if details else {})
@@ -200,7 +199,7 @@ def _carry(
     if signature.home != "chat_completions" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return None, None
-    return encode_token(signature, "chat_completions", kind=kind), FORMATS[signature.home]
+    return encode_token(signature, "chat_completions", kind=kind), _ORIGINS[signature.home]
 
 
 def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, index: int) -> list[JsonObject]:
@@ -220,103 +219,6 @@ def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, i
         {"type": f"reasoning.{slot}", slot: part.text, **named, **shared},
         {"type": "reasoning.encrypted", "data": token, **named, **shared},
     ]
-
-
-def is_image(part: ir.Part) -> TypeGuard[ir.Media]:
-    """Say whether a part is one of the images of an answer, which have a place for tokens of their own."""
-    return isinstance(part, ir.Media) and part.kind == "image" and part.file_id is None
-
-
-def is_sound(part: ir.Part) -> TypeGuard[ir.Media]:
-    """Say whether a part is of the sound of an answer."""
-    return isinstance(part, ir.Media) and part.kind == "audio" and part.data is not None
-
-
-def decode_outer_token(raw: JsonObject, src: str) -> tuple[ir.Signature | None, JsonObject | None]:
-    """Read the token of a call or an image, which compatible servers put under its vendor's name, and what else stands there."""
-    outer = raw.get("extra_content") or {}
-    google = outer.get("google") or {}
-    token = google.get("thought_signature")
-    place = f"{src}/extra_content/google/thought_signature"
-    extra = joined(
-        rest(outer, frozenset({"google"}), "extra_content/"),
-        rest(google, frozenset({"thought_signature"}), "extra_content/google/"),
-    )
-    return (decode_token(token, "generate_content", "thought", place, None, "chat_completions") if token else None), extra
-
-
-def decode_message_token(raw: JsonObject, parts: list[ir.Part], src: str) -> JsonObject | None:
-    """Give the token beside a message to its text, else to the first call without one, else to an empty text; return what else is there.
-
-    Recorded servers say it once more without its vendor, and call an answer that has one thought.
-    """
-    signature, extra = decode_outer_token(raw, src)
-    again = raw.get("thought_signature")
-    if again is not None and (signature is None or again != outer_token(raw)):
-        extra = joined(extra, {"thought_signature": again})
-    if signature is None:
-        return extra
-    calls = [part for part in parts if isinstance(part, ir.ToolCall)]
-    holders: list[ir.Text | ir.ToolCall] = [*(part for part in reversed(parts) if isinstance(part, ir.Text)), *calls]
-    holder = next((part for part in holders if part.signature is None), None)
-    if holder is not None:
-        holder.signature = signature
-    else:
-        parts.insert(parts.index(calls[0]) if calls else len(parts), ir.Text("", signature.src, signature=signature))
-    return extra
-
-
-def outer_token(raw: JsonObject) -> str | None:
-    """Return the token that stands under its vendor's name, as it stands there."""
-    token: str | None = ((raw.get("extra_content") or {}).get("google") or {}).get("thought_signature")
-    return token
-
-
-def goes_beside(part: ir.Part) -> bool:
-    """Say whether a text, or what stands for one, has a token that was found beside a message of this format."""
-    if not isinstance(part, ir.Text | ir.Reasoning) or part.signature is None:
-        return False
-    token = part.signature
-    stands_alone = isinstance(part, ir.Text) or (token.kind == "call" and not part.text)
-    return stands_alone and token.home == "generate_content" and token.found == "chat_completions"
-
-
-def split_token(
-    visible: list[ir.Part], thoughts: list[ir.Reasoning], losses: Ledger
-) -> tuple[list[ir.Part], list[ir.Reasoning], JsonObject]:
-    """Write the token that goes beside a turn in a request; return what the turn shows and thinks, with tokens that find no room there."""
-    found = [part for part in (*visible, *thoughts) if goes_beside(part)]
-    if not found:
-        return visible, thoughts, {}
-    first, *others = found
-    if isinstance(first, ir.Reasoning):
-        drop_id(first, losses)
-    kept = [part for part in thoughts if part is not first]
-    kept += [ir.Reasoning("", part.src, part.signature) for part in others if isinstance(part, ir.Text)]
-    shown: list[ir.Part] = []
-    for part in visible:
-        if not isinstance(part, ir.Text) or not goes_beside(part):
-            shown.append(part)
-        elif part.text:
-            shown.append(replace(part, signature=None))
-    return shown, kept, encode_outer_token(first.signature.token)  # type: ignore[union-attr]  # ``goes_beside`` says so
-
-
-def encode_outer_token(token: str) -> JsonObject:
-    """Write a token where ``decode_outer_token`` reads it."""
-    return {"extra_content": {"google": {"thought_signature": token}}}
-
-
-def encode_call_token(signature: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject:
-    """Write the token of a tool call where the compatible servers of its vendor put it."""
-    if signature is None:
-        return {}
-    if not options.carry_reasoning:
-        losses.dropped(signature, code="foreign_signature")
-        return {}
-    native = signature.home == "generate_content"
-    token = signature.token if native else encode_token(signature, "chat_completions")
-    return encode_outer_token(token)
 
 
 # How much to think.

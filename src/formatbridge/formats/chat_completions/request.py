@@ -9,15 +9,15 @@ from formatbridge._json import JsonObject
 from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import added_tools
-from formatbridge.formats._parts import note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats._results import pair_loose, with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
+from formatbridge.formats._turns import note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats.chat_completions.calls import encode_plain_call
 from formatbridge.formats.chat_completions.content import decode_message, encode_message
 from formatbridge.formats.chat_completions.output_shape import (
-    decode_audio,
+    decode_audio_output,
     decode_format,
     encode_format,
     encode_modalities,
@@ -83,7 +83,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     if format:
         request.output_format = decode_format(format)
     if audio:
-        request.audio = decode_audio(audio)
+        request.audio = decode_audio_output(audio)
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:

@@ -73,12 +73,12 @@ def encode_head(response: ir.Response, losses: Ledger, options: Options) -> Json
     return {
         "id": encode_id(response.id, "chatcmpl-") or losses.added("/id", "chatcmpl-0"),
         "object": "chat.completion",
-        "created": encode_created(response, losses, options),
+        "created": _encode_created(response, losses, options),
         "model": response.model if response.model is not None else losses.added("/model", ""),
     }
 
 
-def encode_created(response: ir.Response, losses: Ledger, options: Options) -> int:
+def _encode_created(response: ir.Response, losses: Ledger, options: Options) -> int:
     """Write the time of an answer in whole seconds; nothing reads a clock."""
     if response.created is None:
         created: int = losses.added("/created", options.created or 0)

@@ -1,4 +1,4 @@
-"""Pieces of tool calls: which call one belongs to, and what nobody knows of it."""
+"""Streams of chat_completions, read: pieces of tool calls, which call one belongs to, and what nobody knows of it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Held:
 
     def take(self, raw: JsonObject) -> None:
         """Take another piece; the first id and the first name count."""
-        name = name_of(raw)
+        name = _name_of(raw)
         self.is_named_again = self.is_named_again or bool(name and self.name)
         self.kind = "custom" if raw.get("custom") else self.kind
         self.id = self.id or raw.get("id")
@@ -117,7 +117,7 @@ class Calls:
         behind = self.last + 1 if is_next else slot
         if call_id and held.id and call_id != held.id:
             return self.slots.get(call_id, behind)
-        if is_next and not name_of(raw):
+        if is_next and not _name_of(raw):
             self.waiting[behind] = Held(name=held.name)
         return behind
 
@@ -144,7 +144,7 @@ class Calls:
     def note_again(self, raw: JsonObject, slot: int, held: Held) -> None:
         """Keep an id or a name that a piece tells again, where it is another one: the first counts."""
         kind = "custom" if raw.get("custom") else "function"
-        for place, told, known in (("id", raw.get("id"), held.id), (f"{kind}/name", name_of(raw), held.name)):
+        for place, told, known in (("id", raw.get("id"), held.id), (f"{kind}/name", _name_of(raw), held.name)):
             if told and known and told != known:
                 self.unread[slot] = self.unread.get(slot, {}) | {place: told}
 
@@ -155,7 +155,7 @@ def _is_of_the_next(raw: JsonObject, held: Held) -> bool:
     Where the server gives no ids, another name tells, or the same one with text behind the end of the arguments: some servers say the name
     in every piece, and some send empty pieces last. A call that has an id takes no other name behind the end of its arguments, either.
     """
-    call_id, name = raw.get("id"), name_of(raw)
+    call_id, name = raw.get("id"), _name_of(raw)
     if call_id and held.id:
         return bool(name) and call_id != held.id
     if name and held.name and name != held.name:
@@ -175,7 +175,7 @@ def opened(held: Held, slot: int, number: int, choice: int, answer_id: str) -> i
     return call
 
 
-def name_of(raw: JsonObject) -> str | None:
+def _name_of(raw: JsonObject) -> str | None:
     """Return the name that a piece tells; None where it is empty, too."""
     return (raw.get("custom") or raw.get("function") or {}).get("name") or None
 

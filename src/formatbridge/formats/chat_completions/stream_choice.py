@@ -1,4 +1,4 @@
-"""One choice of a stream of chat_completions that is read: its parts as they open, grow and end."""
+"""Streams of chat_completions, read: one choice, its parts as they open, grow and end."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import Pieces, gathered, joined
-from formatbridge.formats.chat_completions.stream_blocks import Blocks
 from formatbridge.formats.chat_completions.stream_calls import Calls
+from formatbridge.formats.chat_completions.stream_thinking_blocks import Blocks
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.ir import events
 from formatbridge.streaming.collect import unfold

@@ -1,4 +1,4 @@
-"""Writing streams of chat_completions: one kind a chunk, the role once per choice, usage last, then ``[DONE]``.
+"""Streams of chat_completions, written: one kind a chunk, the role once per choice, usage last, then ``[DONE]``.
 
 Text, reasoning and arguments leave as they come, in envelopes written once. Citations wait for the end of their choice, because the
 official client cannot take a second list of them. A thought that has a token is told again whole, with its token, when it ends: the token
@@ -19,8 +19,9 @@ from formatbridge.formats._protocol import Context
 from formatbridge.formats.chat_completions.answer import encode_answer
 from formatbridge.formats.chat_completions.errors import encode_error
 from formatbridge.formats.chat_completions.finish import encode_finish
-from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_call_token
+from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning
 from formatbridge.formats.chat_completions.response import encode_head, encode_logprobs
+from formatbridge.formats.chat_completions.tokens import encode_call_token
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.ir import events
 from formatbridge.losses import nowhere

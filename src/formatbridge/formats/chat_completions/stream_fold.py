@@ -1,4 +1,4 @@
-"""The chunks of a stream of chat_completions to the whole body that they add up to, in the vendor's own terms, and back."""
+"""Streams of chat_completions, folded: chunks to the whole body that they add up to, in the vendor's own terms, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Thoughts in a stream that is read: told as text, and then perhaps once more, in details, with the token that proves them."""
+"""Streams of chat_completions, read: thoughts told as text, and perhaps once more in details, with the token that proves them.
+
+Six modules of thoughts stand one upon the other. ``thinking_blocks`` reads blocks that are whole, in answers, too; upon it ``told_blocks``
+puts blocks together from what a stream tells of them. Upon that stand ``fold_thoughts``, which folds, and ``stream_thinking_blocks``,
+which reads: it sets blocks against the thoughts that came as text, and those are kept here. ``stream_block_parts``, at the top, makes
+parts of the choice of what comes of that.
+"""
 
 from __future__ import annotations
 

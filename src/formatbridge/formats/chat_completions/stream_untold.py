@@ -1,4 +1,4 @@
-"""What is known of the parts of a choice that is read and would be told by their end, for a stream that breaks off before it."""
+"""Streams of chat_completions, read: what the end of a choice would tell, for one that breaks off before it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from formatbridge.streaming.collect import unfold
 
 
 def untold(choice: Choice, answer_id: str) -> list[events.Event]:
-    """Return what came of open parts that nobody knows, and the parts that have not opened; the choice stays as it is."""
+    """Return what the end would tell: what nobody knows of open parts, and the parts that have not opened; the choice stays as it is."""
     extras: dict[int, JsonObject | None] = {} if choice.open is None else {choice.open[1]: choice.more}
     if calls := choice.calls:
         extras |= {number: calls.unread.get(slot) for slot, number in calls.open.items()}

@@ -20,7 +20,7 @@ from formatbridge.formats.generate_content.request import decode_request, encode
 from formatbridge.formats.generate_content.response import decode_response, encode_response, failure_of
 from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.spelling import SPELLING
-from formatbridge.formats.generate_content.stream import StreamDecoder
+from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
 from formatbridge.formats.generate_content.stream_fold import fold_stream, unfold_stream
 from formatbridge.streaming.sse import encode_crlf_event

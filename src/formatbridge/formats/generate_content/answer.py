@@ -9,9 +9,9 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import NOT_READ, read_objects
 from formatbridge.formats.generate_content.content import decode_parts, encode_parts
 from formatbridge.formats.generate_content.finish import WORDS
+from formatbridge.formats.generate_content.hosted_content import python_runs
 from formatbridge.formats.generate_content.ids import Calls
-from formatbridge.formats.generate_content.parts import python_runs
-from formatbridge.formats.generate_content.turns import Turn
+from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.losses import Ledger
 from formatbridge.options import Options, Severity
 
@@ -23,7 +23,7 @@ def decode_answer(content: JsonObject, src: str, response_id: str | None, number
 
 def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses: Ledger, options: Options) -> list[JsonObject]:
     """Write the parts of a candidate. ``kinds``: theirs; ``at`` is the pointer of the list in the target."""
-    turn = Turn(
+    around = Surroundings(
         (),
         python_runs(choice.parts) if ir.Hosted in kinds else frozenset(),
         is_answer=True,
@@ -32,7 +32,7 @@ def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses:
         refusal_cost=_refusal_cost(choice) if ir.Refusal in kinds else None,
     )
     parts: list[JsonObject] = []
-    encode_parts(choice.parts, parts, at, turn, losses)
+    encode_parts(choice.parts, parts, at, around, losses)
     return parts
 
 

@@ -11,7 +11,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._limits import EXACT
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
-from formatbridge.formats.generate_content.turns import Turn
+from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.losses import Ledger
 
 _CALL_PART = frozenset({"functionCall", "thoughtSignature"})
@@ -35,7 +35,7 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
     return made
 
 
-def encode_call(call: ir.ToolCall, turn: Turn, losses: Ledger) -> JsonObject:
+def encode_call(call: ir.ToolCall, around: Surroundings, losses: Ledger) -> JsonObject:
     """Write one tool call; the server reads its numbers as doubles, and free text is the one argument of a function."""
     if call.extra or call.cache or call.item_id is not None or call.namespace is not None:
         _note_call(call, losses)
@@ -43,9 +43,9 @@ def encode_call(call: ir.ToolCall, turn: Turn, losses: Ledger) -> JsonObject:
         arguments: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"functionCall": {"name": call.name}}, "wrapped")
     else:
-        arguments = encode_arguments_object(call, losses, turn.objects, lost_of_arguments)
+        arguments = encode_arguments_object(call, losses, around.objects, lost_of_arguments)
     made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
-    return made | encode_signature(call.signature, losses, carry=turn.carries) if call.signature else made
+    return made | encode_signature(call.signature, losses, carry=around.carries) if call.signature else made
 
 
 def _note_call(call: ir.ToolCall, losses: Ledger) -> None:

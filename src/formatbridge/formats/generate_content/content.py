@@ -12,24 +12,19 @@ from itertools import takewhile
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, rest
-from formatbridge.formats._parts import drop_id, is_plain, join_texts, note_empty
+from formatbridge.formats._parts import drop_id, is_plain, join_texts
+from formatbridge.formats._turns import note_empty
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
+from formatbridge.formats.generate_content.hosted_content import decode_code, decode_code_result
 from formatbridge.formats.generate_content.ids import Calls
-from formatbridge.formats.generate_content.parts import (
-    DECODE_PART,
-    decode_bare,
-    decode_code,
-    decode_code_result,
-    decode_text,
-    encode_part,
-)
+from formatbridge.formats.generate_content.parts import DECODE_PART, decode_bare, decode_text, encode_part
 from formatbridge.formats.generate_content.reasoning import (
     encode_signature,
     is_late,
     sign_thoughts,
 )
 from formatbridge.formats.generate_content.results import decode_result, encode_result
-from formatbridge.formats.generate_content.turns import Turn
+from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.losses import Ledger
 
 CONTENT = frozenset({"role", "parts"})
@@ -69,7 +64,7 @@ def _go_on(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
     turn.extra = gathered(turn.extra, rest(raw, CONTENT, f"{src}/"))
 
 
-def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, losses: Ledger) -> None:
+def encode_message(message: ir.Message, contents: list[JsonObject], around: Surroundings, losses: Ledger) -> None:
     """Add one turn to the contents; results that follow results join them, and so does what the model says twice in a row.
 
     The server takes a call only directly behind a turn of the user's, and results only with results: what is behind them in their turn
@@ -81,7 +76,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
     if len(given) > 1 and type(given[0]) is ir.ToolResult and not _is_results(given):
         results = list(takewhile(lambda part: type(part) is ir.ToolResult, given))
         for run in (results, given[len(results) :]):
-            encode_message(replace(message, parts=run, extra=None), contents, turn, losses)
+            encode_message(replace(message, parts=run, extra=None), contents, around, losses)
         return
     first, last = given[0] if given else None, contents[-1] if contents else None
     if last is None:
@@ -95,14 +90,14 @@ def encode_message(message: ir.Message, contents: list[JsonObject], turn: Turn, 
         return
     parts: list[JsonObject] = last["parts"] if joins and last else []
     before = len(parts)
-    encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", turn, losses)
+    encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", around, losses)
     if len(parts) == before:
         note_empty(message, losses)
     elif not joins:
         contents.append({"role": role, "parts": parts})
 
 
-def encode_instruction(message: ir.Message, instructions: list[JsonObject], turn: Turn, losses: Ledger) -> None:
+def encode_instruction(message: ir.Message, instructions: list[JsonObject], around: Surroundings, losses: Ledger) -> None:
     """Add the texts of an instruction; it takes nothing else."""
     if message.extra:
         losses.extras(message)
@@ -115,9 +110,9 @@ def encode_instruction(message: ir.Message, instructions: list[JsonObject], turn
             continue
         at = f"/systemInstruction/parts/{len(instructions)}"
         if isinstance(part, ir.ToolCall | ir.ToolResult):
-            instructions += _encode_exchange(part, at, turn, losses)
+            instructions += _encode_exchange(part, at, around, losses)
         else:
-            instructions += encode_part(part, at, turn, losses)
+            instructions += encode_part(part, at, around, losses)
 
 
 def _is_results(parts: list[ir.Part]) -> bool:
@@ -165,7 +160,7 @@ def decode_rarer_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None
     return decode_bare(raw, src)
 
 
-def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Turn, losses: Ledger) -> None:
+def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, around: Surroundings, losses: Ledger) -> None:
     """Add the parts of a turn or an answer to a list; ``at`` is the list's pointer in the target.
 
     A token that another format kept in a block of its own goes to the part that follows, where it came from.
@@ -177,19 +172,19 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, turn: Tu
                 made.append({"text": part.text})
             continue
         if type(part) is ir.ToolCall and not waiting and not part.id_made:
-            made.append(encode_call(part, turn, losses))
+            made.append(encode_call(part, around, losses))
             continue
         if type(part) is ir.ToolResult and not waiting:
-            made.append(encode_result(part, f"{at}/{len(made)}", turn, losses))
+            made.append(encode_result(part, f"{at}/{len(made)}", around, losses))
             continue
         if type(part) is ir.Reasoning and belongs_to_next(part):
-            waiting += _encode_lone_token(part, turn, losses)
+            waiting += _encode_lone_token(part, around, losses)
             continue
         place = f"{at}/{len(made)}"
         encoded = (
-            _encode_exchange(part, place, turn, losses)
+            _encode_exchange(part, place, around, losses)
             if type(part) is ir.ToolCall or type(part) is ir.ToolResult
-            else encode_part(part, place, turn, losses)
+            else encode_part(part, place, around, losses)
         )
         if waiting:
             if encoded and "thoughtSignature" not in encoded[0]:
@@ -207,20 +202,20 @@ def belongs_to_next(part: ir.Reasoning) -> bool:
     return not part.text and signature is not None and signature.kind == "call" and signature.home == "generate_content"
 
 
-def _encode_lone_token(part: ir.Reasoning, turn: Turn, losses: Ledger) -> list[JsonObject]:
+def _encode_lone_token(part: ir.Reasoning, around: Surroundings, losses: Ledger) -> list[JsonObject]:
     """Write the token of a block that holds nothing else."""
     if part.extra:
         losses.extras(part)
     drop_id(part, losses)
-    token = encode_signature(part.signature, losses, carry=turn.carries)
+    token = encode_signature(part.signature, losses, carry=around.carries)
     return [token] if token else []
 
 
-def _encode_exchange(part: ir.ToolCall | ir.ToolResult, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:
+def _encode_exchange(part: ir.ToolCall | ir.ToolResult, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
     """Write a call or a result as one part. ``at`` is its pointer in the target."""
     if isinstance(part, ir.ToolResult):
-        return [encode_result(part, at, turn, losses)]
+        return [encode_result(part, at, around, losses)]
     if part.id_made:
-        turn.made_ids.add(part.id)
+        around.made_ids.add(part.id)
         losses.added(f"{at}/functionCall/id", part.id)
-    return [encode_call(part, turn, losses)]
+    return [encode_call(part, around, losses)]

@@ -113,7 +113,7 @@ def encode_modalities(request: ir.Request, losses: Ledger) -> JsonObject:
     return made
 
 
-def decode_audio(raw: JsonObject) -> ir.AudioOutput:
+def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
     """Read the voice of a spoken answer; several speakers are this format's own."""
     voice = raw.get("voiceConfig") or {}
     prebuilt = voice.get("prebuiltVoiceConfig") or {}
@@ -131,7 +131,7 @@ def decode_audio(raw: JsonObject) -> ir.AudioOutput:
     )
 
 
-def encode_audio(audio: ir.AudioOutput, losses: Ledger) -> JsonObject:
+def encode_audio_output(audio: ir.AudioOutput, losses: Ledger) -> JsonObject:
     """Write the voice of a spoken answer: another vendor's becomes one that this vendor has."""
     if audio.extra:
         losses.extras(audio)
@@ -145,13 +145,13 @@ def encode_audio(audio: ir.AudioOutput, losses: Ledger) -> JsonObject:
     return {"speechConfig": made} if made else {}
 
 
-def decode_image(raw: JsonObject) -> ir.ImageOutput:
+def decode_image_output(raw: JsonObject) -> ir.ImageOutput:
     """Read the shape of a drawn answer."""
     extra = rest(raw, frozenset({"aspectRatio", "imageSize"}))
     return ir.ImageOutput(aspect_ratio=raw.get("aspectRatio"), size=raw.get("imageSize"), src=f"{_AT}/imageConfig", extra=extra)
 
 
-def encode_image(image: ir.ImageOutput, losses: Ledger) -> JsonObject:
+def encode_image_output(image: ir.ImageOutput, losses: Ledger) -> JsonObject:
     """Write the shape of a drawn answer."""
     if image.extra:
         losses.extras(image)

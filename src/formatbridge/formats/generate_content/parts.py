@@ -1,4 +1,4 @@
-"""Content parts of generate_content: text, thoughts and media, and what the server's own tools leave behind.
+"""Content parts of generate_content: text, thoughts and media.
 
 A part has exactly one data member; the other members qualify it.
 """
@@ -13,8 +13,9 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import guess_mime, media_kind, sniff_mime
 from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque
+from formatbridge.formats.generate_content.hosted_content import decode_server_tool, encode_code
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature
-from formatbridge.formats.generate_content.turns import Turn
+from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 
@@ -23,8 +24,6 @@ _MEDIA = frozenset({"inlineData", "fileData", "thought", "thoughtSignature", "me
 _BLOB = frozenset({"data", "mimeType", "displayName"})
 _FILE = frozenset({"fileUri", "mimeType", "displayName"})
 _RETURNED = frozenset({"inlineData", "fileData", "mediaResolution"})
-_CODE = frozenset({"executableCode", "thoughtSignature"})
-_CODE_RESULT = frozenset({"codeExecutionResult", "thoughtSignature"})
 
 _RESOLUTIONS = ("MEDIA_RESOLUTION_UNSPECIFIED", "MEDIA_RESOLUTION_LOW", "MEDIA_RESOLUTION_MEDIUM", "MEDIA_RESOLUTION_HIGH")
 _DETAILS = {
@@ -35,7 +34,6 @@ _DETAILS = {
 }
 _LEVELS = {detail: level for level, detail in _DETAILS.items()}
 _MIMES = {"image": "image/jpeg", "audio": "audio/wav", "video": "video/mp4", "document": "application/pdf"}
-_INTERPRETERS = (None, "code_execution", "code_interpreter")
 _VIDEO_PAGES = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
 
 
@@ -77,7 +75,7 @@ def decode_bare(raw: JsonObject, src: str) -> ir.Part | None:
 # Media.
 
 
-def decode_media(raw: JsonObject, src: str) -> ir.Part:
+def _decode_media(raw: JsonObject, src: str) -> ir.Part:
     """Read media in the body or at an address. A picture that was only thought of is no part of an answer."""
     if raw.get("thought"):
         return ir.Opaque(
@@ -177,12 +175,12 @@ def _decode_detail(level: str | int | None) -> str | None:
     return _DETAILS.get(word, word.lower()) if word and word != _RESOLUTIONS[0] else None
 
 
-def _encode_media(part: ir.Media, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:
+def _encode_media(part: ir.Media, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
     """Write media; what an answer says in them is also text that it shows."""
-    made = _encode_shown(part, at, losses, carry=turn.carries)
+    made = _encode_shown(part, at, losses, carry=around.carries)
     if made is None or not part.transcript:
         return [made] if made else []
-    if turn.is_answer:
+    if around.is_answer:
         return [made, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
     return [made | {"audioTranscription": {"text": part.transcript}}]
 
@@ -197,14 +195,14 @@ def _encode_shown(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> Js
     if part.cache:
         losses.dropped(part.cache, severity="info")
     drop_id(part, losses)
-    body = encode_source(part, at, losses)
+    body = _encode_source(part, at, losses)
     level = _encode_detail(part, losses)
     if level is not None:
         body["mediaResolution"] = {"level": level}
     return body | encode_signature(part.signature, losses, carry=carry)
 
 
-def encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
+def _encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
     """Write where media is: in the body, or at an address."""
     uri = part.file_id if part.file_id is not None else part.url
     slot = "inlineData" if uri is None else "fileData"
@@ -229,111 +227,25 @@ def _encode_detail(part: ir.Media, losses: Ledger) -> str | None:
     return level
 
 
-# What the server ran.
+# Any part.
 
 
-def decode_code(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
-    """Read code that the server ran."""
-    code = raw["executableCode"]
-    return ir.Hosted(
-        family="code",
-        role="call",
-        id=code.get("id") or made_id,
-        arguments=code.get("code") or "",
-        status="completed",
-        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
-        src=src,
-        raw=raw,
-        extra=joined(rest(raw, _CODE), rest(code, frozenset({"id", "code"}), "executableCode/")),
-    )
-
-
-def decode_code_result(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
-    """Read how a run of code ended."""
-    result = raw["codeExecutionResult"]
-    outcome = word_of(result.get("outcome"), ("OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"))
-    failed = outcome in ("OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED")
-    plain = outcome in ("", "OUTCOME_OK", "OUTCOME_FAILED")
-    known = frozenset({"id", "output", "outcome"}) if plain else frozenset({"id", "output"})
-    return ir.Hosted(
-        family="code",
-        role="result",
-        id=result.get("id") or made_id,
-        output=None if failed else result.get("output") or "",
-        error=result.get("output") or "" if failed else None,
-        status="failed" if failed else "completed",
-        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
-        src=src,
-        raw=raw,
-        extra=joined(rest(raw, _CODE_RESULT), rest(result, known, "codeExecutionResult/")),
-    )
-
-
-def python_runs(parts: list[ir.Part]) -> frozenset[str]:
-    """Return the ids of the runs of code in an answer that this format has too: not those of a shell or an editor."""
-    return frozenset(
-        part.id
-        for part in parts
-        if isinstance(part, ir.Hosted) and part.family == "code" and part.role != "result" and part.name in _INTERPRETERS
-    )
-
-
-def encode_code(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObject]:
-    """Write a run of code in an answer: the code, its result, or both."""
-    if part.extra:
-        losses.extras(part)
-    made: list[JsonObject] = []
-    if part.role != "result":
-        made.append({"executableCode": {"id": part.id, "language": "PYTHON", "code": part.arguments or ""}})
-    if part.role == "result" or (
-        part.role == "both" and (part.output is not None or part.error is not None or part.status == "failed")
-    ):
-        made.append({"codeExecutionResult": {"id": part.id} | _encode_outcome(part, losses)})
-    if made:
-        made[0] |= encode_signature(part.signature, losses, carry=carry)
-    return made
-
-
-def _encode_outcome(part: ir.Hosted, losses: Ledger) -> JsonObject:
-    """Write how a run ended; there is one text, so a run that succeeded loses its warnings, and one that failed what it printed."""
-    has_failed = part.status not in (None, "completed") or (part.error is not None and part.status is None)
-    if not has_failed:
-        if part.error:
-            losses.dropped(part, "error")
-        return {"outcome": "OUTCOME_OK", "output": part.output or ""}
-    if part.error is not None and part.output:
-        losses.dropped(part, "output")
-    return {"outcome": "OUTCOME_FAILED", "output": part.error if part.error is not None else part.output or ""}
-
-
-def decode_server_tool(raw: JsonObject, src: str) -> ir.Opaque:
-    """Read a call of one of the vendor's own tools, or what it returned."""
-    what = "toolCall" if raw.get("toolCall") is not None else "toolResponse"
-    return ir.Opaque(
-        format="generate_content",
-        raw=raw,
-        what=what,
-        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
-        src=src,
-    )
-
-
-def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[JsonObject]:
+def encode_part(part: ir.Part, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
     """Write one part that is no call and no result; mostly one here too. ``at`` is its pointer in the target."""
     made: JsonObject | None = None
     match part:
         case ir.Reasoning():
-            made = encode_reasoning(part, losses, carry=turn.carries)
+            made = encode_reasoning(part, losses, carry=around.carries)
         case ir.Text():
-            if not turn.is_answer:
+            if not around.is_answer:
                 drop_citations(part, losses)
-            made = encode_text(part, losses, carry=turn.carries)
+            made = encode_text(part, losses, carry=around.carries)
         case ir.Media():
-            return _encode_media(part, at, turn, losses)
+            return _encode_media(part, at, around, losses)
         case ir.Refusal():
-            made = _encode_refusal(part, turn, losses)
+            made = _encode_refusal(part, around, losses)
         case ir.Opaque() | ir.Hosted():
-            return _encode_foreign(part, turn, losses)
+            return _encode_foreign(part, around, losses)
         case ir.ToolCall() | ir.ToolResult():
             losses.dropped(part, code="orphan", severity="impossible")
         case _:
@@ -341,26 +253,26 @@ def encode_part(part: ir.Part, at: str, turn: Turn, losses: Ledger) -> list[Json
     return [made] if made else []
 
 
-def _encode_refusal(part: ir.Refusal, turn: Turn, losses: Ledger) -> JsonObject | None:
+def _encode_refusal(part: ir.Refusal, around: Surroundings, losses: Ledger) -> JsonObject | None:
     """Write a refusal as text."""
     if part.extra:
         losses.extras(part)
     drop_id(part, losses)
-    if turn.refusal_cost is not None:
-        losses.changed(part, "text", part.text, "flattened", severity=turn.refusal_cost)
+    if around.refusal_cost is not None:
+        losses.changed(part, "text", part.text, "flattened", severity=around.refusal_cost)
     return {"text": part.text} if part.text else None
 
 
-def _encode_foreign(part: ir.Opaque | ir.Hosted, turn: Turn, losses: Ledger) -> list[JsonObject]:
-    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in turn.runs:
-        return encode_code(part, losses, carry=turn.carries)
+def _encode_foreign(part: ir.Opaque | ir.Hosted, around: Surroundings, losses: Ledger) -> list[JsonObject]:
+    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in around.runs:
+        return encode_code(part, losses, carry=around.carries)
     text = encode_opaque(part, losses)
-    return encode_part(text, "", turn, losses) if text else []
+    return encode_part(text, "", around, losses) if text else []
 
 
 DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
-    "inlineData": decode_media,
-    "fileData": decode_media,
+    "inlineData": _decode_media,
+    "fileData": _decode_media,
     "toolCall": decode_server_tool,
     "toolResponse": decode_server_tool,
 }

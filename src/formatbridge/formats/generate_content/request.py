@@ -6,11 +6,11 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_all_objects, read_all_objects
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import note_no_turns, note_prefill
 from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
+from formatbridge.formats._turns import note_no_turns, note_prefill
 from formatbridge.formats.generate_content.calls import lost_of_arguments
 from formatbridge.formats.generate_content.content import (
     CONTENT,
@@ -22,13 +22,13 @@ from formatbridge.formats.generate_content.content import (
 )
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.output_shape import (
-    decode_audio,
+    decode_audio_output,
     decode_format,
-    decode_image,
+    decode_image_output,
     decode_modalities,
-    encode_audio,
+    encode_audio_output,
     encode_format,
-    encode_image,
+    encode_image_output,
     encode_modalities,
 )
 from formatbridge.formats.generate_content.reasoning import decode_reasoning_config, encode_reasoning_config
@@ -38,13 +38,13 @@ from formatbridge.formats.generate_content.settings import (
     encode_settings,
     encode_settings_beside,
 )
+from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.formats.generate_content.tools import (
     decode_tool_choice,
     decode_tools,
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.generate_content.turns import Turn
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -105,9 +105,9 @@ def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None
     if modalities:
         request.settings["modalities"] = decode_modalities(modalities)
     if speech:
-        request.audio = decode_audio(speech)
+        request.audio = decode_audio_output(speech)
     if image:
-        request.image = decode_image(image)
+        request.image = decode_image_output(image)
     return unread
 
 
@@ -140,9 +140,9 @@ def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
     if request.tools or "modalities" in request.settings:
         config |= encode_modalities(request, losses)
     if request.audio:
-        config |= encode_audio(request.audio, losses)
+        config |= encode_audio_output(request.audio, losses)
     if request.image:
-        config |= encode_image(request.image, losses)
+        config |= encode_image_output(request.image, losses)
     return config
 
 
@@ -212,7 +212,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     instructions: list[JsonObject] = []
     leading = True
     messages = with_results_in_place(request.messages, losses, joins=True)
-    turn = Turn(messages, objects=read_all_objects(messages))
+    around = Surroundings(messages, objects=read_all_objects(messages))
     for message in messages:
         if message.effort or message.tools:
             leading = False  # the system prompt ends before a change of configuration
@@ -224,12 +224,12 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
                 continue
         if message.role in ("system", "developer"):
             before = len(instructions)
-            encode_instruction(message, instructions, turn, losses)
+            encode_instruction(message, instructions, around, losses)
             if not leading and len(instructions) > before:
                 losses.changed(message, "", None, "moved")
         else:
             leading = False
-            encode_message(message, contents, turn, losses)
+            encode_message(message, contents, around, losses)
     if request.format == "messages":
         note_prefill(request, losses)
     if not contents:

@@ -12,7 +12,7 @@ from formatbridge.formats._parts import is_plain
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.parts import decode_returned, encode_part
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
-from formatbridge.formats.generate_content.turns import Turn
+from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.losses import ITSELF, Ledger
 
 _RESULT_PART = frozenset({"functionResponse", "thoughtSignature"})
@@ -57,13 +57,13 @@ def _decode_response(response: JsonObject, src: str) -> ir.Text:
     return ir.Text(value if isinstance(value, str) else dumps(value).decode(), src)
 
 
-def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) -> JsonObject:
+def encode_result(result: ir.ToolResult, at: str, around: Surroundings, losses: Ledger) -> JsonObject:
     """Write what a tool answered: its text under ``output`` or ``error``, its media beside it."""
     if result.extra:
         losses.extras(result)
     if result.cache:
         losses.dropped(result.cache, severity="info")
-    name = result.name or turn.name_of(result)
+    name = result.name or around.name_of(result)
     if name is None:
         name = losses.changed(result, "", _name_from(result.call_id), "orphan", severity="impossible")
     first = result.content[0] if len(result.content) == 1 else None
@@ -75,22 +75,22 @@ def encode_result(result: ir.ToolResult, at: str, turn: Turn, losses: Ledger) ->
         text = "\n".join(words)
         if len(words) > 1:
             losses.changed(result, "content", text, "flattened", severity="info")
-    if result.id_made or result.call_id in turn.made_ids:
+    if result.id_made or result.call_id in around.made_ids:
         losses.added(f"{at}/functionResponse/id", result.call_id)
     body: JsonObject = {"id": result.call_id, "name": name, "response": {"error" if result.is_error else "output": text}}
     if media:
         body["parts"] = media
     made = {"functionResponse": body}
-    return made | encode_signature(result.signature, losses, carry=turn.carries) if result.signature else made
+    return made | encode_signature(result.signature, losses, carry=around.carries) if result.signature else made
 
 
 def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
     """Write what a tool answered as its texts and its media."""
     words: list[str] = []
     media: list[JsonObject] = []
-    turn = Turn()
+    around = Surroundings()
     for part in parts:
-        for made in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", turn, losses):
+        for made in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", around, losses):
             if "text" in made:
                 words.append(made["text"])
             else:

@@ -1,4 +1,4 @@
-"""Writing streams of generate_content: each event is a small answer; the last one has the reasons, the sources and the usage.
+"""Streams of generate_content, written: each event is a small answer; the last one has the reasons, the sources and the usage.
 
 Text and thoughts leave as they come, in envelopes written once. A call waits until its arguments are whole, for they are an object here.
 Visible text is kept beside, because a source cites it by words and by bytes, and names both at the end.
@@ -17,11 +17,11 @@ from formatbridge.formats.generate_content.citations import encode_citations
 from formatbridge.formats.generate_content.content import belongs_to_next, encode_parts
 from formatbridge.formats.generate_content.errors import encode_error
 from formatbridge.formats.generate_content.finish import encode_finish
+from formatbridge.formats.generate_content.hosted_content import python_runs
 from formatbridge.formats.generate_content.logprobs import Average, encode_logprobs
-from formatbridge.formats.generate_content.parts import python_runs
 from formatbridge.formats.generate_content.response import encode_response
 from formatbridge.formats.generate_content.stream_fold import NOTHING
-from formatbridge.formats.generate_content.turns import Turn
+from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
@@ -53,7 +53,7 @@ class _Choice:
     ``weighed``: how likely the tokens were that have left.
     """
 
-    turn: Turn
+    around: Surroundings
     runs: set[str]
     parts: dict[int, _Part] = field(default_factory=dict)
     waiting: list[ir.Part] = field(default_factory=list)
@@ -118,7 +118,9 @@ class StreamEncoder:
         choice = self._choices.get(index)
         if choice is None:
             runs: set[str] = set()
-            choice = self._choices[index] = _Choice(Turn((), runs, is_answer=True, carries=self._options.carry_reasoning), runs)
+            choice = self._choices[index] = _Choice(
+                Surroundings((), runs, is_answer=True, carries=self._options.carry_reasoning), runs
+            )
         return choice
 
     # Parts.
@@ -260,7 +262,7 @@ def _tokens(part: ir.Part, choice: _Choice) -> list[JsonObject]:
 def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
     made: list[JsonObject] = []
     if parts:
-        encode_parts(parts, made, "", choice.turn, nowhere())
+        encode_parts(parts, made, "", choice.around, nowhere())
     return made
 
 

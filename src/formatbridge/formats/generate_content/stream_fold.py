@@ -1,4 +1,4 @@
-"""The events of a stream of generate_content to the whole body that they add up to, in the vendor's own terms, and back."""
+"""Streams of generate_content, folded: events to the whole body that they add up to, in the vendor's own terms, and back."""
 
 from __future__ import annotations
 

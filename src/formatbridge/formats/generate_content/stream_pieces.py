@@ -1,7 +1,4 @@
-"""What a stream brings in pieces that must be put together before anybody can read them, and what comes whole, in pieces.
-
-The former are calls cut by argument, and sources; the latter is any part but text, which other formats expect to open, grow and close.
-"""
+"""Streams of generate_content, read and folded: calls cut by argument, and sources, which nobody can read before they are whole."""
 
 from __future__ import annotations
 

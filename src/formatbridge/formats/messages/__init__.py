@@ -19,7 +19,7 @@ from formatbridge.formats.messages.request import decode_request, encode_request
 from formatbridge.formats.messages.response import decode_response, encode_response, failure_of
 from formatbridge.formats.messages.settings import SETTINGS
 from formatbridge.formats.messages.spelling import SPELLING
-from formatbridge.formats.messages.stream import StreamDecoder
+from formatbridge.formats.messages.stream_decoder import StreamDecoder
 from formatbridge.formats.messages.stream_encoder import StreamEncoder
 from formatbridge.formats.messages.stream_fold import fold_stream, unfold_stream
 from formatbridge.streaming.sse import encode_event as frame_event

@@ -22,8 +22,8 @@ def decode_answer(content: list[JsonObject], src: str) -> list[ir.Part]:
     return parts
 
 
-def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options, read: Objects = NOT_READ) -> list[JsonObject]:
-    """Write the parts of an answer as blocks. ``read``: the arguments of its calls, as far as they have been read."""
+def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options, objects: Objects = NOT_READ) -> list[JsonObject]:
+    """Write the parts of an answer as blocks. ``objects``: the arguments of its calls, as far as they have been read."""
     blocks: list[JsonObject] = []
     offset = 0
     for part in parts:
@@ -34,7 +34,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options, read: 
                 blocks.append({"type": "text", "text": part.text})
             offset += len(part.text)
         elif isinstance(part, ir.ToolCall):
-            call = encode_answer_call(part, losses, read)
+            call = encode_answer_call(part, losses, objects)
             carrier = encode_carrier(part.signature, losses, options) if part.signature else None
             if carrier:  # the token that the call came with goes before it
                 blocks.append(carrier)

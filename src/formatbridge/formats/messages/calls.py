@@ -39,7 +39,7 @@ def encode_call(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObje
     return made | encode_cache(call.cache, losses) if call.cache else made
 
 
-def encode_answer_call(call: ir.ToolCall, losses: Ledger, read: Objects = NOT_READ) -> JsonObject:
+def encode_answer_call(call: ir.ToolCall, losses: Ledger, objects: Objects = NOT_READ) -> JsonObject:
     """Write a tool call of an answer without its token."""
     if call.extra:
         losses.extras(call)
@@ -55,5 +55,5 @@ def encode_answer_call(call: ir.ToolCall, losses: Ledger, read: Objects = NOT_RE
         given: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"type": "tool_use", "name": name}, "wrapped")
     else:
-        given = encode_arguments_object(call, losses, read)
+        given = encode_arguments_object(call, losses, objects)
     return {"type": "tool_use", "id": call.id, "name": name, "input": given}

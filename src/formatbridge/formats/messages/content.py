@@ -25,7 +25,7 @@ from formatbridge.formats.messages.hosted_content import (
 )
 from formatbridge.formats.messages.parts import (
     DECODE_PART,
-    WORDS,
+    INSTRUCTION_KINDS,
     decode_content,
     decode_inner_media,
     decode_opaque,
@@ -94,13 +94,13 @@ def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
     if effort is not None and effort not in TAKEN_EFFORTS:
         extra["output_config/effort"] = effort
     if isinstance(content, str):
-        parts = decode_content(content, f"{src}/content", WORDS)
+        parts = decode_content(content, f"{src}/content", INSTRUCTION_KINDS)
     for index, block in enumerate(content if isinstance(content, list) else ()):
         place = f"{src}/content/{index}"
         tool = block["tool"] if block.get("type") == "tool_addition" else {}
         definition = tool.get("definition") if tool.get("type") == "tool_definition" else None
         if definition is None:
-            parts.append(decode_part(block, place, WORDS))
+            parts.append(decode_part(block, place, INSTRUCTION_KINDS))
         else:
             tools.append(decode_tool(definition, f"{place}/tool/definition"))
             extra |= rest(block, frozenset({"type", "tool"}), f"content/{index}/") or {}

@@ -36,7 +36,7 @@ _SEVERITY: dict[str, Literal["info", "lossy", "impossible"]] = {
 }
 
 
-WORDS = frozenset({"text"})
+INSTRUCTION_KINDS = frozenset({"text"})
 """The kinds of block that an instruction may have."""
 _INNER = frozenset({"image"})
 

@@ -11,14 +11,14 @@ from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._arguments import encode_all_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import brings_tools
-from formatbridge.formats._parts import leading_instructions, note_no_turns
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
+from formatbridge.formats._turns import leading_instructions, note_no_turns
 from formatbridge.formats.messages.content import decode_message, encode_instruction, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_servers
 from formatbridge.formats.messages.output_shape import decode_format, encode_format
-from formatbridge.formats.messages.parts import WORDS, as_blocks, collapse, decode_content, encode_part
+from formatbridge.formats.messages.parts import INSTRUCTION_KINDS, as_blocks, collapse, decode_content, encode_part
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, tokens_of
 from formatbridge.formats.messages.settings import (
     SETTINGS,
@@ -54,7 +54,9 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     messages: list[ir.Message] = []
     system = body.get("system")
     if system:
-        words: list[ir.Part] = [ir.Text(system, "/system")] if type(system) is str else decode_content(system, "/system", WORDS)
+        words: list[ir.Part] = (
+            [ir.Text(system, "/system")] if type(system) is str else decode_content(system, "/system", INSTRUCTION_KINDS)
+        )
         messages.append(ir.Message("system", words, "/system"))
     for index, raw in enumerate(body["messages"]):
         content, role = raw.get("content"), raw["role"]

@@ -49,13 +49,13 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     choice = _only_choice(response, losses)
     finish = choice.finish
     kinds = set(map(type, choice.parts))
-    read = read_objects(choice.parts) if ir.ToolCall in kinds else NOT_READ
+    objects = read_objects(choice.parts) if ir.ToolCall in kinds else NOT_READ
     body: JsonObject = {
         "id": encode_id(response.id, "msg_") or losses.added("/id", "msg_0"),
         "type": "message",
         "role": "assistant",
         "model": response.model if response.model is not None else losses.added("/model", ""),
-        "content": encode_answer(choice.parts, losses, options, read),
+        "content": encode_answer(choice.parts, losses, options, objects),
     }
     body |= encode_finish(finish, ir.ToolCall in kinds, ir.Refusal in kinds, losses)
     body["usage"] = encode_usage(response.usage, losses) if response.usage else losses.added("/usage", dict(NO_USAGE))

@@ -1,4 +1,4 @@
-"""The blocks of a stream of messages, from their start to their stop, as parts.
+"""Streams of messages, read: blocks, from their start to their stop, as parts.
 
 Servers leave out starts and stops, use an index again, and let blocks overlap. A block of thinking that turns out to be nothing but
 the token of the part behind it becomes no part.
@@ -6,6 +6,7 @@ the token of the part behind it becomes no part.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,13 +15,12 @@ from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._arguments import parse_object
-from formatbridge.formats._extra import Pieces, joined, rest
+from formatbridge.formats._extra import Pieces, rest
 from formatbridge.formats._lengths import Lengths
 from formatbridge.formats._signatures import carries_call_token, decode_token
 from formatbridge.formats.messages.citations import decode_citation
 from formatbridge.formats.messages.content import decode_block
 from formatbridge.ir import events
-from formatbridge.streaming.collect import unfold
 
 _HOT: dict[object, tuple[str, str]] = {
     "text_delta": ("text", "text"),
@@ -71,7 +71,18 @@ class Blocks:
         self._count = 0
         self._parts = 0
         self._lengths = Lengths()  # of the texts, but for what the latest block brought
-        self._carrier: ir.Reasoning | None = None
+        #: The token that waits for the part behind it.
+        self.carrier: ir.Reasoning | None = None
+
+    @property
+    def open(self) -> Iterable[Block]:
+        """The blocks that have not closed, in the order of their starts."""
+        return self._open.values()
+
+    @property
+    def part_count(self) -> int:
+        """How many parts have opened."""
+        return self._parts
 
     @property
     def are_whole(self) -> bool:
@@ -80,7 +91,7 @@ class Blocks:
 
     def begin(self, index: object, content: JsonObject, made: list[events.Event]) -> None:
         """Open a block."""
-        content = told(content)
+        content = without_nulls(content)
         self._end_call(content.get("tool_use_id"), made)
         kind = content.get("type")
         if isinstance(kind, str):
@@ -131,7 +142,7 @@ class Blocks:
                     self._grow(block, text, made)
             case ir.Reasoning() if carries_call_token(part):
                 self._flush_carrier(made)
-                self._carrier, block.part = part, None
+                self.carrier, block.part = part, None
             case ir.Text():
                 text, part.text = part.text, ""
                 block.citations, part.citations = part.citations or [], None
@@ -149,8 +160,8 @@ class Blocks:
     def _start_part(self, block: Block, made: list[events.Event]) -> None:
         part = block.part
         assert part is not None
-        if self._carrier is not None and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
-            part.signature, self._carrier = self._carrier.signature, None
+        if self.carrier is not None and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
+            part.signature, self.carrier = self.carrier.signature, None
         self._flush_carrier(made)
         block.number, self._parts = self._parts, self._parts + 1
         made.append(events.PartStart(0, block.number, part))
@@ -159,8 +170,8 @@ class Blocks:
 
     def _flush_carrier(self, made: list[events.Event]) -> None:
         """Pass on a token that was carried for a part which never came."""
-        if self._carrier is not None:
-            carrier, self._carrier = self._carrier, None
+        if self.carrier is not None:
+            carrier, self.carrier = self.carrier, None
             self._start_part(block := Block("whole", carrier.src, {}, carrier), made)
             made.append(events.PartEnd(0, block.number or 0))
 
@@ -221,7 +232,7 @@ class Blocks:
                 block.unknown.take(rest(delta, {"type", "partial_json"}))
                 block.pieces.append(delta.get("partial_json") or "")
             case "compaction_delta":
-                block.raw |= {key: value for key, value in told(delta).items() if key != "type"}
+                block.raw |= {key: value for key, value in without_nulls(delta).items() if key != "type"}
             case None if (named := with_kind(delta)) is not delta:
                 self._take(block, named, made)
             case None:
@@ -252,11 +263,11 @@ class Blocks:
                     return
                 self._start_part(block, made)
             case "text" if block.citations:
-                made += self._placed_citations(block)
+                made += self.placed_citations(block)
             case "tool_use" if not block.size:
                 self._grow(block, dumps(block.raw["input"]).decode(), made)
             case "input":
-                final = _with_input(block)
+                final = with_input(block)
             case "whole" if block.raw.get("type") == "compaction":
                 final = decode_block(block.raw, block.src)
         made.append(events.PartEnd(0, block.number or 0, final, block.unknown.whole() or None))
@@ -270,48 +281,18 @@ class Blocks:
             carrier.signature = None
             return False
         self._flush_carrier(made)
-        self._carrier = carrier
+        self.carrier = carrier
         return True
 
-    def _placed_citations(self, block: Block) -> list[events.Event]:
+    def placed_citations(self, block: Block) -> list[events.Event]:
         """Tell the citations of a text, whose span is known only now: behind the texts before it, which may be open yet."""
         self._count_latest()
         start = self._lengths.before(block.text)
         placed = [replace(citation, start=start, end=start + block.size) for citation in block.citations]
         return [events.PartMeta(0, block.number or 0, citation=citation) for citation in placed]
 
-    # Blocks without an end.
 
-    def untold(self) -> list[events.Event]:
-        """Return what is known of open blocks and would be told by their end, and of thoughts that may yet be the token of another part."""
-        made: list[events.Event] = []
-        waiting = [self._carrier] if self._carrier is not None else []
-        for block in self._open.values():
-            if block.number is not None:
-                made += self._untold_of(block)
-            elif isinstance(block.part, ir.Reasoning):
-                waiting.append(replace(block.part, signature=block.token, extra=joined(block.part.extra, block.unknown.whole())))
-        said = [part for part in waiting if part.signature or part.extra]
-        for number, part in enumerate(said, self._parts):
-            made += unfold(0, number, part)[:-1]
-        return made
-
-    def _untold_of(self, block: Block) -> list[events.Event]:
-        number, unknown = block.number or 0, block.unknown.whole() or None
-        made: list[events.Event] = []
-        match block.kind:
-            case "text" if block.citations:
-                made = self._placed_citations(block)
-            case "tool_use" if not block.size and block.raw["input"]:
-                made = [events.Delta(0, number, dumps(block.raw["input"]).decode())]
-            case "input" if block.pieces or block.raw["input"]:
-                return [events.PartEnd(0, number, _with_input(block), unknown)]
-            case "whole" if block.raw.get("type") == "compaction":
-                return [events.PartEnd(0, number, decode_block(block.raw, block.src), unknown)]
-        return [*made, events.PartMeta(0, number, extra=unknown)] if unknown else made
-
-
-def _with_input(block: Block) -> ir.Part:
+def with_input(block: Block) -> ir.Part:
     """Return the part of a server's call with its whole input, which decides what it is."""
     text = "".join(block.pieces)
     raw = block.raw
@@ -332,6 +313,6 @@ def with_kind(delta: JsonObject) -> JsonObject:
     return delta if kind is None else {**delta, "type": kind}
 
 
-def told(raw: JsonObject) -> JsonObject:
-    """Return the members of an object that say something."""
+def without_nulls(raw: JsonObject) -> JsonObject:
+    """Return an object without the members that are null, which say nothing."""
     return {key: value for key, value in raw.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The events of a stream of messages to the whole body that they add up to, in the vendor's own terms, and back."""
+"""Streams of messages, folded: events to the whole body that they add up to, in the vendor's own terms, and back."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import parse_object
 from formatbridge.formats._extra import Pieces, rest
-from formatbridge.formats.messages.stream import EVENTS
 from formatbridge.formats.messages.stream_blocks import with_kind
+from formatbridge.formats.messages.stream_decoder import EVENTS
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "input"}
 """Kind of delta to the field of its block that it adds to."""

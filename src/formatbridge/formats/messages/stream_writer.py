@@ -1,4 +1,4 @@
-"""The blocks of a stream of messages as bytes: numbered, opened, grown and closed."""
+"""Streams of messages, written: blocks as bytes, numbered, opened, grown and closed."""
 
 from __future__ import annotations
 

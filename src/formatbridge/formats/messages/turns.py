@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import NOT_READ, read_all_objects
-from formatbridge.formats._parts import note_empty
 from formatbridge.formats._results import note_orphan
+from formatbridge.formats._turns import note_empty
 from formatbridge.formats.messages.content import (
     encode_instruction,
     encode_said,

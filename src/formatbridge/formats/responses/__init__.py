@@ -21,7 +21,7 @@ from formatbridge.formats.responses.request import decode_request, encode_reques
 from formatbridge.formats.responses.response import decode_response, encode_response, failure_of
 from formatbridge.formats.responses.settings import SETTINGS
 from formatbridge.formats.responses.spelling import SPELLING
-from formatbridge.formats.responses.stream import StreamDecoder
+from formatbridge.formats.responses.stream_decoder import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
 from formatbridge.formats.responses.stream_fold import fold_stream, unfold_stream
 from formatbridge.streaming.sse import encode_event as frame_event

@@ -12,7 +12,7 @@ from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats.responses.calls import encode_answer_call
 from formatbridge.formats.responses.citations import encode_citations, shift
 from formatbridge.formats.responses.content import decode_item, kind_of, settle
-from formatbridge.formats.responses.hosted_content import encode_hosted, encode_image, has_item
+from formatbridge.formats.responses.hosted_content import encode_generated_image, encode_hosted, has_item
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_answer_reasoning, encode_item
 from formatbridge.losses import Ledger
@@ -136,7 +136,7 @@ class _Encoder:
         if isinstance(part, ir.ToolCall):
             made = encode_answer_call(part, at, self._ids, losses)
         elif isinstance(part, ir.Media):
-            made = encode_image(part, at, self._ids, losses)
+            made = encode_generated_image(part, at, self._ids, losses)
         elif isinstance(part, ir.Hosted):
             made = self._encode_hosted(index, part, at)
         else:

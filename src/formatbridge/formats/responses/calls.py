@@ -29,6 +29,7 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
 
 
 def decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
+    """Read a call of a tool that takes free text."""
     call = ir.ToolCall(
         id=raw["call_id"],
         name=raw["name"],

@@ -12,10 +12,11 @@ from dataclasses import replace
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
-from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, note_empty
+from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain
 from formatbridge.formats._signatures import carries_call_token, drop_token
+from formatbridge.formats._turns import note_empty
 from formatbridge.formats.responses.calls import decode_call, decode_custom_call, encode_call
-from formatbridge.formats.responses.hosted_content import decode_hosted, encode_image
+from formatbridge.formats.responses.hosted_content import decode_hosted, encode_generated_image
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.parts import decode_content, encode_content
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
@@ -188,7 +189,7 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
         made = encode_reasoning(part, len(items), ids, losses)
     elif isinstance(part, ir.Media):
         drop_token(part.signature, "responses", losses)
-        made = encode_image(part, len(items), ids, losses)
+        made = encode_generated_image(part, len(items), ids, losses)
         if made:
             losses.changed(part, "", {"type": "image_generation_call"}, "weaker_carrier")
     else:

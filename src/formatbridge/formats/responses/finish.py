@@ -117,13 +117,13 @@ def _reason_of_output(output: list[JsonObject]) -> ir.FinishReason:
 
 def unfinished(body: JsonObject) -> JsonObject:
     """Return an answer as one that has not ended: it may still, or it was cut."""
-    output = with_last(body["output"], "in_progress")
+    output = _with_last(body["output"], "in_progress")
     return body | {"status": "in_progress", "incomplete_details": None, "output": output}
 
 
 def as_ended(items: list[JsonObject], finish: ir.Finish | None, *, has_failed: bool) -> list[JsonObject]:
     """Return the items of an answer with the status that its end gives to the last one."""
-    return with_last(items, "incomplete") if has_failed or status_of_last(finish) == "incomplete" else items
+    return _with_last(items, "incomplete") if has_failed or status_of_last(finish) == "incomplete" else items
 
 
 def status_of_last(finish: ir.Finish | None) -> str:
@@ -131,7 +131,7 @@ def status_of_last(finish: ir.Finish | None) -> str:
     return "incomplete" if finish is not None and finish.reason in _CUTS else "completed"
 
 
-def with_last(items: list[JsonObject], status: str) -> list[JsonObject]:
+def _with_last(items: list[JsonObject], status: str) -> list[JsonObject]:
     """Return the items of an answer with the status of the last one, if its type has any."""
     if not items or items[-1].get("type") not in ("message", "function_call") or items[-1].get("status") == status:
         return items

@@ -12,7 +12,7 @@ from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.losses import Ledger
 from formatbridge.options import Severity
 
-SEVERITIES: Mapping[str, Severity] = {
+_SEVERITY: Mapping[str, Severity] = {
     "file_search_call": "lossy",
     "mcp_list_tools": "lossy",
     "tool_search_call": "lossy",
@@ -48,7 +48,7 @@ def decode_hosted(raw: JsonObject, src: str) -> ir.Part:
 def _keep(raw: JsonObject, src: str) -> ir.Opaque:
     kind = str(raw.get("type") or "item_reference")  # the one kind without a type that comes here
     is_awaited = kind == "tool_search_call" and raw.get("execution") == "client"
-    severity: Severity = "impossible" if is_awaited else SEVERITIES.get(kind, "impossible")
+    severity: Severity = "impossible" if is_awaited else _SEVERITY.get(kind, "impossible")
     return ir.Opaque(format="responses", raw=raw, what=kind, severity=severity, src=src)
 
 
@@ -65,7 +65,7 @@ def _status(part: ir.Hosted, otherwise: str) -> str:
 # Images that the model drew.
 
 
-def _decode_image(raw: JsonObject, src: str) -> ir.Media | None:
+def _decode_generated_image(raw: JsonObject, src: str) -> ir.Media | None:
     data, word = raw.get("result"), raw.get("output_format")
     if not data:
         return None
@@ -73,7 +73,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Media | None:
     return ir.Media(kind="image", mime=mime, data=data, id=raw.get("id"), src=src, extra=rest(raw, _IMAGE))
 
 
-def encode_image(part: ir.Media, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
+def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
     """Write an image of the model's; it must be there in full. Other media have no place in an answer."""
     if part.kind != "image" or part.data is None:
         losses.dropped(part, code="unsupported_media", severity="impossible")
@@ -241,7 +241,7 @@ def _encode_search(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: I
 
 
 _DECODE_HOSTED: dict[str, Callable[[JsonObject, str], ir.Part | None]] = {
-    "image_generation_call": _decode_image,
+    "image_generation_call": _decode_generated_image,
     "code_interpreter_call": _decode_code,
     "mcp_call": _decode_mcp,
     "web_search_call": _decode_search,

@@ -46,7 +46,7 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     return {"format": made}
 
 
-def encode_text(request: ir.Request, losses: Ledger) -> JsonObject:
+def encode_text_config(request: ir.Request, losses: Ledger) -> JsonObject:
     """Write what the answer's text is to look like."""
     made: JsonObject = {}
     format, verbosity = request.output_format, request.settings.get("verbosity")

@@ -8,8 +8,8 @@ from typing import assert_never
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import PDF, made_filename, media_kind, read_data_url, read_file_data, write_data_url
-from formatbridge.formats._parts import at_home, drop_citations, encode_mime, encode_opaque, is_plain, known_mime
+from formatbridge.formats._media import PDF, at_home, made_filename, media_kind, read_data_url, read_file_data, write_data_url
+from formatbridge.formats._parts import drop_citations, encode_mime, encode_opaque, is_plain, known_mime
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.responses.citations import decode_citations
 from formatbridge.losses import Ledger

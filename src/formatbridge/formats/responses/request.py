@@ -6,15 +6,15 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import gathered, joined, rest
-from formatbridge.formats._parts import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats._reasoning import EFFORTS
 from formatbridge.formats._results import note_orphans, pair_loose
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
 from formatbridge.formats._tools import drop_choice
+from formatbridge.formats._turns import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats.responses.content import decode_item, decode_message, encode_message, kind_of, settle
 from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.formats.responses.output_shape import decode_format, encode_text
+from formatbridge.formats.responses.output_shape import decode_format, encode_text_config
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.responses.results import decode_result
 from formatbridge.formats.responses.settings import FIELDS, SETTINGS, decode_shaped_settings, encode_settings
@@ -70,7 +70,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     if request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format or "verbosity" in request.settings:
-        body |= encode_text(request, losses)
+        body |= encode_text_config(request, losses)
     if request.audio:
         losses.dropped(request.audio)
     if request.image:

@@ -1,4 +1,4 @@
-"""Writing streams of responses: created, items that open and are done, and a last event that repeats them all.
+"""Streams of responses, written: created, items that open and are done, and a last event that repeats them all.
 
 Text, reasoning and arguments leave as they come. What waits: citations for the end of their text, which the next may join; a message for
 what follows it; a token without a slot of its own for the part behind it, since it goes before that part. The last event repeats the
@@ -18,11 +18,11 @@ from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.responses.finish import refusal_of, status_of_last
-from formatbridge.formats.responses.hosted_content import encode_image, has_item
+from formatbridge.formats.responses.hosted_content import encode_generated_image, has_item
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response
-from formatbridge.formats.responses.stream_items import Call, Content, Live, Message, Run, Runs, Thought, Writer, write_image
+from formatbridge.formats.responses.stream_writer import Call, Content, Live, Message, Run, Runs, Thought, Writer, write_image
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
 from formatbridge.options import Options
@@ -333,7 +333,7 @@ class StreamEncoder:
         losses = self._writer.losses
         if isinstance(part, ir.Media):
             data = "".join(slot.pieces) or part.data
-            item = encode_image(replace(part, data=data), self._writer.next_place(), self._writer.ids, losses)
+            item = encode_generated_image(replace(part, data=data), self._writer.next_place(), self._writer.ids, losses)
             if item:
                 write_image(self._writer, item)
         elif isinstance(part, ir.Opaque):

@@ -1,4 +1,4 @@
-"""The events of a stream of responses to the whole body that they add up to, in the vendor's own terms, and back."""
+"""Streams of responses, folded: events to the whole body that they add up to, in the vendor's own terms, and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import Pieces
 from formatbridge.formats.responses.content import kind_of
-from formatbridge.formats.responses.stream import unknown
+from formatbridge.formats.responses.stream_decoder import unknown
 
 _ENDS = frozenset({"response.completed", "response.incomplete"})
 _GROWING = {

@@ -1,4 +1,4 @@
-"""What a stream says of a part or an item that was done before: told where others still have a place for it, else reported."""
+"""Streams of responses, read: what is said of a part or an item that was done before, told where it has a place, else reported."""
 
 from __future__ import annotations
 

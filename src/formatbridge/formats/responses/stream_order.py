@@ -1,4 +1,4 @@
-"""The items of a stream that is read: found by their place or id, and their messages in the order of the output.
+"""Streams of responses, read: items found by their place or id, and their messages in the order of the output.
 
 Where the text of a message begins is known when those before it are whole.
 """

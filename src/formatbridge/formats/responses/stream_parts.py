@@ -1,4 +1,4 @@
-"""The parts of a stream that is read: what of each was told, and what remains to be told once it is whole."""
+"""Streams of responses, read: parts, what of each was told, and what remains to be told once it is whole."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge.formats.responses.citations import decode_citations, shift
 from formatbridge.formats.responses.content import as_text, decode_item
 from formatbridge.ir import events
 from formatbridge.streaming.collect import GROWS
@@ -199,6 +200,16 @@ def _named(whole: ir.Part, opened: ir.Part) -> ir.Part:
     if whole.id_made:
         whole = replace(whole, id=opened.id, id_made=opened.id_made)
     return whole if whole.name else replace(whole, name=opened.name)
+
+
+def cited(slot: Slot, raw: JsonObject, start: int) -> list[ir.Citation]:
+    """Read a citation of a part, before whose message there is so much text."""
+    at = raw.get("annotation_index")
+    citations, _ = decode_citations([raw["annotation"]], "")
+    for citation in citations or ():
+        citation.src = f"{slot.src}/annotations/{slot.notes if at is None else at}"
+        shift([citation], start + slot.start)
+    return citations or []
 
 
 def new_among(citations: list[ir.Citation], told: list[ir.Citation]) -> list[ir.Citation]:

@@ -1,4 +1,4 @@
-"""What a stream that is read has said of its answer and of open items, for one that breaks off before their end says it again."""
+"""Streams of responses, read: what the end would tell of the answer and of open items, for one that breaks off before it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats._signatures import carries_call_token
-from formatbridge.formats.responses.citations import decode_citations, shift
+from formatbridge.formats.responses.citations import shift
 from formatbridge.formats.responses.content import as_text, decode_item
 from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import RESPONSE_FIELDS
 from formatbridge.formats.responses.stream_order import Items, length_of
-from formatbridge.formats.responses.stream_parts import GROWING, Item, Slot, Teller, new_among
+from formatbridge.formats.responses.stream_parts import GROWING, Item, Slot, Teller, cited, new_among
 from formatbridge.ir import events
 from formatbridge.streaming.collect import GROWS, unfold
 
@@ -26,7 +26,7 @@ _THOUGHT = frozenset({"type", "text"})
 
 
 def untold(items: Items, tell: Teller, head: JsonObject) -> list[events.Event]:
-    """Return what is known and not told. ``head``: the answer as its first events have it. All of it stays as it is."""
+    """Return what the end would tell, or would tell otherwise. ``head``: the answer as its first events have it. All stays as it is."""
     made: list[events.Event] = []
     new: list[tuple[tuple[int, int], ir.Part]] = [] if tell.token is None else [(tell.place, as_text(tell.token))]
     extra: JsonObject | None = None
@@ -48,16 +48,6 @@ def untold(items: Items, tell: Teller, head: JsonObject) -> list[events.Event]:
         made += _opened(number, place, part)
     fields = ((extra, 0), (rest(head, RESPONSE_FIELDS), None))
     return [*made, *(events.Meta(told, choice) for told, choice in fields if told)]
-
-
-def cited(slot: Slot, raw: JsonObject, start: int) -> list[ir.Citation]:
-    """Read a citation of a part, before whose message there is so much text."""
-    at = raw.get("annotation_index")
-    citations, _ = decode_citations([raw["annotation"]], "")
-    for citation in citations or ():
-        citation.src = f"{slot.src}/annotations/{slot.notes if at is None else at}"
-        shift([citation], start + slot.start)
-    return citations or []
 
 
 # Items as far as they have come.

@@ -1,4 +1,4 @@
-"""What the events of a stream of responses are known to say, and which of them say nothing new."""
+"""Streams of responses, read: what events are known to say, and which of them say nothing new."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ from formatbridge.formats._head import name_late
 from formatbridge.formats.messages.errors import decode_error
 from formatbridge.formats.messages.finish import decode_finish
 from formatbridge.formats.messages.response import RESPONSE_FIELDS
-from formatbridge.formats.messages.stream_blocks import Blocks, told
+from formatbridge.formats.messages.stream_blocks import Blocks, without_nulls
+from formatbridge.formats.messages.stream_untold import untold
 from formatbridge.formats.messages.usage import decode_usage
 from formatbridge.ir import events
 
@@ -115,7 +116,7 @@ class StreamDecoder:
     def _begin(self, message: JsonObject, made: list[events.Event]) -> None:
         """Take the start. It is passed on with what follows, for the first block may tell that another model took over."""
         if message.get("usage") is not None:
-            self._usage = (self._usage or {}) | told(message["usage"])
+            self._usage = (self._usage or {}) | without_nulls(message["usage"])
         if self._has_begun:
             self._name_again(message.get("id"), message.get("model"), made)
             self._extra.take(rest(message, RESPONSE_FIELDS))
@@ -150,12 +151,12 @@ class StreamDecoder:
 
     def _note(self, raw: JsonObject) -> None:
         """Take how the answer ended and what it cost; each count that is told replaces the one before."""
-        stop = told(raw.get("delta") or {})
+        stop = without_nulls(raw.get("delta") or {})
         self._has_stopped = self._has_stopped or bool(stop.get("stop_reason"))
         self._stop |= stop
         if raw.get("usage") is not None:
             self._usage = self._usage or {}
-            self._usage |= told(raw["usage"])
+            self._usage |= without_nulls(raw["usage"])
 
     def _end(self, made: list[events.Event]) -> None:
         self.is_complete = True
@@ -165,7 +166,7 @@ class StreamDecoder:
         made += [*self.beside(), events.End()]
 
     def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts."""
+        """Return what is known of the answer beside its parts and will not change."""
         made: list[events.Event] = []
         if self._usage is not None:
             made.append(events.UsageTold(decode_usage(self._usage, "/usage")))
@@ -173,8 +174,8 @@ class StreamDecoder:
         return [*made, events.Meta(extra)] if extra else made
 
     def untold(self) -> list[events.Event]:
-        """Return what is known of blocks that have not ended and would be told by their end."""
-        return self._blocks.untold()
+        """Return what the end would tell, or would tell otherwise: of open blocks, and of tokens that wait for a part."""
+        return untold(self._blocks)
 
     def _fail(self, raw: JsonObject, made: list[events.Event]) -> None:
         self.is_complete = True

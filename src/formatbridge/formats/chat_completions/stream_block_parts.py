@@ -1,9 +1,9 @@
-"""Blocks of thoughts as parts of a choice that is read: what they show, and which thought their tokens sign."""
+"""Streams of chat_completions, read: blocks of thoughts as parts, what they show and which thought their tokens sign."""
 
 from __future__ import annotations
 
-from formatbridge.formats.chat_completions.stream_blocks import Blocks, Item
 from formatbridge.formats.chat_completions.stream_choice import Choice
+from formatbridge.formats.chat_completions.stream_thinking_blocks import Blocks, Item
 from formatbridge.ir import events
 
 

@@ -1,4 +1,4 @@
-"""Thoughts as blocks in a stream that is read: the thoughts themselves, or those that came as text told once more."""
+"""Streams of chat_completions, read: thoughts as blocks, the thoughts themselves or those that came as text told once more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What deltas bring rarely: citations, images and tokens, which come whole, and sound, which comes in pieces beside everything else."""
+"""Streams of chat_completions, read: citations, images and tokens, which come whole, and sound in pieces beside all else."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, rest, says_something
 from formatbridge.formats.chat_completions.answer import decode_answer
-from formatbridge.formats.chat_completions.reasoning import decode_message_token, decode_outer_token
 from formatbridge.formats.chat_completions.stream_choice import Choice
+from formatbridge.formats.chat_completions.tokens import decode_message_token, decode_outer_token
 from formatbridge.ir import events
 
 _AUDIO = frozenset({"id", "data", "transcript"})
@@ -17,6 +17,7 @@ def feed_rest(choice: Choice, delta: JsonObject, made: list[events.Event]) -> No
     """Take the citations, images and sound of a delta."""
     src = f"/choices/{choice.index}/message"
     given = {key: delta[key] for key in ("annotations", "images") if delta.get(key)}
+    # "x": a text for the citations to hang on; it is thrown away.
     parts, unread = decode_answer({"role": "assistant", "content": "x", **given}, src, "", choice.index, choice.items)
     if isinstance(parts[0], ir.Text):
         choice.cite(parts[0].citations or [], made)

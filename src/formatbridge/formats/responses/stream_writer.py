@@ -1,4 +1,4 @@
-"""The items of a stream that is written: each opens, grows by deltas, and repeats itself whole when it is done."""
+"""Streams of responses, written: items, each of which opens, grows by deltas, and repeats itself whole when it is done."""
 
 from __future__ import annotations
 

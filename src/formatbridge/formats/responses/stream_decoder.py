@@ -1,4 +1,4 @@
-"""Reading streams of responses: items that open, grow and are done, several at once, and a last event that repeats everything.
+"""Streams of responses, read: items that open, grow and are done, several at once, and a last event that repeats everything.
 
 Deltas become events at once; what is done comes whole and is read by the functions that read whole answers, so only what nobody has told
 yet is told. An item that is never done is taken from the last event. Servers send neither sequence numbers nor every envelope, change
@@ -23,8 +23,8 @@ from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import decode_response
 from formatbridge.formats.responses.stream_late import as_told, late, shape, told_behind
 from formatbridge.formats.responses.stream_order import Items, cites, length_of
-from formatbridge.formats.responses.stream_parts import BEHIND_ALL, Item, Slot, Teller, bare, opening
-from formatbridge.formats.responses.stream_untold import cited, untold
+from formatbridge.formats.responses.stream_parts import BEHIND_ALL, Item, Slot, Teller, bare, cited, opening
+from formatbridge.formats.responses.stream_untold import untold
 from formatbridge.formats.responses.stream_words import ARGUMENTS, MEMBERS, SAID
 from formatbridge.ir import events
 from formatbridge.streaming.sse import PINGS
@@ -130,11 +130,11 @@ class StreamDecoder:
         self._leave(events.Failed(error) if error else events.End(), shell.extra)
 
     def untold(self) -> list[events.Event]:
-        """Return what is known of the answer and of open items, and what would be told by their end or replaced by it."""
+        """Return what the end would tell, or would tell otherwise: of open items, and of the fields that the last event replaces."""
         return untold(self._items, self._tell, self._head)
 
     def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts; what it costs stands at its end alone."""
+        """Return what is known of the answer beside its parts and will not change; what it costs stands at its end alone."""
         return self._beside(self._fields.whole())
 
     def _beside(self, fields: JsonObject) -> list[events.Event]:

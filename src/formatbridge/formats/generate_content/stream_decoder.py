@@ -1,4 +1,4 @@
-"""Streams of generate_content: each event is a small answer, whose parts go on where those of the last one stopped.
+"""Streams of generate_content, read: each event is a small answer, whose parts go on where those of the last one stopped.
 
 No event marks the end: an answer is over when each of its candidates has said why, and even then more may follow. Sources and usage
 count for the whole answer, so the last word on them comes at the end of the bytes.
@@ -6,16 +6,13 @@ count for the whole answer, so the last word on them comes at the end of the byt
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._errors import is_bare_error
-from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._extra import rest
 from formatbridge.formats._head import name_late
 from formatbridge.formats._models import time_of
 from formatbridge.formats.generate_content.calls import decode_call
-from formatbridge.formats.generate_content.citations import decode_citations
 from formatbridge.formats.generate_content.content import CONTENT, decode_rarer_part
 from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.finish import UNSAID, decode_blocked, decode_finish
@@ -24,7 +21,8 @@ from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
 from formatbridge.formats.generate_content.reasoning import is_late
 from formatbridge.formats.generate_content.results import decode_result
-from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
+from formatbridge.formats.generate_content.stream_choice import Choice
+from formatbridge.formats.generate_content.stream_untold import untold
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
 from formatbridge.streaming.collect import unfold
@@ -37,36 +35,6 @@ _PAGES = "urlContextMetadata"
 _TEXT = frozenset({"text", "thought"})
 
 
-@dataclass(slots=True)
-class _Choice:
-    """One candidate as far as it has come. ``texts``: all visible text.
-
-    ``open``: the open part's number, and its kind where more text may go to it; ``behind``: the text before a bare token, also open.
-    """
-
-    index: int
-    src: str
-    calls: Calls
-    parts: int = 0
-    open: tuple[type[ir.Part] | None, int] | None = None
-    behind: int | None = None
-    texts: dict[int, list[str]] = field(default_factory=dict)
-    called: list[ir.Part] = field(default_factory=list)
-    partial: PartialCalls = field(default_factory=PartialCalls)
-    finish: JsonObject = field(default_factory=dict)
-    sources: Sources = field(default_factory=Sources)
-    pages: Gathered = field(default_factory=Gathered)
-    tokens: list[ir.TokenLogprob] = field(default_factory=list)
-    weighed: int = 0
-    extra: JsonObject = field(default_factory=dict)
-
-    @property
-    def open_texts(self) -> list[int]:
-        """The numbers of the visible texts that still take something."""
-        latest = self.open[1] if self.open is not None else None
-        return [number for number in (self.behind, latest) if number in self.texts and number is not None]
-
-
 class StreamDecoder:
     """Reads the events of one stream. ``is_complete``: every candidate has said why it ended, or the prompt was blocked."""
 
@@ -77,7 +45,7 @@ class StreamDecoder:
         self.is_complete = False
         self.start: events.Start | None = events.Start(None, None)
         self._told = events.Start(None, None)
-        self._choices: dict[int, _Choice] = {}
+        self._choices: dict[int, Choice] = {}
         self._running: set[int] = set()  # the candidates that have not said why they ended
         self._id: str | None = None
         self._usage: JsonObject | None = None
@@ -136,19 +104,13 @@ class StreamDecoder:
         return [*made, *self.beside(), events.End()]
 
     def untold(self) -> list[events.Event]:
-        """Return what the end of the candidates would tell: what they rest on, the chances of tokens, and calls in pieces, by half."""
-        made: list[events.Event] = []
-        for _, choice in sorted(self._choices.items()):
-            unread = self._cite(choice, made)
-            if choice.tokens:
-                made += self._weighed(choice)
-            if left := joined(unread, choice.partial.left_over(choice.parts)):
-                made.append(events.Meta(left, choice.index))
+        """Return what the end would tell, or would tell otherwise: sources, chances of tokens, calls by half, the prompt's feedback."""
+        made = [event for _, choice in sorted(self._choices.items()) for event in untold(choice)]
         feedback = self._unread_feedback()
         return [*made, events.Meta(feedback)] if feedback else made
 
     def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts."""
+        """Return what is known of the answer beside its parts and will not change."""
         told = [*((choice.extra, index) for index, choice in sorted(self._choices.items())), (self._extra, None)]
         made: list[events.Event] = [events.Meta(extra, index) for extra, index in told if extra]
         return [*made, events.UsageTold(decode_usage(self._usage, "/usageMetadata"))] if self._usage else made
@@ -181,7 +143,7 @@ class StreamDecoder:
         index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
-            choice = self._choices[index] = _Choice(index, f"/candidates/{index}", Calls((), self._id, index))
+            choice = self._choices[index] = Choice(index, f"/candidates/{index}", Calls((), self._id, index))
             self._running.add(index)
         content = raw.get("content")
         if content:
@@ -192,7 +154,7 @@ class StreamDecoder:
         if not _PLAIN.issuperset(raw):
             self._feed_rest(choice, raw, made)
 
-    def _feed_rest(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_rest(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         """Take what an event says about its candidate beside the content."""
         if raw.get("finishReason") not in UNSAID:
             choice.finish["finishReason"] = raw["finishReason"]
@@ -209,7 +171,7 @@ class StreamDecoder:
                 told[_PAGES] = choice.pages.told
             choice.extra |= told
 
-    def _feed_logprobs(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_logprobs(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         """Tell the chances of tokens with the text of their event; where it has none, with the next or the last."""
         src, before = f"{choice.src}/logprobsResult", choice.weighed
         tokens, unread = decode_logprobs(raw, src)
@@ -224,7 +186,7 @@ class StreamDecoder:
         if text is not None and text.index in choice.texts:
             text.logprobs, choice.tokens = choice.tokens, []
 
-    def _feed_part(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_part(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         if raw.get("functionCall") is not None and raw.get("text") is None:
             self._feed_call(choice, raw, made)
             return
@@ -232,7 +194,7 @@ class StreamDecoder:
             self._end_calls(choice, made)
         text = raw.get("text")
         if text is None:
-            at = self._at(choice)
+            at = choice.at
             part = (decode_result if raw.get("functionResponse") is not None else decode_rarer_part)(raw, at, choice.calls)
             if part is not None:
                 self._whole(choice, part, made)
@@ -241,12 +203,12 @@ class StreamDecoder:
         else:
             self._feed_marked_text(choice, raw, made)
 
-    def _feed_marked_text(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_marked_text(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         """Take text with a token or with something unknown: a part of its own.
 
         But a token that another format put on a part came apart from its text only because that had left already.
         """
-        part = decode_text(raw, self._at(choice))
+        part = decode_text(raw, choice.at)
         assert isinstance(part, ir.Text | ir.Reasoning)
         signature, is_bare = part.signature, not part.text and not part.extra
         if signature is None and not part.extra:
@@ -257,7 +219,7 @@ class StreamDecoder:
         else:
             self._whole(choice, part, made)
 
-    def _grow(self, choice: _Choice, kind: type[ir.Text | ir.Reasoning], text: str, made: list[events.Event]) -> None:
+    def _grow(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], text: str, made: list[events.Event]) -> None:
         """Add text to the open part of a kind; another kind closes it and opens the next."""
         if not text:
             return
@@ -266,20 +228,20 @@ class StreamDecoder:
         self._growing = choice.texts[number] if kind is ir.Text else None
         self.grow(text)
 
-    def _text(self, choice: _Choice, kind: type[ir.Text | ir.Reasoning], made: list[events.Event]) -> int:
+    def _text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], made: list[events.Event]) -> int:
         """Return the number of the open part of a kind."""
         if choice.open is not None and choice.open[0] is kind:
             return choice.open[1]
         self._close_text(choice, made)
         number = choice.parts
-        made.append(events.PartStart(choice.index, number, kind("", self._at(choice))))
+        made.append(events.PartStart(choice.index, number, kind("", choice.at)))
         choice.parts += 1
         choice.open = (kind, number)
         if kind is ir.Text:
             choice.texts[number] = []
         return number
 
-    def _close_text(self, choice: _Choice, made: list[events.Event]) -> None:
+    def _close_text(self, choice: Choice, made: list[events.Event]) -> None:
         if choice.behind is not None:
             made.append(events.PartEnd(choice.index, choice.behind))
             choice.behind = None
@@ -287,7 +249,7 @@ class StreamDecoder:
             made.append(events.PartEnd(choice.index, choice.open[1]))
             choice.open = None
 
-    def _whole(self, choice: _Choice, part: ir.Part, made: list[events.Event]) -> None:
+    def _whole(self, choice: Choice, part: ir.Part, made: list[events.Event]) -> None:
         """Take a part that comes in one piece. A text stays open until the next part comes: its sources may be told behind it.
 
         A text that is but a token is no next part.
@@ -307,7 +269,7 @@ class StreamDecoder:
 
     # Calls.
 
-    def _feed_call(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_call(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         call = raw["functionCall"]
         if choice.partial or call.get("willContinue") or call.get("partialArgs"):
             for part in choice.partial.take(raw):
@@ -318,24 +280,20 @@ class StreamDecoder:
             others = {key: value for key, value in raw.items() if key != "functionCall"}
             self._feed_marked_text(choice, {"text": ""} | others, made)
 
-    def _end_calls(self, choice: _Choice, made: list[events.Event]) -> None:
+    def _end_calls(self, choice: Choice, made: list[events.Event]) -> None:
         for part in choice.partial.end():
             self._call(choice, part, made)
 
-    def _call(self, choice: _Choice, raw: JsonObject, made: list[events.Event]) -> None:
-        call = decode_call(raw, self._at(choice), choice.calls)
+    def _call(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+        call = decode_call(raw, choice.at, choice.calls)
         choice.called = [call]
         self._whole(choice, call, made)
 
-    @staticmethod
-    def _at(choice: _Choice) -> str:
-        return f"{choice.src}/content/parts/{choice.parts}"
-
-    def _close(self, choice: _Choice, made: list[events.Event]) -> None:
+    def _close(self, choice: Choice, made: list[events.Event]) -> None:
         """End a candidate: what it rests on, whatever is open, and why."""
         if choice.partial:
             self._end_calls(choice, made)
-        unread = self._cite(choice, made)
+        unread = choice.cite(made)
         if choice.tokens:
             number = choice.open_texts[0] if choice.open_texts else self._text(choice, ir.Text, made)
             made.append(events.Delta(choice.index, number, "", choice.tokens))
@@ -344,24 +302,3 @@ class StreamDecoder:
         finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_blocked(self._feedback)
         choice.extra |= unread or {}
         made.append(events.Finished(choice.index, finish))
-
-    def _weighed(self, choice: _Choice) -> list[events.Event]:
-        """Return what tells the chances of tokens that wait for a text, with one of their own where none is open."""
-        tokens, texts = [*choice.tokens], choice.open_texts
-        number = texts[0] if texts else choice.parts
-        begun: list[events.Event] = [] if texts else [events.PartStart(choice.index, number, ir.Text("", self._at(choice)))]
-        return [*begun, events.Delta(choice.index, number, "", tokens)]
-
-    @staticmethod
-    def _cite(choice: _Choice, made: list[events.Event]) -> JsonObject | None:
-        """Hang each citation on the text that it vouches for, or tell it alone where that has closed; return what no citation holds."""
-        texts = {number: ir.Text("".join(pieces)) for number, pieces in choice.texts.items()}
-        unread = decode_citations(choice.sources.told, list(texts.values()), choice.src)
-        still_open = choice.open_texts
-        for number, text in texts.items():
-            for citation in text.citations or ():
-                if number in still_open:
-                    made.append(events.PartMeta(choice.index, number, citation=citation))
-                else:
-                    made.append(events.Cited(choice.index, citation))
-        return unread

@@ -1,4 +1,4 @@
-"""Streams of chat_completions: chunks with deltas, several choices side by side, usage after the end, ``[DONE]`` last.
+"""Streams of chat_completions, read: chunks with deltas, several choices side by side, usage after the end, ``[DONE]`` last.
 
 A delta names no part: text follows text until another kind comes, calls are told apart by their index. Servers break every rule of this:
 usage comes anywhere, the role in every delta or never, indexes are missing or used again, the end comes twice or not at all.
@@ -18,15 +18,16 @@ from formatbridge.formats.chat_completions.content import BESIDE
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
 from formatbridge.formats.chat_completions.finish import decode_finish
 from formatbridge.formats.chat_completions.parts import decode_part
-from formatbridge.formats.chat_completions.reasoning import REASONING, decode_outer_token, decode_reasoning, index_of
+from formatbridge.formats.chat_completions.reasoning import REASONING, decode_reasoning, index_of
 from formatbridge.formats.chat_completions.response import LOGPROBS
-from formatbridge.formats.chat_completions.stream_blocks import Blocks, Item
+from formatbridge.formats.chat_completions.stream_block_parts import feed_block
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, opened, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
-from formatbridge.formats.chat_completions.stream_media import beside_token, feed_rest, feed_token
-from formatbridge.formats.chat_completions.stream_shown import feed_block
+from formatbridge.formats.chat_completions.stream_extras import beside_token, feed_rest, feed_token
+from formatbridge.formats.chat_completions.stream_thinking_blocks import Blocks, Item
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.stream_untold import untold
+from formatbridge.formats.chat_completions.tokens import decode_outer_token
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.ir import events
 
@@ -151,11 +152,11 @@ class StreamDecoder:
         return [*made, *self.beside(), events.End()]
 
     def untold(self) -> list[events.Event]:
-        """Return what is known of parts that have not closed and would be told by their end."""
+        """Return what the end would tell, or would tell otherwise: of open parts, and of those that wait for one."""
         return [event for choice in self._choices.values() for event in untold(choice, self._answer_id)]
 
     def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts."""
+        """Return what is known of the answer beside its parts and will not change."""
         told = [(choice.left_over(), choice.index) for choice in self._choices.values()]
         made: list[events.Event] = [events.Meta(extra, index) for extra, index in [*told, (self._extra, None)] if extra]
         return made + self._tail

@@ -1,4 +1,4 @@
-"""What must be known about the turns around a part that is written: the names of calls, and what the parts are written for."""
+"""What encoders of parts must know of the request or answer around them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from formatbridge.formats._arguments import NOT_READ, Objects
 from formatbridge.options import Severity
 
 
-class Turn:
-    """What is known about the turn that parts are written for.
+class Surroundings:
+    """What is known of the request or answer that parts are written for, and of its calls.
 
-    ``is_answer``: it is a response's. ``carries``: it keeps tokens of other formats, tagged. ``runs``: ids of the runs of code that this
+    ``is_answer``: it is an answer. ``carries``: it keeps tokens of other formats, tagged. ``runs``: ids of the runs of code that this
     format has too. ``made_ids``: those of calls to which no source gave one. ``objects``: the arguments of its calls, as far as they have
     been read. ``refusal_cost``: what it costs that a refusal is text here; None: why the answer ended tells all of it.
     """

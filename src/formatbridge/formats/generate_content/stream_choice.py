@@ -1,0 +1,60 @@
+"""Streams of generate_content, read: one candidate as far as it has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from formatbridge import ir
+from formatbridge._json import JsonObject
+from formatbridge.formats.generate_content.citations import decode_citations
+from formatbridge.formats.generate_content.ids import Calls
+from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
+from formatbridge.ir import events
+
+
+@dataclass(slots=True)
+class Choice:
+    """One candidate as far as it has come. ``texts``: all visible text.
+
+    ``open``: the open part's number, and its kind where more text may go to it; ``behind``: the text before a bare token, also open.
+    """
+
+    index: int
+    src: str
+    calls: Calls
+    parts: int = 0
+    open: tuple[type[ir.Part] | None, int] | None = None
+    behind: int | None = None
+    texts: dict[int, list[str]] = field(default_factory=dict)
+    called: list[ir.Part] = field(default_factory=list)
+    partial: PartialCalls = field(default_factory=PartialCalls)
+    finish: JsonObject = field(default_factory=dict)
+    sources: Sources = field(default_factory=Sources)
+    pages: Gathered = field(default_factory=Gathered)
+    tokens: list[ir.TokenLogprob] = field(default_factory=list)
+    weighed: int = 0
+    extra: JsonObject = field(default_factory=dict)
+
+    @property
+    def open_texts(self) -> list[int]:
+        """The numbers of the visible texts that still take something."""
+        latest = self.open[1] if self.open is not None else None
+        return [number for number in (self.behind, latest) if number in self.texts and number is not None]
+
+    @property
+    def at(self) -> str:
+        """The pointer of the next part."""
+        return f"{self.src}/content/parts/{self.parts}"
+
+    def cite(self, made: list[events.Event]) -> JsonObject | None:
+        """Hang each citation on the text that it vouches for, or tell it alone where that has closed; return what no citation holds."""
+        texts = {number: ir.Text("".join(pieces)) for number, pieces in self.texts.items()}
+        unread = decode_citations(self.sources.told, list(texts.values()), self.src)
+        still_open = self.open_texts
+        for number, text in texts.items():
+            for citation in text.citations or ():
+                if number in still_open:
+                    made.append(events.PartMeta(self.index, number, citation=citation))
+                else:
+                    made.append(events.Cited(self.index, citation))
+        return unread
