@@ -30,8 +30,8 @@ class Replay:
 def replay_response(
     body: Any,
     *,
-    source: str | None = None,
-    target: str | None = None,
+    source: ir.Format | str | None = None,
+    target: ir.Format | str | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Iterator[bytes]:
@@ -45,7 +45,12 @@ def replay_response(
 
 
 def replayed(
-    body: Any, *, source: str | None, target: str | None, request: ConvertedRequest | None = None, options: Options | None
+    body: Any,
+    *,
+    source: ir.Format | str | None,
+    target: ir.Format | str | None,
+    request: ConvertedRequest | None = None,
+    options: Options | None,
 ) -> Replay:
     """Do what ``replay_response`` does, and say what became of the answer."""
     near = formats.load(source_of(body) if source is None else source)

@@ -9,7 +9,7 @@ from typing import overload
 
 from pydantic import BaseModel
 
-from formatbridge import formats
+from formatbridge import formats, ir
 from formatbridge.convert import Converted, ConvertedRequest, checked_request
 from formatbridge.errors import StreamError, StreamFailedError
 from formatbridge.formats._protocol import Format
@@ -25,8 +25,8 @@ from formatbridge.typed_events import typed_event
 def collect_stream(
     chunks: Iterable[bytes],
     *,
-    source: str,
-    target: str | None = None,
+    source: ir.Format | str,
+    target: ir.Format | str | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Converted: ...
@@ -36,8 +36,8 @@ def collect_stream(
 def collect_stream(
     chunks: AsyncIterable[bytes],
     *,
-    source: str,
-    target: str | None = None,
+    source: ir.Format | str,
+    target: ir.Format | str | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Awaitable[Converted]: ...
@@ -46,8 +46,8 @@ def collect_stream(
 def collect_stream(
     chunks: Iterable[bytes] | AsyncIterable[bytes],
     *,
-    source: str,
-    target: str | None = None,
+    source: ir.Format | str,
+    target: ir.Format | str | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Converted | Awaitable[Converted]:
@@ -115,14 +115,16 @@ class _Reading:
 
 
 @overload
-def iter_events(chunks: Iterable[bytes], *, format: str) -> Iterator[BaseModel]: ...
+def iter_events(chunks: Iterable[bytes], *, format: ir.Format | str) -> Iterator[BaseModel]: ...
 
 
 @overload
-def iter_events(chunks: AsyncIterable[bytes], *, format: str) -> AsyncIterator[BaseModel]: ...
+def iter_events(chunks: AsyncIterable[bytes], *, format: ir.Format | str) -> AsyncIterator[BaseModel]: ...
 
 
-def iter_events(chunks: Iterable[bytes] | AsyncIterable[bytes], *, format: str) -> Iterator[BaseModel] | AsyncIterator[BaseModel]:
+def iter_events(
+    chunks: Iterable[bytes] | AsyncIterable[bytes], *, format: ir.Format | str
+) -> Iterator[BaseModel] | AsyncIterator[BaseModel]:
     """Yield the typed events of a stream in its own format: an async iterator for an async iterable.
 
     ``[DONE]`` and empty events are left out. A stream that was cut raises ``TruncatedStreamError`` after its last whole event. One that

@@ -45,7 +45,12 @@ class StreamConverter:
     """
 
     def __init__(
-        self, *, source: str, target: str, request: ConvertedRequest | None = None, options: Options | None = None
+        self,
+        *,
+        source: ir.Format | str,
+        target: ir.Format | str,
+        request: ConvertedRequest | None = None,
+        options: Options | None = None,
     ) -> None:
         self._near, self._far = formats.load(source), formats.load(target)
         self._request = checked_request(request)
@@ -217,7 +222,12 @@ def _late_citations(answer: ir.Response) -> Iterator[ir.Citation]:
 
 @overload
 def convert_stream(
-    chunks: Iterable[bytes], *, source: str, target: str, request: ConvertedRequest | None = None, options: Options | None = None
+    chunks: Iterable[bytes],
+    *,
+    source: ir.Format | str,
+    target: ir.Format | str,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
 ) -> Iterator[bytes]: ...
 
 
@@ -225,8 +235,8 @@ def convert_stream(
 def convert_stream(
     chunks: AsyncIterable[bytes],
     *,
-    source: str,
-    target: str,
+    source: ir.Format | str,
+    target: ir.Format | str,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> AsyncIterator[bytes]: ...
@@ -235,8 +245,8 @@ def convert_stream(
 def convert_stream(
     chunks: Iterable[bytes] | AsyncIterable[bytes],
     *,
-    source: str,
-    target: str,
+    source: ir.Format | str,
+    target: ir.Format | str,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Iterator[bytes] | AsyncIterator[bytes]:
