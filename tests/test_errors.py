@@ -156,6 +156,7 @@ UNKNOWN_SHAPES = [
     {"error": {"msg": "x"}},
     {"error": {"message": "", "type": "t", "code": "c", "param": "p"}},
 ]
+NO_SHAPE = {"error": {"message": ["a", "b"], "code": {"n": 1}}}
 
 
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
@@ -171,11 +172,29 @@ def test_an_error_that_keeps_its_words_where_nobody_looks_is_its_own_message(
     made.parse()
 
 
-@pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
+@pytest.mark.parametrize("body", [*UNKNOWN_SHAPES, NO_SHAPE], ids=repr)
 @pytest.mark.parametrize("format", FORMATS)
 def test_an_error_of_an_unknown_shape_stays_as_it_came_in_its_own_format(format: str, body: dict[str, Any]) -> None:
     """Whoever asked in that format may know the shape."""
     assert fb.convert_error(body, source=format, target=format, status=403).body == body
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"statusCode": 400, "error": "Bad Request", "message": ["a must be a string"]}, '["a must be a string"]'),
+        ({"status": 404, "error": "Not Found", "message": "no handler", "path": "/x"}, "no handler"),
+        ({"error": "Unauthorized", "detail": "the token has expired"}, "the token has expired"),
+        ({"error": "no such model", "message": ""}, "no such model"),
+    ],
+)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_what_went_wrong_counts_more_than_the_word_for_its_class(source: str, target: str, said: dict[str, Any], told: str) -> None:
+    """The frameworks of servers in front of a relay have both, and only one helps."""
+    made = fb.convert_error(said, source=source, target=target, status=400)
+
+    assert made.body["error"]["message"] == told
+    assert "/message" not in {loss.path for loss in made.losses if loss.before}
 
 
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)

@@ -29,6 +29,7 @@ ERROR_PLACES: Mapping[str, tuple[str, ...]] = {
 
 _DIAGNOSTIC = Own("info", "diagnostic")
 ERROR_OWN: Mapping[str, Own] = {
+    "Error.error": _DIAGNOSTIC,
     "Error.error/code": _DIAGNOSTIC,
     "Error.error/details": _DIAGNOSTIC,
     "Error.error/metadata": _DIAGNOSTIC,

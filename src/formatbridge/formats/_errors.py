@@ -107,8 +107,12 @@ def classify(status: int | None, *, code: object = None, word: object = None) ->
 
 
 def plain_message(body: JsonObject) -> tuple[str, str]:
-    """Return the words of an error body without an error object, and the key where they stand; JSON text of what are no words."""
-    for key in ("error", "message", "detail"):
+    """Return the words of an error body without an error object, and the key where they stand; JSON text of what are no words.
+
+    A word beside a message or a detail only names the class, as servers' frameworks have it: ``{"error": "Bad Request", "message": …}``.
+    """
+    says_more = [key for key in ("message", "detail") if body.get(key) and isinstance(body[key], str | list)]
+    for key in (*says_more, "error", "message", "detail"):
         value = body.get(key)
         if value is not None and (value != "" or key == "error"):
             return value if isinstance(value, str) else dumps(value).decode(), key
