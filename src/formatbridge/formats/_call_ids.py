@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 
 from formatbridge import ir
 from formatbridge.formats._distinct import Numbers, with_legal_letters
 from formatbridge.formats._protocol import ToolRules
+from formatbridge.formats._results import Unanswered
 from formatbridge.ir import events
 from formatbridge.losses import Ledger
 
@@ -132,45 +132,24 @@ def are_legal_ids(ids: set[str], rules: ToolRules) -> bool:
 
 
 def _later_calls(messages: list[ir.Message]) -> dict[int, int]:
-    """Count the calls of one id: return, by ``id()``, which of them a later one is, from 1, and so for their results."""
-    calls: dict[str, _Calls] = {}
+    """Count the calls of one id: return, by ``id()``, which of them a later one is, from 1, and so for their results.
+
+    A result for which no call waits belongs to the last one before it.
+    """
+    counts: dict[str, int] = {}
+    open: dict[str, Unanswered[int]] = {}
     later: dict[int, int] = {}
     for turn, message in enumerate(messages):
         for part in message.parts:
             if type(part) is ir.ToolCall:
-                count = calls.setdefault(part.id, _Calls()).add(turn)
-            elif type(part) is ir.ToolResult and part.call_id in calls:
-                count = calls[part.call_id].answer()
+                count = counts.get(part.id, 0)
+                counts[part.id] = count + 1
+                open.setdefault(part.id, Unanswered()).add(turn, count)
+            elif type(part) is ir.ToolResult and part.call_id in open:
+                answered = open[part.call_id].take()
+                count = counts[part.call_id] - 1 if answered is None else answered
             else:
                 continue
             if count:
                 later[id(part)] = count
     return later
-
-
-class _Calls:
-    """The calls of one id. A result answers the nearest turn before it that waits for one, in the order of its calls."""
-
-    __slots__ = ("_count", "_open")
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._open: list[tuple[int, deque[int]]] = []
-
-    def add(self, turn: int) -> int:
-        """Take the next call and return which it is."""
-        if not self._open or self._open[-1][0] != turn:
-            self._open.append((turn, deque()))
-        self._open[-1][1].append(self._count)
-        self._count += 1
-        return self._count - 1
-
-    def answer(self) -> int:
-        """Return which call the next result belongs to: the last one, where none waits."""
-        if not self._open:
-            return self._count - 1
-        waiting = self._open[-1][1]
-        call = waiting.popleft()
-        if not waiting:
-            self._open.pop()
-        return call

@@ -1,15 +1,16 @@
 """Which call a result answers, and the order that some servers demand: results directly behind their calls.
 
 Ids repeat, for some servers count calls anew in each answer: a result answers the nearest turn before it that has a call of its id without
-a result. Here only the turn matters, and its last call is taken; where ids and names are told, in ``_call_ids`` and in generate_content's
-``surroundings``, it is its first. A result for which there is none is an orphan, and so is a call without a result; every server refuses
-both, so they stay where they are, and the report says so.
+a result, and there the first such call, as ``Unanswered`` says. Only the turn matters for the order, so there it is any of them. A result
+for which there is none is an orphan, and so is a call without a result; every server refuses both, so they stay where they are, and the
+report says so.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import replace
+from typing import Generic, TypeVar
 
 from formatbridge import ir
 from formatbridge.formats._extra import joined, rest
@@ -19,6 +20,36 @@ _Group = list[ir.Message]
 _Open = dict[str, list[tuple[ir.ToolCall, _Group]]]
 """The calls without a result, by id, with their groups."""
 _MARK = frozenset({ITSELF})
+_Call = TypeVar("_Call")
+
+
+class Unanswered(Generic[_Call]):
+    """The calls of one id that wait for a result. It answers the nearest turn before it that has any, in the order of its calls."""
+
+    __slots__ = ("_turns",)
+
+    def __init__(self) -> None:
+        self._turns: list[tuple[int, deque[_Call]]] = []
+
+    def add(self, turn: int, call: _Call) -> None:
+        """Let a call of a turn wait; turns come in their order."""
+        if not self._turns or self._turns[-1][0] != turn:
+            self._turns.append((turn, deque()))
+        self._turns[-1][1].append(call)
+
+    def take(self) -> _Call | None:
+        """Return the call that the next result answers; None where none waits."""
+        if not self._turns:
+            return None
+        waiting = self._turns[-1][1]
+        call = waiting.popleft()
+        if not waiting:
+            self._turns.pop()
+        return call
+
+    def first(self) -> _Call | None:
+        """Return the call that has waited longest; None where none waits."""
+        return self._turns[0][1][0] if self._turns else None
 
 
 def pair_loose(messages: list[ir.Message]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence, Set
 
 from formatbridge import ir
 from formatbridge.formats._arguments import NOT_READ, Objects
+from formatbridge.formats._results import Unanswered
 from formatbridge.options import Severity
 
 
@@ -50,39 +50,31 @@ class Surroundings:
 
 
 def _names_of_results(messages: Sequence[ir.Message]) -> dict[int, str]:
-    """Pair each result with the nearest turn before it that has an unanswered call of its id, and there with the first one.
+    """Return, by ``id()``, the names of the calls that results answer.
 
     Ids repeat: some servers count calls anew in each answer. A second result of a call belongs to that call again; one that stands before
     every call of its id, to the next.
     """
     names: dict[int, str] = {}
-    open: dict[str, list[deque[str]]] = {}
+    open: dict[str, Unanswered[str]] = {}
     last: dict[str, str] = {}
     early: list[ir.ToolResult] = []
-    for message in messages:
-        here: dict[str, deque[str]] = {}
+    for turn, message in enumerate(messages):
         for part in message.parts:
-            kind = type(part)
-            if kind is ir.ToolCall:
-                call_id: str = part.id  # type: ignore[assignment, union-attr]  # a call's
-                if call_id not in here:
-                    open.setdefault(call_id, []).append(here.setdefault(call_id, deque()))
-                here[call_id].append(part.name)  # type: ignore[union-attr, arg-type]
-            elif kind is ir.ToolResult:
-                call_id = part.call_id  # type: ignore[union-attr]  # a result's
-                if open.get(call_id):
-                    last[call_id] = _take(open[call_id])
+            if type(part) is ir.ToolCall:
+                open.setdefault(part.id, Unanswered()).add(turn, part.name)
+            elif type(part) is ir.ToolResult:
+                call_id = part.call_id
+                name = open[call_id].take() if call_id in open else None
+                if name is not None:
+                    last[call_id] = name
                 if call_id in last:
                     names[id(part)] = last[call_id]
                 else:
-                    early.append(part)  # type: ignore[arg-type]
-    later = {call_id: turns[0][0] if turns else last[call_id] for call_id, turns in open.items()} if early else {}
-    return names | {id(result): later[result.call_id] for result in early if result.call_id in later}
+                    early.append(part)
+    return names | {id(result): name for result in early if (name := _next_name(result.call_id, open, last)) is not None}
 
 
-def _take(turns: list[deque[str]]) -> str:
-    """Take the first call of the last turn that has any."""
-    first = turns[-1].popleft()
-    if not turns[-1]:
-        turns.pop()
-    return first
+def _next_name(call_id: str, open: dict[str, Unanswered[str]], last: dict[str, str]) -> str | None:
+    first = open[call_id].first() if call_id in open else None
+    return last.get(call_id) if first is None else first
