@@ -189,17 +189,17 @@ def tells_error(body: Any, source: ir.Format) -> bool:
     return at is not None and is_error_body(raw)
 
 
-def check_error(raw: JsonObject, source: ir.Format) -> JsonObject:
-    """Validate an error body. One that breaks every known shape is put in words, as few as will do."""
+def check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
+    """Validate an error body. One that breaks every known shape is put in words, as few as will do, and the second value is false."""
     told = _in_words(raw, "error", "message", "detail")
     detail = raw.get("error")
     inner = {**raw, "error": _in_words(detail, "message")} if isinstance(detail, dict) else raw
     for reading in (raw, inner, told):
         try:
-            return check(reading, source, "error")
+            return check(reading, source, "error"), reading is raw
         except InvalidPayloadError:
             continue
-    return {"message": _codec.dumps(raw).decode()}
+    return {"message": _codec.dumps(raw).decode()}, False
 
 
 def _in_words(raw: JsonObject, *keys: str) -> JsonObject:

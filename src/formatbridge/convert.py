@@ -327,11 +327,11 @@ def convert_error(
     near, far = formats.load_both(source_of(body) if source is None else source, target)
     mended: list[Mend] = []
     raw, at = read_error_body(body, near.NAME, mended)
-    checked = check_error(raw, near.NAME)
+    checked, is_known = check_error(raw, near.NAME)
     losses = Ledger([raw] if at else raw, near.SPELLING, body if at is not None and isinstance(body, TEXT) else None)
     losses.mended(mended)
     made_status, made = status, raw
-    is_crossing = near is not far or at is None
+    is_crossing = near is not far or at is None or not is_known
     if is_crossing or status < 400:
         error = near.decode_error(checked, status=status if status >= 400 else None)
         error.src = at or ""

@@ -60,7 +60,7 @@ def check_event(raw: JsonObject, event: ServerSentEvent, format: ir.Format) -> J
         checked: JsonObject = event_reader(format)(raw)
     except ValidationError:
         if raw.get("error"):
-            return check_error({"error": raw["error"]}, format)
+            return check_error({"error": raw["error"]}, format)[0]
         raise refusal(event, format, problems_of(event_type(format), raw)) from None
     return checked
 

@@ -40,7 +40,7 @@ def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
         return validate(raw)
     except ValidationError:
         if raw.get("error"):
-            return validate(check_error({"error": raw["error"]}, format))
+            return validate(check_error({"error": raw["error"]}, format)[0])
         raise refusal(event, format, problems_of(event_type(format), raw)) from None
 
 
