@@ -85,7 +85,7 @@ def encode_result(result: ir.ToolResult, at: str, around: Surroundings, losses: 
 
 
 def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
-    """Write what a tool answered as its texts and its media."""
+    """Write what a tool answered as its texts and its media, which stand behind them here: a text that stood behind media has moved."""
     words: list[str] = []
     media: list[JsonObject] = []
     around = Surroundings()
@@ -93,6 +93,8 @@ def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tup
         for made in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", around, losses):
             if "text" in made:
                 words.append(made["text"])
+                if media:
+                    losses.changed(part, "", made["text"], "moved")
             else:
                 media.append(made)
     return words, media
