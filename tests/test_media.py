@@ -159,3 +159,40 @@ def test_the_media_of_results_stand_in_one_turn_behind_them_each_under_its_resul
     assert [part.get("text", part["type"]) for part in made[-1]["content"]] == [
         "[tool result a]", "image_url", "[tool result b]", "image_url",
     ]  # fmt: skip
+
+
+def _moved_in_a_result(content: list[dict[str, Any]]) -> tuple[Any, set[tuple[str, Any]]]:
+    """Return what generate_content has of a result, and the index and severity of each part that is told to have moved."""
+    call = {"type": "tool_use", "id": "t1", "name": "shot", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": content}
+    turns = [{"role": "user", "content": "x"}, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    made = fb.convert_request({"model": "m", "max_tokens": 9, "messages": turns}, source="messages", target="generate_content")
+    moved = {
+        (loss.path.removeprefix("/messages/2/content/0/content/"), loss.severity) for loss in made.losses if loss.code == "moved"
+    }
+    return made.body["contents"][2]["parts"][0]["functionResponse"], moved
+
+
+def test_a_text_behind_the_media_of_a_result_is_told_to_have_moved_before_them() -> None:
+    """A function's response stands before its parts; words such as "the picture above" do not mean the same there."""
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+    first, second = {"type": "text", "text": "before"}, {"type": "text", "text": "after"}
+
+    written, moved = _moved_in_a_result([first, picture, second, picture])
+
+    assert (written["response"], len(written["parts"])) == ({"output": "before\nafter"}, 2)
+    assert moved == {("2", "lossy")}
+    assert _moved_in_a_result([picture, first, second])[1] == {("1", "lossy"), ("2", "lossy")}
+
+
+def test_what_keeps_its_order_in_a_result_is_not_told_to_have_moved() -> None:
+    """Texts before all media stand there already, and media that are not written have nothing behind them."""
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+    stored = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
+    words = {"type": "text", "text": "words"}
+
+    nothing = {"type": "text", "text": ""}
+    kept: list[list[dict[str, Any]]] = [[words, words, picture, picture], [picture, picture], [stored, words], [picture, nothing]]
+
+    for content in kept:
+        assert _moved_in_a_result(content)[1] == set()

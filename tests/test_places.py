@@ -75,6 +75,53 @@ def test_a_block_in_the_wrong_place_is_kept_or_refused(kind: str) -> None:
     assert taken
 
 
+@pytest.mark.parametrize(
+    ("source", "kind"), [("chat_completions", "input_text"), ("chat_completions", "output_text"), ("responses", "text")]
+)
+def test_text_under_the_name_of_another_format_is_text(source: str, kind: str) -> None:
+    """Callers copy parts from one format to the other, and servers take them: what the user says is not left out for its name."""
+    name = "input" if source == "responses" else "messages"
+
+    def converted(part: Block, target: str) -> fb.ConvertedRequest:
+        return fb.convert_request({"model": "m", name: [{"role": "user", "content": [part]}]}, source=source, target=target)
+
+    for target in fb.FORMATS:
+        if target != source:
+            text = converted({"type": kind, "text": "Delete nothing!"}, target)
+            more = converted({"type": kind, "text": "Delete nothing!", "mark": {"a": 1}}, target)
+            none = converted({"type": kind, "text": 5}, target)
+
+            assert ("Delete nothing!" in text.json().decode(), text.losses) == (True, ())
+            assert [loss.path for loss in more.losses] == [f"/{name}/0/content/0/mark"]
+            assert f"/{name}/0/content/0" in [loss.path for loss in none.losses]
+
+
+UNKNOWN: dict[str, tuple[Block, str]] = {
+    "chat_completions": ({"messages": [{"role": "user", "content": [{"type": "hologram"}]}]}, "/messages/0/content/0"),
+    "messages": ({"max_tokens": 9, "messages": [{"role": "user", "content": [{"type": "hologram"}]}]}, "/messages/0/content/0"),
+    "responses": ({"input": [{"role": "user", "content": [{"type": "hologram"}]}]}, "/input/0/content/0"),
+    "generate_content": ({"contents": [{"role": "user", "parts": [{"hologram": {"a": 1}}]}]}, "/contents/0/parts/0"),
+}
+
+
+@pytest.mark.parametrize("source", UNKNOWN)
+def test_what_the_user_gives_and_nobody_knows_is_grave_to_lose(source: str) -> None:
+    """It may be all that was asked, as an image is that a target does not take; what the model said is no more than lossy."""
+    body, place = UNKNOWN[source]
+    said = json.loads(json.dumps(body).replace('"user"', '"model"' if source == "generate_content" else '"assistant"'))
+
+    for target in fb.FORMATS:
+        if target != source:
+            asked, told = (
+                fb.convert_request(
+                    each | {"model": "m"} if source != "generate_content" else each, source=source, target=target, model="m"
+                )
+                for each in (body, said)
+            )
+            assert (place, "dropped", "impossible") in [(loss.path, loss.kind, loss.severity) for loss in asked.losses]
+            assert "impossible" not in [loss.severity for loss in told.losses if loss.path == place]
+
+
 @pytest.mark.parametrize("name", ["id", "text", "summary", "data", "signature", "format"])
 def test_a_detail_of_reasoning_that_is_no_text_is_told(name: str) -> None:
     """Servers of this kind invent details; what has another shape than the known ones stays in the report."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from formatbridge import ir
 from formatbridge.formats._media import bare_mime, guess_mime, sniff_mime
 from formatbridge.losses import Ledger
@@ -21,6 +23,17 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
     else:
         losses.dropped(part, severity=part.severity)
     return None
+
+
+def weigh_unknown(parts: list[ir.Part], known: Container[str] = ()) -> list[ir.Part]:
+    """Make it grave to lose a part of an unknown kind that was given to the model: it may be all that was asked. Returns the parts.
+
+    ``known``: kinds of which the format knows that they ask for nothing.
+    """
+    for part in parts:
+        if type(part) is ir.Opaque and part.severity == "lossy" and part.text is None and part.what not in known:
+            part.severity = "impossible"
+    return parts
 
 
 def is_plain(part: ir.Text) -> bool:

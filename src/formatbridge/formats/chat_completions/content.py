@@ -12,7 +12,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._media import read_data_url
-from formatbridge.formats._parts import drop_id, is_plain
+from formatbridge.formats._parts import drop_id, is_plain, weigh_unknown
 from formatbridge.formats._signatures import is_at_home
 from formatbridge.formats._turns import note_empty
 from formatbridge.formats.chat_completions.calls import decode_call, decode_legacy_call, encode_call
@@ -61,7 +61,8 @@ def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.
         if result.name and extra:
             del extra["name"]
         return ir.Message("tool", [result], src, extra)
-    return ir.Message(role, decode_content(content, f"{src}/content"), src, rest(raw, _WORDS))
+    parts = decode_content(content, f"{src}/content")
+    return ir.Message(role, parts if type(content) is str else weigh_unknown(parts), src, rest(raw, _WORDS))
 
 
 def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], media: list[JsonObject]) -> list[JsonObject]:

@@ -35,6 +35,7 @@ _TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
 _PARTS = {kind: frozenset({"type", kind, "prompt_cache_breakpoint"}) for kind in ("text", "image_url", "input_audio", "file")}
 """What parts have, by their kinds, which are also the names of what they hold."""
 _VIDEO = frozenset({"type", "video_url", "cache_control"})
+_BORROWED = frozenset({"type", "text"})
 _REFUSAL = frozenset({"type", "refusal"})
 _CONTROL = frozenset({"type", "ttl"})
 _THINKING = frozenset({"type", "thinking"})
@@ -51,13 +52,23 @@ def decode_part(raw: JsonObject, src: str) -> ir.Part:
     """Read one content part; a kind that is not known stays as it is."""
     kind = raw.get("type")
     decode = _DECODE_PART.get(kind) if isinstance(kind, str) else None
-    return decode(raw, src) if decode else ir.Opaque(format="chat_completions", raw=raw, what=str(kind), src=src)
+    return decode(raw, src) if decode else _decode_unknown(raw, src)
+
+
+def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
+    return ir.Opaque(format="chat_completions", raw=raw, what=str(raw.get("type")), src=src)
 
 
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
     if len(raw) == 2:
         return ir.Text(raw["text"], src)
     return ir.Text(raw["text"], src, _rest(raw), cache=_decode_cache(raw, src))
+
+
+def _decode_borrowed_text(raw: JsonObject, src: str) -> ir.Part:
+    """Read text under the name that responses has for it; nothing holds the members of such a part to a type."""
+    text = raw.get("text")
+    return ir.Text(text, src, rest(raw, _BORROWED)) if isinstance(text, str) else _decode_unknown(raw, src)
 
 
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
@@ -144,6 +155,8 @@ def _decode_refusal(raw: JsonObject, src: str) -> ir.Part:
 
 _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "text": _decode_text,
+    "input_text": _decode_borrowed_text,
+    "output_text": _decode_borrowed_text,
     "image_url": _decode_image,
     "input_audio": _decode_audio,
     "video_url": _decode_video,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge.formats._parts import weigh_unknown
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.chat_completions.ids import position_of
 from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
@@ -18,7 +19,8 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """
     given, name = raw.get("tool_call_id"), raw.get("name")
     given = given if isinstance(given, str) else None
-    result = ir.ToolResult(given or name or f"call_{position_of(src)}", decode_content(raw.get("content"), f"{src}/content"), src)
+    content = weigh_unknown(decode_content(raw.get("content"), f"{src}/content"))
+    result = ir.ToolResult(given or name or f"call_{position_of(src)}", content, src)
     if not given:
         result.id_made = True
         result.name = name or None

@@ -12,7 +12,7 @@ from itertools import takewhile
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, rest
-from formatbridge.formats._parts import drop_id, is_plain, join_texts
+from formatbridge.formats._parts import drop_id, is_plain, join_texts, weigh_unknown
 from formatbridge.formats._turns import note_empty
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
 from formatbridge.formats.generate_content.hosted_content import decode_code, decode_code_result
@@ -28,6 +28,10 @@ from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.losses import Ledger
 
 CONTENT = frozenset({"role", "parts"})
+_ASKS_NOTHING = frozenset({
+    "audioTranscription", "mediaResolution", "partMetadata", "thought", "toolCall", "toolResponse", "videoMetadata",
+})  # fmt: skip
+"""Qualities of a part that has no data, and what the vendor's own tools did."""
 _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assistant", "system": "system"}
 
 
@@ -49,6 +53,8 @@ def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | N
         _go_on(last, raw, src, calls)
         return last
     parts = decode_parts(raw.get("parts"), src, calls)
+    if role == "user":
+        weigh_unknown(parts, _ASKS_NOTHING)
     if role == "user" and parts and type(parts[0]) is ir.ToolResult and (len(parts) == 1 or _is_results(parts)):
         role = "tool"
     return ir.Message(role, parts, src, rest(raw, CONTENT))

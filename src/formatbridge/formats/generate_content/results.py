@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import is_plain
+from formatbridge.formats._parts import is_plain, weigh_unknown
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.parts import decode_returned, encode_part
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
@@ -34,7 +34,7 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
             made.is_error = True
     if result.get("parts"):
         returned = [decode_returned(part, f"{src}/functionResponse/parts/{index}") for index, part in enumerate(result["parts"])]
-        made.content += [part for part in returned if part is not None]
+        made.content += weigh_unknown([part for part in returned if part is not None])
     if "thoughtSignature" in raw:
         made.signature = decode_signature(raw, src)
     if len(raw) > 1 or len(result) > 3 or not (given and name and response is not None):  # else these are all there is
@@ -85,7 +85,7 @@ def encode_result(result: ir.ToolResult, at: str, around: Surroundings, losses: 
 
 
 def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
-    """Write what a tool answered as its texts and its media."""
+    """Write what a tool answered as its texts and its media, which stand behind them here: a text that stood behind media has moved."""
     words: list[str] = []
     media: list[JsonObject] = []
     around = Surroundings()
@@ -93,6 +93,8 @@ def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tup
         for made in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", around, losses):
             if "text" in made:
                 words.append(made["text"])
+                if media:
+                    losses.changed(part, "", made["text"], "moved")
             else:
                 media.append(made)
     return words, media

@@ -13,7 +13,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import Objects
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import encode_opaque, is_plain, join_texts
+from formatbridge.formats._parts import encode_opaque, is_plain, join_texts, weigh_unknown
 from formatbridge.formats._signatures import carries_call_token
 from formatbridge.formats.messages.calls import decode_call, encode_call
 from formatbridge.formats.messages.hosted_content import (
@@ -56,6 +56,8 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
         return _decode_instruction(raw, src)
     content, place = raw["content"], f"{src}/content"
     parts: list[ir.Part] = [ir.Text(content, place)] if type(content) is str else decode_blocks(content, place)
+    if role == "user" and type(content) is not str:
+        weigh_unknown(parts)
     return ir.Message(role, parts, src, rest(raw, _MESSAGE) if len(raw) > 2 else None)
 
 

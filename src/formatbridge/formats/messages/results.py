@@ -5,6 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
+from formatbridge.formats._parts import weigh_unknown
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.messages.parts import collapse, decode_cache, decode_content, encode_cache, encode_content, encode_text
 from formatbridge.losses import Ledger
@@ -15,7 +16,7 @@ _RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_contro
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Read what a tool answered."""
     content, place = raw.get("content"), f"{src}/content"
-    parts: list[ir.Part] = [ir.Text(content, place)] if isinstance(content, str) else decode_content(content, place)
+    parts: list[ir.Part] = [ir.Text(content, place)] if isinstance(content, str) else weigh_unknown(decode_content(content, place))
     result = ir.ToolResult(raw["tool_use_id"], parts, src)
     if len(raw) > 3 or content is None:  # of three members with a content, the others are its type and its call
         result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), rest(raw, _RESULT)

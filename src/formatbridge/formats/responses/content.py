@@ -12,7 +12,7 @@ from dataclasses import replace
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
-from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain
+from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, weigh_unknown
 from formatbridge.formats._signatures import carries_call_token, drop_token
 from formatbridge.formats._turns import note_empty
 from formatbridge.formats.responses.calls import decode_call, decode_custom_call, encode_call
@@ -45,7 +45,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     elif len(content) == 1 and len(content[0]) == 2 and content[0].get("type") == "input_text":  # one text and nothing else
         parts = [ir.Text(content[0]["text"], f"{at}/0")]
     else:
-        parts = decode_content(content, at)
+        parts = weigh_unknown(decode_content(content, at))
     # Role and content are always there: a third member that is the type, and there is nothing else.
     return ir.Message(raw["role"], parts, src, None if len(raw) == 3 and "type" in raw else rest(raw, _MESSAGE))
 

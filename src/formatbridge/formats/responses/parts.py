@@ -20,6 +20,7 @@ _TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
 
 _TEXT = frozenset({"type", "text", "prompt_cache_breakpoint"})
 _OUTPUT = frozenset({"type", "text", "annotations"})
+_BORROWED = frozenset({"type", "text"})
 _UNCOUNTED_OUTPUT = _OUTPUT | {"logprobs"}
 _IMAGE = frozenset({"type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"})
 _FILE = frozenset({"type", "file_data", "file_url", "file_id", "filename", "detail", "prompt_cache_breakpoint"})
@@ -59,7 +60,11 @@ def decode_part(raw: JsonObject, src: str, item_id: str | None = None) -> ir.Par
     """Read one content part; a kind that is not known stays as it is."""
     kind = raw.get("type")
     decode = _DECODE_PART.get(kind) if type(kind) is str else None
-    return decode(raw, src, item_id) if decode else ir.Opaque(format="responses", raw=raw, what=str(kind), src=src)
+    return decode(raw, src, item_id) if decode else _decode_unknown(raw, src)
+
+
+def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
+    return ir.Opaque(format="responses", raw=raw, what=str(raw.get("type")), src=src)
 
 
 def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
@@ -96,6 +101,15 @@ def _decode_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     made = _text(raw["text"], src, item_id)
     if len(raw) > 2:  # more than the type and the text, which are always there
         made.cache, made.extra = _decode_cache(raw, src), rest(raw, _TEXT)
+    return made
+
+
+def _decode_borrowed_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    """Read text under the name that other formats have for it; nothing holds the members of such a part to a type."""
+    if not isinstance(raw.get("text"), str):
+        return _decode_unknown(raw, src)
+    made = _text(raw["text"], src, item_id)
+    made.extra = rest(raw, _BORROWED)
     return made
 
 
@@ -240,6 +254,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
 
 _DECODE_PART: dict[str, Callable[[JsonObject, str, str | None], ir.Part]] = {
     "input_text": _decode_text,
+    "text": _decode_borrowed_text,
     "output_text": _decode_output,
     "refusal": _decode_refusal,
     "input_image": _decode_image,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._parts import weigh_unknown
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.responses.parts import decode_content, encode_content
 from formatbridge.losses import ITSELF, Ledger
@@ -15,7 +16,7 @@ _RESULT = frozenset({"type", "call_id", "name", "namespace", "output"})
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Read what a tool of the caller's gave back. Without an id it is marked on itself: only a call without one may wait for it."""
     call_id, output, at = raw.get("call_id"), raw["output"], f"{src}/output"
-    content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else decode_content(output, at)
+    content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else weigh_unknown(decode_content(output, at))
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)
     if raw["type"] == "custom_tool_call_output":
         result.kind = "custom"
