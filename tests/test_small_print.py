@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
+from tests.fixtures import fixtures
 from tests.judges import problems
 
 ASKED = [{"role": "user", "content": "x"}]
@@ -81,6 +82,16 @@ def test_tokens_of_calls_are_reported_one_by_one() -> None:
 
     lost = [loss.path for loss in made.losses]
     assert [path for path in lost if "logprobs" in path] == ["/choices/0/logprobs/content/0", "/choices/0/logprobs/content/1"]
+
+
+def test_runners_up_that_stand_apart_are_reported_with_their_token() -> None:
+    """In generate_content they have a list of their own, of which nothing is left either."""
+    (fixture,) = (each for each in fixtures("response", "generate_content") if each.stem == "logprobs_of_calls")
+
+    lost = [loss.path for loss in fixture.convert("responses").losses]
+
+    names = [f"{name}Candidates/{index}" for index in (0, 1) for name in ("chosen", "top")]
+    assert [path for path in lost if "logprobs" in path] == [f"/candidates/0/logprobsResult/{name}" for name in names]
 
 
 @pytest.mark.parametrize(("first", "lost"), [(["a"], ["/output/0", "/output/1"]), ([], ["/output/1"])])

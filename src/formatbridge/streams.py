@@ -127,7 +127,8 @@ class StreamConverter:
         return self._whole(replace(self._options, raise_on=None))
 
     def _whole(self, options: Options) -> Converted:
-        made = whole_of(self._source, self._far, self._request, options, has_left=True)
+        late = () if self._passage else self._encoder.late()
+        made = whole_of(self._source, self._far, self._request, options, has_left=True, tokens=late)
         return self._passage.reported(made) if self._passage else made
 
     def _write(self, chunk: bytes | None) -> bytes:
@@ -170,12 +171,18 @@ class StreamConverter:
 
 
 def whole_of(
-    source: StreamSource, far: Format, request: ConvertedRequest | None, options: Options, *, has_left: bool = False
+    source: StreamSource,
+    far: Format,
+    request: ConvertedRequest | None,
+    options: Options,
+    *,
+    has_left: bool = False,
+    tokens: Iterable[ir.TokenLogprob] = (),
 ) -> Converted:
     """Convert a collected answer as if it had come whole; the report points into the body that it would have been.
 
     An answer that has not ended says so: nobody is to store a part for the whole. ``has_left``: it has been written as it came, so what the
-    source told late of its head is in this body alone.
+    source told late of its head is in this body alone, and so are ``tokens``, whose texts had left without them.
     """
     near, answer = source.near, source.answer()
     if near is far and not source.is_closed and (body := source.body()) is not None:  # an end of ours is in none of its events
@@ -183,6 +190,8 @@ def whole_of(
     losses = Ledger(Late(source.body if source.is_complete else source.part_of_body()), near.SPELLING)
     if has_left and near is not far:
         _note_late(answer, far, losses)
+        for token in tokens:
+            losses.dropped(token, code="late")
     context = request.context if request else None
     handed = handed_out(answer, far, losses)
     is_unfinished = not source.is_over or handed is not answer

@@ -119,6 +119,9 @@ class StreamEncoder(Protocol):
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Write an error in the stream; nothing follows. ``behind``: how many events have left, where others wrote them."""
 
+    def late(self) -> list[ir.TokenLogprob]:
+        """Return the tokens that came when the text in whose place they belong had left without them."""
+
 
 class Format(Protocol):
     """One wire format: its spelling and rules, and both verbs for each kind of document.

@@ -66,13 +66,17 @@ class Finish:
 
 @dataclass(slots=True, kw_only=True)
 class TokenLogprob:
-    """One token of an answer, its natural log probability, its UTF-8 bytes where known, and the runners-up at its place."""
+    """One token of an answer, its natural log probability, its UTF-8 bytes where known, and the runners-up at its place.
+
+    ``aside`` is the pointer of the runners-up, where the format keeps them apart from their token.
+    """
 
     token: str
     logprob: Number
     bytes: list[int] | None = None
     top: list[TokenLogprob] | None = None
     src: str = ""
+    aside: str = ""
     extra: JsonObject | None = None
 
 

@@ -313,7 +313,9 @@ def replay(response: ir.Response) -> list[events.Event]:
         tokens: dict[type[ir.Part], list[ir.TokenLogprob] | None]
         tokens = {ir.Text: choice.logprobs, ir.Refusal: choice.refusal_logprobs}
         for index, part in enumerate(choice.parts):  # all tokens go with the first text, or the first refusal
-            made += unfold(choice.index, index, part, tokens.pop(type(part), None))
+            made += unfold(choice.index, index, part, tokens.pop(type(part), None) if getattr(part, "text", "") else None)
+        if left := tokens.get(ir.Text):
+            _tell_tokens(choice, left, made)
         if choice.extra:
             made.append(events.Meta(choice.extra, choice.index))
         if choice.finish or not response.error:  # what failed has come to no other end
@@ -322,6 +324,18 @@ def replay(response: ir.Response) -> list[events.Event]:
         made.append(events.UsageTold(response.usage))
     made.append(events.Failed(response.error) if response.error else events.End())
     return made
+
+
+def _tell_tokens(choice: ir.Choice, tokens: list[ir.TokenLogprob], made: list[events.Event]) -> None:
+    """Tell the tokens of a choice without text with the thought or the call that grew last; where none did, with an empty text."""
+    kinds = (ir.Reasoning, ir.ToolCall)
+    deltas = [event for event in made if isinstance(event, events.Delta) and event.choice == choice.index]
+    grown = [delta for delta in deltas if isinstance(choice.parts[delta.index], kinds)]
+    if grown:
+        grown[-1].logprobs = tokens
+        return
+    start, end = unfold(choice.index, len(choice.parts), ir.Text(""))
+    made += [start, events.Delta(choice.index, len(choice.parts), "", tokens), end]
 
 
 def unfold(choice: int, index: int, part: ir.Part, logprobs: list[ir.TokenLogprob] | None = None) -> list[events.Event]:

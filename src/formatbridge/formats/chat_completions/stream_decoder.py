@@ -170,10 +170,14 @@ class StreamDecoder:
             choice = self._choices[index] = Choice(index)
         place = "message" if raw.get("delta") is None else "delta"  # some servers answer with the whole message in one event
         delta = raw.get(place) or {}
-        if delta:
-            self._feed_delta(choice, delta, made)
-        if raw.get("logprobs"):
-            self._feed_logprobs(choice, raw["logprobs"], made)
+        told = raw.get("logprobs")
+        if delta and self._feed_words(choice, delta, made):
+            if told and (delta.get("content") or delta.get("refusal")):
+                self._feed_logprobs(choice, told, made)  # before what closes the text that they are of
+                told = None
+            self._feed_others(choice, delta, made)
+        if told:
+            self._feed_logprobs(choice, told, made)
         if not (_CHOICE.issuperset(raw) and _DELTA.issuperset(delta)):
             unread = None if BESIDE.isdisjoint(delta) else beside_token(delta)
             choice.unknown.take(joined(rest(delta, _DELTA | BESIDE, "message/"), unread, rest(raw, _CHOICE | {place})))
@@ -184,12 +188,13 @@ class StreamDecoder:
             choice.finish = raw["finish_reason"]
             self._close(choice, made)
 
-    def _feed_delta(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
+    def _feed_words(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> bool:
+        """Take thoughts, text and a refusal; return whether there may be more."""
         content = delta.get("content")
         if _WORDS.issuperset(delta):  # the usual case: nothing but text
             if content:
                 self._feed_content(choice, content, made)
-            return
+            return False
         if "extra_content" in delta:
             feed_token(choice, delta, made)
         if not REASONING.isdisjoint(delta):
@@ -199,6 +204,10 @@ class StreamDecoder:
         if delta.get("refusal"):
             refusal = ir.Refusal(text="", src=f"/choices/{choice.index}/message/refusal")
             choice.grow("refusal", refusal, delta["refusal"], made)
+        return True
+
+    def _feed_others(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
+        """Take calls, and what stands beside the text."""
         for position, call in enumerate(delta.get("tool_calls") or ()):
             self._feed_call(choice, call, position, made)
         if says_something(delta.get("function_call") or {}):

@@ -103,6 +103,10 @@ class StreamEncoder:
         _, body = encode_error(error, nowhere())
         return encode_event(dumps(body))
 
+    def late(self) -> list[ir.TokenLogprob]:
+        """Return no token: they stand beside no text."""
+        return []
+
     # The answer as a whole.
 
     def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta | events.Signed) -> bytes:

@@ -14,8 +14,11 @@ _IMPOSSIBLE = -9999.0
 """What other vendors write for a token that could not be; JSON has no infinity."""
 
 
-def decode_logprobs(raw: JsonObject, src: str) -> tuple[list[ir.TokenLogprob] | None, JsonObject | None]:
-    """Read the tokens taken, each with its runners-up; the second value is what no token holds, by pointer."""
+def decode_logprobs(raw: JsonObject, src: str, start: int = 0) -> tuple[list[ir.TokenLogprob] | None, JsonObject | None]:
+    """Read the tokens taken, each with its runners-up; in a stream, from its token number ``start`` on.
+
+    The second value is what no token holds, by pointer.
+    """
     chosen, ranked = raw.get("chosenCandidates") or [], raw.get("topCandidates") or []
     unread = rest(raw, frozenset({"chosenCandidates", "topCandidates"})) or {}
     for index, step in enumerate(ranked):
@@ -23,27 +26,20 @@ def decode_logprobs(raw: JsonObject, src: str) -> tuple[list[ir.TokenLogprob] | 
             unread[f"topCandidates/{index}"] = step
         else:
             unread |= rest(step, frozenset({"candidates"}), f"topCandidates/{index}/") or {}
-    tokens = [
-        _decode_token(
-            token,
-            f"{src}/chosenCandidates/{index}",
-            [
-                _decode_token(top, f"{src}/topCandidates/{index}/candidates/{place}", None)
-                for place, top in enumerate((ranked[index].get("candidates") if index < len(ranked) else None) or ())
-            ],
-        )
-        for index, token in enumerate(chosen)
-    ]
+    tokens = [_decode_token(token, f"{src}/chosenCandidates/{place}") for place, token in enumerate(chosen, start)]
+    for place, (token, step) in enumerate(zip(tokens, ranked, strict=False), start):
+        if step.get("candidates"):
+            token.aside = f"{src}/topCandidates/{place}"
+            token.top = [_decode_token(top, f"{token.aside}/candidates/{rank}") for rank, top in enumerate(step["candidates"])]
     return tokens or None, unread or None
 
 
-def _decode_token(raw: JsonObject, src: str, top: list[ir.TokenLogprob] | None) -> ir.TokenLogprob:
+def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
     chance = raw.get("logProbability")
     is_number = isinstance(chance, int | float)
     return ir.TokenLogprob(
         token=raw.get("token") or "",
         logprob=chance if isinstance(chance, int | float) else 0.0 if chance is None else _IMPOSSIBLE,
-        top=top,
         src=src,
         extra=rest(raw, _TOKEN) if is_number or chance is None else rest(raw, frozenset({"token"})),
     )

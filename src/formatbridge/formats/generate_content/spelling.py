@@ -71,6 +71,7 @@ SPELLING = Spelling(
         "Finish.raw@/promptFeedback": ("blockReason",),
         "Finish.message@/promptFeedback": ("blockReasonMessage",),
         "TokenLogprob.logprob": ("logProbability",),
+        "TokenLogprob.top": ("@",),
         "Citation.url": ("uri", "web/uri", "maps/uri", "retrievedContext/uri", "image/sourceUri"),
         "Citation.title": ("title", "web/title", "maps/title", "retrievedContext/title", "image/title"),
         "Citation.cited_text": ("retrievedContext/text",),

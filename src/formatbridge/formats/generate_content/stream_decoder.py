@@ -174,16 +174,13 @@ class StreamDecoder:
     def _feed_logprobs(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         """Tell the chances of tokens with the text of their event; where it has none, with the next or the last."""
         src, before = f"{choice.src}/logprobsResult", choice.weighed
-        tokens, unread = decode_logprobs(raw, src)
+        tokens, unread = decode_logprobs(raw, src, before)
         choice.extra |= {f"logprobsResult/{pointer}": value for pointer, value in (unread or {}).items()}
-        for place, token in enumerate(tokens or (), before):
-            token.src = f"{src}/chosenCandidates/{place}"
-            for rank, top in enumerate(token.top or ()):
-                top.src = f"{src}/topCandidates/{place}/candidates/{rank}"
         choice.tokens += tokens or ()
         choice.weighed = before + len(tokens or ())
-        text = next((event for event in reversed(made) if isinstance(event, events.Delta) and event.choice == choice.index), None)
-        if text is not None and text.index in choice.texts:
+        deltas = (event for event in reversed(made) if isinstance(event, events.Delta) and event.choice == choice.index)
+        text = next((delta for delta in deltas if delta.index in choice.texts), None)
+        if text is not None:
             text.logprobs, choice.tokens = choice.tokens, []
 
     def _feed_part(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:

@@ -105,6 +105,10 @@ class StreamEncoder:
         del behind  # events have no numbers here
         return encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
 
+    def late(self) -> list[ir.TokenLogprob]:
+        """Return no token: they stand beside no text."""
+        return []
+
     def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta | events.Signed) -> None:
         if isinstance(event, events.Start | events.UsageTold):
             self._usage = event.usage

@@ -104,6 +104,10 @@ class StreamEncoder:
         self._is_over = True
         return write_event("error", encode_error(error, nowhere())[1])
 
+    def late(self) -> list[ir.TokenLogprob]:
+        """Return no token: it has no place for any."""
+        return []
+
     # The answer as a whole.
 
     def _begin(self, event: events.Start) -> bytes:

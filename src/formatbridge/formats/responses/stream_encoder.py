@@ -89,6 +89,10 @@ class StreamEncoder:
             self._writer.go_on(behind)
         return self.feed(events.Failed(error))
 
+    def late(self) -> list[ir.TokenLogprob]:
+        """Return the tokens whose texts had left without them."""
+        return self._writer.late()
+
     # The answer as a whole.
 
     def _begin(self, event: events.Start) -> None:
@@ -197,7 +201,7 @@ class StreamEncoder:
         if not slot.is_open and text:
             self._open(slot)
         if tokens:
-            self._writer.tokens += tokens
+            self._writer.weigh(tokens)
         slot.length += len(text)
         live = slot.live
         if live is None:
@@ -380,8 +384,7 @@ def _text_of(part: ir.Part) -> str:
     """Return what a part has of the text that deltas bring."""
     if isinstance(part, ir.ToolCall):
         return encode_arguments_text(part)
-    grows = GROWS.get(type(part))
-    return (getattr(part, grows) or "") if grows else ""
+    return getattr(part, GROWS.get(type(part), ""), None) or ""
 
 
 _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], None]] = {

@@ -65,7 +65,9 @@ class Writer:
         self.ids = ItemIds("/output", "", self.losses)
         self._lengths = Lengths()  # of the visible texts, but for what came of the one that grew last
         self._latest: Live | None = None
-        self.tokens: list[ir.TokenLogprob] = []
+        self._tokens: list[ir.TokenLogprob] = []
+        self._untaken: list[ir.TokenLogprob] = []  # what the texts that are done left of them
+        self._taken: list[ir.TokenLogprob] = []
         self._items: list[JsonObject | None] = []
         self._number = 0
         self._out: list[bytes] = []
@@ -97,6 +99,27 @@ class Writer:
         live.pieces.append(text)
         told = {"logprobs": encode_tokens(tokens, self.losses, needs_bytes=True)} if live.kind == "response.output_text" else {}
         self.tell(f"{live.kind}.delta", {**live.place, "delta": text, **told})
+
+    def weigh(self, tokens: list[ir.TokenLogprob]) -> None:
+        """Keep tokens, for the texts that are done next."""
+        self._tokens += tokens
+        self._untaken += tokens
+
+    def taken(self, text: str) -> list[JsonObject]:
+        """Write the tokens of a text that is done."""
+        _, taken, self._untaken = take_tokens(self._untaken, text)
+        self._taken += taken
+        return encode_tokens(taken, self.losses, needs_bytes=True)
+
+    def late(self) -> list[ir.TokenLogprob]:
+        """Return the tokens of texts that were done without them."""
+        made: list[ir.TokenLogprob] = []
+        left, written = self._tokens, set(map(id, self._taken))
+        for part in (part for item in self.output() if item["type"] == "message" for part in item["content"]):
+            if left and part["type"] == "output_text":
+                _, taken, left = take_tokens(left, part["text"])
+                made += [token for token in taken if id(token) not in written]
+        return made
 
     def begin_text(self, live: Live) -> None:
         """Take a visible text that opens behind all others."""
@@ -202,8 +225,7 @@ class Message:
             citations = [citation for each in content.citations for citation in each]
             start = writer.start_of(content.live) if content.start is None else content.start
             annotations = encode_citations(citations, start, len(text), writer.losses)
-            _, taken, writer.tokens = take_tokens(writer.tokens, text)
-            part = _text(text, annotations, encode_tokens(taken, writer.losses, needs_bytes=True))
+            part = _text(text, annotations, writer.taken(text))
             for index, annotation in enumerate(annotations):
                 fields = {**place, "annotation_index": index, "annotation": annotation}
                 writer.tell("response.output_text.annotation.added", fields)

@@ -1,0 +1,104 @@
+"""The log probabilities of a stream's text leave with it, or the report says that they came when it had left."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from tests.fixtures import streams
+
+SOURCES = ("chat_completions", "generate_content")
+TOLD = {
+    "chat_completions": {"content": [{"token": "Hi", "logprob": -0.5, "bytes": None, "top_logprobs": []}], "refusal": None},
+    "generate_content": {
+        "chosenCandidates": [{"token": "Hi", "logProbability": -0.5}],
+        "topCandidates": [{"candidates": [{"token": "Ho", "logProbability": -2.5}]}],
+    },
+}
+CALL = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+def _shipped(source: str) -> bytes:
+    """Return the stream in which a text, its tokens and a call come in one event."""
+    (data,) = (each.data for each in streams(source) if each.stem == "logprobs_before_calls_own")
+    return data
+
+
+def _behind(source: str) -> bytes:
+    """Return a stream in which the tokens of a text come behind a call; no fixture, for it breaks law 6."""
+    told: list[dict[str, Any]]
+    if source == "chat_completions":
+        head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+        end = {"delta": {}, "logprobs": TOLD[source], "finish_reason": "tool_calls"}
+        choices: list[Any] = [{"delta": {"role": "assistant", "content": "Hi"}}, {"delta": {"tool_calls": [CALL]}}, end]
+        told = [head | {"choices": [{"index": 0, **each}]} for each in choices]
+    else:
+        parts: list[Any] = [{"text": "Hi"}, {"functionCall": {"name": "f", "args": {}}}]
+        told = [{"candidates": [{"content": {"role": "model", "parts": [part]}}]} for part in parts]
+        told.append({"candidates": [{"logprobsResult": TOLD[source], "finishReason": "STOP"}]})
+    return b"".join(b"data: %b\n\n" % json.dumps(each).encode() for each in told)
+
+
+def _converted(data: bytes, source: str, target: str) -> tuple[bytes, fb.StreamConverter]:
+    converter = fb.StreamConverter(source=source, target=target)
+    return converter.feed(data) + converter.finish(), converter
+
+
+def _tokens(body: Any) -> list[Any]:
+    """Return the tokens of an answer with their runners-up, list by list."""
+    texts = [part for item in body.get("output", ()) for part in item.get("content", ())]
+    return [each.get("logprobs") or each.get("logprobsResult") for each in texts or body.get("choices") or body["candidates"]]
+
+
+@pytest.mark.parametrize(("source", "target"), [(a, b) for a in SOURCES for b in (*SOURCES, "responses") if a != b])
+def test_log_probabilities_beside_text_and_calls_leave_with_the_text(source: str, target: str) -> None:
+    """One event may bring all three; by the time the call begins, the text has its tokens."""
+    made, converter = _converted(_shipped(source), source, target)
+
+    whole = converter.response()
+
+    assert b'" look."' in made
+    assert _tokens(fb.collect_stream([made], source=target).body) == _tokens(whole.body)
+    assert [loss.path for loss in whole.losses if "logprobs" in loss.path] == []
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_log_probabilities_behind_their_text_leave_where_they_stand_beside_none(source: str) -> None:
+    """A list of a whole choice goes on, whatever has closed."""
+    (target,) = {*SOURCES} - {source}
+
+    made, converter = _converted(_behind(source), source, target)
+
+    assert _tokens(fb.collect_stream([made], source=target).body) == _tokens(converter.response().body)
+    assert [loss.path for loss in converter.losses if "logprobs" in loss.path] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "lost"),
+    [
+        ("chat_completions", ["/choices/0/logprobs/content/0"]),
+        ("generate_content", [f"/candidates/0/logprobsResult/{name}Candidates/0" for name in ("chosen", "top")]),
+    ],
+)
+def test_log_probabilities_that_come_when_their_text_is_done_are_reported(source: str, lost: list[str]) -> None:
+    """The answer that is collected has them; the stream has left without."""
+    made, converter = _converted(_behind(source), source, "responses")
+
+    assert b'"token":' not in made
+    assert [token["token"] for tokens in _tokens(converter.response().body) for token in tokens or ()] == ["Hi"]
+    assert [(loss.path, loss.kind, loss.code) for loss in converter.losses] == [(path, "dropped", "late") for path in lost]
+    assert fb.collect_stream([_behind(source)], source=source, target="responses").losses == ()
+
+
+@pytest.mark.parametrize("parts", [[{"functionCall": {"name": "f", "args": {}}}], [{"text": ""}], []])
+def test_a_replay_tells_the_log_probabilities_of_an_answer_without_text(parts: list[Any]) -> None:
+    """They are of the whole choice, whatever it says."""
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "logprobsResult": TOLD["generate_content"]}
+
+    made = b"".join(fb.replay_response({"candidates": [candidate]}, source="generate_content", target="chat_completions"))
+
+    (told,) = _tokens(fb.collect_stream([made], source="chat_completions").body)
+    assert [(token["token"], token["top_logprobs"][0]["token"]) for token in told["content"]] == [("Hi", "Ho")]
