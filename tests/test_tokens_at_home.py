@@ -222,3 +222,63 @@ def test_a_token_that_the_official_client_cannot_read_goes_tagged(token: str, st
     written = kept["candidates"][0]["content"]["parts"][0]["thoughtSignature"]
     assert base64.b64decode(written, validate=True).startswith(b"fb1|generate_content|")
     assert there.body["messages"][1]["tool_calls"] == [call]
+
+
+SIGNED = {"thoughtSignature": TOKEN}
+F, G = ({"functionCall": {"id": f"call_{name}", "name": name, "args": {}}} for name in "fg")
+ONE, TWO, EMPTY = {"text": "One."}, {"text": " Two."}, {"text": ""}
+
+
+def _told(answer: dict[str, Any], source: str, caller: str, streams: bool) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Return an answer as a caller gets it, whole or streamed, and the report of it."""
+    if not streams:
+        made = fb.convert_response(answer, source=source, target=caller)
+        return made.body, [(loss.path, loss.code) for loss in made.losses]
+    converter = fb.StreamConverter(source=source, target=caller)
+    stream = converter.feed(b"".join(fb.replay_response(answer, source=source))) + converter.finish()
+    losses = [(loss.path, loss.code) for loss in converter.losses]
+    return fb.collect_stream([stream], source=caller).body, losses
+
+
+def _said(*parts: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer of generate_content."""
+    content = {"role": "model", "parts": list(parts)}
+    return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "modelVersion": "g", "responseId": "r"}
+
+
+def _again(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts in which a message of chat_completions comes home."""
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": "ok"} for call in message.get("tool_calls") or ()]
+    asked = {"model": "m", "messages": [{"role": "user", "content": "q"}, message, *results, {"role": "user", "content": "x"}]}
+    home = fb.convert_request(asked, source="chat_completions", target="generate_content").body["contents"][1]
+    parts: list[dict[str, Any]] = home["parts"]
+    return parts
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(
+    ("parts", "moved"),
+    [
+        ([F, G, EMPTY | SIGNED], [2]),
+        ([F, EMPTY | SIGNED, G], [1]),
+        ([EMPTY | SIGNED, F, G], [0]),
+        ([EMPTY | SIGNED, ONE], [0]),
+        ([ONE, EMPTY | SIGNED], [1]),
+        ([ONE | SIGNED, TWO], [0]),
+        ([ONE, TWO | SIGNED], [1]),
+        ([ONE | SIGNED, TWO | SIGNED], [0, 1]),
+        ([ONE | SIGNED, F], []),
+        ([ONE | SIGNED], []),
+        ([F | SIGNED, G], []),
+        ([EMPTY | SIGNED], []),
+    ],
+)
+def test_a_token_comes_home_to_its_own_part_or_is_reported(parts: list[dict[str, Any]], moved: list[int], streams: bool) -> None:
+    """A message has one text, its calls behind it, and the tokens of both texts and empty ones before them."""
+    kept, losses = _told(_said(*parts), "generate_content", "chat_completions", streams)
+
+    home = _again(kept["choices"][0]["message"])
+
+    lost = [path for path, code in losses if code == "position_lost"]
+    assert lost == [f"/candidates/0/content/parts/{place}/thoughtSignature" for place in moved]
+    assert (home == parts) is (not moved)
