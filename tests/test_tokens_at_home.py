@@ -246,11 +246,15 @@ def _said(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "modelVersion": "g", "responseId": "r"}
 
 
-def _again(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the parts in which a message of chat_completions comes home."""
-    results = [{"role": "tool", "tool_call_id": call["id"], "content": "ok"} for call in message.get("tool_calls") or ()]
-    asked = {"model": "m", "messages": [{"role": "user", "content": "q"}, message, *results, {"role": "user", "content": "x"}]}
-    home = fb.convert_request(asked, source="chat_completions", target="generate_content").body["contents"][1]
+def _again(caller: str, kept: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts in which an answer comes home to generate_content, from the history of a caller of another format."""
+    asked: dict[str, Any] = {"model": "m", "max_tokens": 9}
+    if caller == "responses":
+        asked["input"] = [{"role": "user", "content": "q"}, *kept["output"], {"role": "user", "content": "x"}]
+    else:
+        said = kept["choices"][0]["message"] if "choices" in kept else {"role": "assistant", "content": kept["content"]}
+        asked["messages"] = [{"role": "user", "content": "q"}, said, {"role": "user", "content": "x"}]
+    home = fb.convert_request(asked, source=caller, target="generate_content").body["contents"][1]
     parts: list[dict[str, Any]] = home["parts"]
     return parts
 
@@ -277,8 +281,40 @@ def test_a_token_comes_home_to_its_own_part_or_is_reported(parts: list[dict[str,
     """A message has one text, its calls behind it, and the tokens of both texts and empty ones before them."""
     kept, losses = _told(_said(*parts), "generate_content", "chat_completions", streams)
 
-    home = _again(kept["choices"][0]["message"])
+    home = _again("chat_completions", kept)
 
     lost = [path for path, code in losses if code == "position_lost"]
     assert lost == [f"/candidates/0/content/parts/{place}/thoughtSignature" for place in moved]
     assert (home == parts) is (not moved)
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("caller", ["messages", "responses"])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [ONE | SIGNED, TWO],
+        [ONE | SIGNED, TWO, F],
+        [ONE, TWO | SIGNED],
+        [ONE | SIGNED, TWO | SIGNED],
+        [F, G, EMPTY | SIGNED],
+    ],
+)
+def test_a_text_with_a_token_comes_home_apart_from_the_text_behind_it(
+    parts: list[dict[str, Any]], caller: str, streams: bool
+) -> None:
+    """The token is of its own part: the server's documentation forbids to join that with one that has none."""
+    kept, losses = _told(_said(*parts), "generate_content", caller, streams)
+
+    assert _again(caller, kept) == parts
+    assert "position_lost" not in {code for _, code in losses}
+
+
+def test_texts_are_one_where_no_token_is_carried() -> None:
+    """Then there is nothing to keep apart."""
+    made = fb.convert_response(
+        _said(ONE | SIGNED, TWO), source="generate_content", target="responses", options=fb.Options(carry_reasoning=False)
+    )
+
+    assert [part["text"] for part in made.body["output"][0]["content"]] == ["One. Two."]
+    assert [loss.code for loss in made.losses if loss.severity != "info"] == ["foreign_signature"]
