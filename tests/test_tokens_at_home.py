@@ -222,3 +222,99 @@ def test_a_token_that_the_official_client_cannot_read_goes_tagged(token: str, st
     written = kept["candidates"][0]["content"]["parts"][0]["thoughtSignature"]
     assert base64.b64decode(written, validate=True).startswith(b"fb1|generate_content|")
     assert there.body["messages"][1]["tool_calls"] == [call]
+
+
+SIGNED = {"thoughtSignature": TOKEN}
+F, G = ({"functionCall": {"id": f"call_{name}", "name": name, "args": {}}} for name in "fg")
+ONE, TWO, EMPTY = {"text": "One."}, {"text": " Two."}, {"text": ""}
+
+
+def _told(answer: dict[str, Any], source: str, caller: str, streams: bool) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Return an answer as a caller gets it, whole or streamed, and the report of it."""
+    if not streams:
+        made = fb.convert_response(answer, source=source, target=caller)
+        return made.body, [(loss.path, loss.code) for loss in made.losses]
+    converter = fb.StreamConverter(source=source, target=caller)
+    stream = converter.feed(b"".join(fb.replay_response(answer, source=source))) + converter.finish()
+    losses = [(loss.path, loss.code) for loss in converter.losses]
+    return fb.collect_stream([stream], source=caller).body, losses
+
+
+def _said(*parts: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer of generate_content."""
+    content = {"role": "model", "parts": list(parts)}
+    return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "modelVersion": "g", "responseId": "r"}
+
+
+def _again(caller: str, kept: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts in which an answer comes home to generate_content, from the history of a caller of another format."""
+    asked: dict[str, Any] = {"model": "m", "max_tokens": 9}
+    if caller == "responses":
+        asked["input"] = [{"role": "user", "content": "q"}, *kept["output"], {"role": "user", "content": "x"}]
+    else:
+        said = kept["choices"][0]["message"] if "choices" in kept else {"role": "assistant", "content": kept["content"]}
+        asked["messages"] = [{"role": "user", "content": "q"}, said, {"role": "user", "content": "x"}]
+    home = fb.convert_request(asked, source=caller, target="generate_content").body["contents"][1]
+    parts: list[dict[str, Any]] = home["parts"]
+    return parts
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(
+    ("parts", "moved"),
+    [
+        ([F, G, EMPTY | SIGNED], [2]),
+        ([F, EMPTY | SIGNED, G], [1]),
+        ([EMPTY | SIGNED, F, G], [0]),
+        ([EMPTY | SIGNED, ONE], [0]),
+        ([ONE, EMPTY | SIGNED], [1]),
+        ([ONE | SIGNED, TWO], [0]),
+        ([ONE, TWO | SIGNED], [1]),
+        ([ONE | SIGNED, TWO | SIGNED], [0, 1]),
+        ([ONE | SIGNED, F], []),
+        ([ONE | SIGNED], []),
+        ([F | SIGNED, G], []),
+        ([EMPTY | SIGNED], []),
+    ],
+)
+def test_a_token_comes_home_to_its_own_part_or_is_reported(parts: list[dict[str, Any]], moved: list[int], streams: bool) -> None:
+    """A message has one text, its calls behind it, and the tokens of both texts and empty ones before them."""
+    kept, losses = _told(_said(*parts), "generate_content", "chat_completions", streams)
+
+    home = _again("chat_completions", kept)
+
+    lost = [path for path, code in losses if code == "position_lost"]
+    assert lost == [f"/candidates/0/content/parts/{place}/thoughtSignature" for place in moved]
+    assert (home == parts) is (not moved)
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("caller", ["messages", "responses"])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [ONE | SIGNED, TWO],
+        [ONE | SIGNED, TWO, F],
+        [ONE, TWO | SIGNED],
+        [ONE | SIGNED, TWO | SIGNED],
+        [F, G, EMPTY | SIGNED],
+    ],
+)
+def test_a_text_with_a_token_comes_home_apart_from_the_text_behind_it(
+    parts: list[dict[str, Any]], caller: str, streams: bool
+) -> None:
+    """The token is of its own part: the server's documentation forbids to join that with one that has none."""
+    kept, losses = _told(_said(*parts), "generate_content", caller, streams)
+
+    assert _again(caller, kept) == parts
+    assert "position_lost" not in {code for _, code in losses}
+
+
+def test_texts_are_one_where_no_token_is_carried() -> None:
+    """Then there is nothing to keep apart."""
+    made = fb.convert_response(
+        _said(ONE | SIGNED, TWO), source="generate_content", target="responses", options=fb.Options(carry_reasoning=False)
+    )
+
+    assert [part["text"] for part in made.body["output"][0]["content"]] == ["One. Two."]
+    assert [loss.code for loss in made.losses if loss.severity != "info"] == ["foreign_signature"]

@@ -67,8 +67,28 @@ def encode_answer(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
         return message
     if len(parts) > 1:
         note_order(parts, losses, carry=options.carry_reasoning)
+        if options.carry_reasoning:
+            _note_tokens(parts, losses)
         _note_media(parts, losses)
     return _encode_parts(parts, at, answer_id, losses, options)
+
+
+def _note_tokens(parts: list[ir.Part], losses: Ledger) -> None:
+    """Note tokens that come home to another part: the details have them before the one text, or the first call where there is none."""
+    held: ir.Text | None = None
+    seen_call = seen_visible = False
+    for part in parts:
+        has_text = isinstance(part, ir.Text) and bool(part.text)
+        if held is not None and (has_text or (isinstance(part, ir.ToolCall) and not held.text)):
+            losses.changed(held.signature, "", None, "position_lost")
+            held = None
+        if isinstance(part, ir.Text | ir.Media) and part.signature and not is_image(part):
+            if seen_visible or (seen_call and not has_text):
+                losses.changed(part.signature, "", None, "position_lost")
+            elif isinstance(part, ir.Text):
+                held = part
+        seen_call = seen_call or isinstance(part, ir.ToolCall)
+        seen_visible = seen_visible or isinstance(part, ir.Text | ir.Refusal | ir.Media)
 
 
 def _encode_plain(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:

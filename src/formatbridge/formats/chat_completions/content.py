@@ -23,7 +23,6 @@ from formatbridge.formats.chat_completions.tokens import (
     decode_message_token,
     decode_outer_token,
     goes_beside,
-    is_image,
     split_token,
 )
 from formatbridge.losses import Ledger
@@ -189,8 +188,6 @@ def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
         elif kind is ir.Text or kind is ir.Refusal or kind is ir.Media:
             if seen_call and kind is ir.Text and part.text:  # type: ignore[union-attr]
                 losses.changed(part, "text", part.text, "position_lost")  # type: ignore[union-attr]
-            elif seen_visible and carry and getattr(part, "signature", None) and not is_image(part):
-                losses.changed(part.signature, "", None, "position_lost")  # type: ignore[union-attr]
             seen_visible = True
 
 

@@ -176,16 +176,16 @@ class _Encoder:
         return index + 1 if is_its_own and index + 1 not in self._used else None
 
     def _write_words(self, parts: list[ir.Text | ir.Refusal]) -> None:
-        """Write adjacent words as one message, adjacent texts as one part of it."""
+        """Write adjacent words as one message, adjacent texts as one part of it; but a carried token is of its own text alone."""
         content: list[JsonObject] = []
         run: list[ir.Text] = []
         for part in parts:
+            if run and (type(part) is ir.Refusal or (run[0].signature and self._options.carry_reasoning)):
+                content.append(self._encode_texts(run))
+                run = []
             if type(part) is ir.Text:
                 run.append(part)
                 continue
-            if run:
-                content.append(self._encode_texts(run))
-                run = []
             if part.extra:
                 self._losses.extras(part)
             content.append({"type": "refusal", "refusal": part.text})

@@ -270,7 +270,7 @@ class StreamEncoder:
             self._message = Message(self._writer, part.id)
         slot.item = self._message
         self._message.growing += 1
-        content = self._message.open(part)
+        content = self._message.open(part, is_single=slot.signature is not None and self._options.carry_reasoning)
         content.citations.append(slot.citations)
         return content
 

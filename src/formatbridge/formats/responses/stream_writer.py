@@ -163,13 +163,17 @@ class Writer:
 
 
 class Content:
-    """A part of a message. ``citations``: those of each text that joined it; ``start``: how much text was before it when they came."""
+    """A part of a message. ``citations``: those of each text that joined it; ``start``: how much text was before it when they came.
 
-    __slots__ = ("citations", "is_refusal", "live", "start")
+    ``is_single``: no other text joins it, for a token is of this one alone.
+    """
 
-    def __init__(self, live: Live, *, is_refusal: bool) -> None:
+    __slots__ = ("citations", "is_refusal", "is_single", "live", "start")
+
+    def __init__(self, live: Live, *, is_refusal: bool, is_single: bool) -> None:
         self.live = live
         self.is_refusal = is_refusal
+        self.is_single = is_single
         self.citations: list[list[ir.Citation]] = []
         self.start: int | None = None
 
@@ -189,15 +193,16 @@ class Message:
     def _item(self, status: str) -> JsonObject:
         return {"id": self._id, "type": "message", "role": "assistant", "status": status, "content": self._done}
 
-    def open(self, part: ir.Text | ir.Refusal) -> Content:
-        """Return the content that a part grows: texts in a row are one."""
+    def open(self, part: ir.Text | ir.Refusal, *, is_single: bool) -> Content:
+        """Return the content that a part grows: texts in a row are one, but for one that is single."""
         is_refusal = isinstance(part, ir.Refusal)
-        if self._content and not is_refusal and not self._content.is_refusal:
+        if self._content and not (is_refusal or self._content.is_refusal or self._content.is_single):
             return self._content
         self._close_content()
         place = {"item_id": self._id, "output_index": self._at, "content_index": len(self._done)}
         self._writer.tell("response.content_part.added", {**place, "part": _refusal("") if is_refusal else _text("", [], [])})
-        self._content = Content(Live("response.refusal" if is_refusal else "response.output_text", place), is_refusal=is_refusal)
+        live = Live("response.refusal" if is_refusal else "response.output_text", place)
+        self._content = Content(live, is_refusal=is_refusal, is_single=is_single)
         if not is_refusal:
             self._writer.begin_text(self._content.live)
         return self._content
