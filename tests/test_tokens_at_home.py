@@ -318,3 +318,51 @@ def test_texts_are_one_where_no_token_is_carried() -> None:
 
     assert [part["text"] for part in made.body["output"][0]["content"]] == ["One. Two."]
     assert [loss.code for loss in made.losses if loss.severity != "info"] == ["foreign_signature"]
+
+
+SUMMARY = [{"type": "summary_text", "text": "S"}]
+CALLED = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}", "status": "completed"}
+RESPONSE = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m", "parallel_tool_calls": True}
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(
+    "thoughts",
+    [
+        [(SUMMARY, None), ([], "E")],
+        [(SUMMARY, "E")],
+        [(SUMMARY, "E"), ([], "F")],
+        [([], "E"), (SUMMARY, None)],
+        [(SUMMARY, None), ([], "E"), ([], "F")],
+        [(SUMMARY, None), ([], "E"), (SUMMARY, "F")],
+    ],
+)
+def test_a_token_that_stands_alone_does_not_sign_the_thought_before_it(
+    thoughts: list[tuple[list[Any], str | None]], streams: bool
+) -> None:
+    """A token that is sealed to an item is of no other item, and the server refuses it there."""
+    items = [{"type": "reasoning", "id": f"rs_{number}", "summary": summary} for number, (summary, _) in enumerate(thoughts)]
+    sealed = [item | ({"encrypted_content": token} if token else {}) for item, (_, token) in zip(items, thoughts, strict=True)]
+    answer = RESPONSE | {"output": [*sealed, CALLED], "tool_choice": "auto", "tools": []}
+
+    kept, _ = _told(answer, "responses", "generate_content", streams)
+    home = fb.convert_request(_next("generate_content", kept), source="generate_content", target="responses", model="m")
+
+    found = [item for item in home.body["input"] if item.get("type") == "reasoning"]
+    assert [(item["summary"], item.get("encrypted_content")) for item in found] == thoughts
+    assert [item for item in found if "encrypted_content" in item] == [item for item in sealed if "encrypted_content" in item]
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+def test_a_hidden_thought_does_not_sign_the_thought_before_it(streams: bool) -> None:
+    """A server that hides what it thinks sends a signature alone."""
+    thoughts = [{"type": "thinking", "thinking": "S", "signature": ""}, {"type": "thinking", "thinking": "", "signature": TOKEN}]
+    content = [*thoughts, {"type": "tool_use", "id": "call_1", "name": "f", "input": {}}]
+    answer = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use", "stop_sequence": None}
+
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    kept, _ = _told(answer | {"content": content, "usage": usage}, "messages", "generate_content", streams)
+    home = fb.convert_request(_next("generate_content", kept), source="generate_content", target="messages", model="m")
+
+    assert home.body["messages"][1]["content"] == content[1:]
+    assert "unsigned_reasoning" in {loss.code for loss in home.losses}

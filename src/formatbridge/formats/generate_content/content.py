@@ -21,6 +21,7 @@ from formatbridge.formats.generate_content.parts import DECODE_PART, decode_bare
 from formatbridge.formats.generate_content.reasoning import (
     encode_signature,
     is_late,
+    set_apart,
     sign_thoughts,
 )
 from formatbridge.formats.generate_content.results import decode_result, encode_result
@@ -140,8 +141,8 @@ def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls, before:
                 parts.append(ir.Text(text, at))
                 continue
             made = decode_text(item, at)
-            is_late_token = type(made) is ir.Reasoning and not text and not made.extra and is_late(made.signature)
-            if not (is_late_token and sign_thoughts(parts, made)):  # type: ignore[arg-type]  # the test before says so
+            is_late_token = type(made) is ir.Reasoning and item.get("thought") and not text and is_late(made.signature)
+            if made.extra or not (is_late_token and sign_thoughts(parts, made)):  # type: ignore[arg-type]  # the test before says so
                 parts.append(made)
         elif item.get("functionCall") is not None:
             parts.append(decode_call(item, at, calls))
@@ -192,6 +193,7 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, around: 
             if type(part) is ir.ToolCall or type(part) is ir.ToolResult
             else encode_part(part, place, around, losses)
         )
+        set_apart(part, encoded, behind=made)
         if waiting:
             if encoded and "thoughtSignature" not in encoded[0]:
                 encoded[0] |= waiting.pop(0)

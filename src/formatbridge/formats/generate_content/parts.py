@@ -14,7 +14,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import guess_mime, media_kind, sniff_mime
 from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque
 from formatbridge.formats.generate_content.hosted_content import decode_server_tool, encode_code
-from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature
+from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature, is_late
 from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
@@ -48,6 +48,8 @@ def decode_text(raw: JsonObject, src: str) -> ir.Part:
         made = ir.Text(raw["text"], src, rest(raw, _TEXT))
     if "thoughtSignature" in raw:
         made.signature = decode_signature(raw, src)
+        if type(made) is ir.Text and not made.text and not made.extra and is_late(made.signature):  # as ``set_apart`` writes it
+            return ir.Reasoning("", src, made.signature)
     return made
 
 

@@ -78,8 +78,19 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> Json
 
 
 def is_late(signature: ir.Signature | None) -> bool:
-    """Say whether a token that stands alone signs the thought before it, whose text had left when another format's token came."""
+    """Say whether a token of an empty thought signs the thought before it, whose text had left when another format's token came."""
     return signature is not None and signature.home != "generate_content" and signature.kind in _SIGNING
+
+
+def _ends_unsigned(made: list[JsonObject]) -> bool:
+    """Say whether the last part that was written is a thought without a token, which a late one would sign."""
+    return bool(made and made[-1].get("thought")) and "thoughtSignature" not in made[-1]
+
+
+def set_apart(part: ir.Part, made: list[JsonObject], behind: list[JsonObject]) -> None:
+    """Write a token that stands alone behind a thought without one as no thought, or it would be read as that one's, come late."""
+    if made and isinstance(part, ir.Reasoning) and not part.text and is_late(part.signature) and _ends_unsigned(behind):
+        made[0].pop("thought", None)
 
 
 def sign_thoughts(parts: list[ir.Part], token: ir.Reasoning) -> bool:

@@ -208,9 +208,10 @@ class StreamDecoder:
         part = decode_text(raw, choice.at)
         assert isinstance(part, ir.Text | ir.Reasoning)
         signature, is_bare = part.signature, not part.text and not part.extra
+        kind = ir.Reasoning if raw.get("thought") else ir.Text
         if signature is None and not part.extra:
             self._grow(choice, type(part), part.text, made)
-        elif is_bare and is_late(signature) and choice.open is not None and choice.open[0] is type(part):
+        elif is_bare and is_late(signature) and choice.open is not None and choice.open[0] is kind:
             made.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
             self._close_text(choice, made)
         else:

@@ -19,6 +19,7 @@ from formatbridge.formats.generate_content.errors import encode_error
 from formatbridge.formats.generate_content.finish import encode_finish
 from formatbridge.formats.generate_content.hosted_content import python_runs
 from formatbridge.formats.generate_content.logprobs import Average, encode_logprobs
+from formatbridge.formats.generate_content.reasoning import set_apart
 from formatbridge.formats.generate_content.response import encode_response
 from formatbridge.formats.generate_content.stream_fold import NOTHING
 from formatbridge.formats.generate_content.surroundings import Surroundings
@@ -50,7 +51,7 @@ class _Choice:
     """One candidate. ``waiting``: tokens of the part that follows; ``visible``: what citations count, in the order in which it left.
 
     ``calls``: those that have not left, in their order; ``ended``: those that wait for one before them; ``cited``: what came late;
-    ``weighed``: how likely the tokens were that have left.
+    ``weighed``: how likely the tokens were that have left; ``latest``: the part that left last.
     """
 
     around: Surroundings
@@ -64,6 +65,7 @@ class _Choice:
     cited: list[ir.Citation] = field(default_factory=list)
     has_calls: bool = False
     weighed: Average | None = None
+    latest: list[JsonObject] = field(default_factory=list)
     end: JsonObject | None = None
 
 
@@ -211,6 +213,10 @@ class StreamEncoder:
         is_gone = held.has_text and isinstance(part, _TextLike)
         made = _tokens(part, choice) if is_gone else _encoded([*choice.waiting, part], choice)
         choice.waiting = []
+        if not is_gone:
+            set_apart(part, made, behind=choice.latest)
+        if made or is_gone:
+            choice.latest = made[-1:] or [{"thought": isinstance(part, ir.Reasoning)}]
         return self._written(event.choice, made) if made else b""
 
     def _finish(self, event: events.Finished) -> None:
