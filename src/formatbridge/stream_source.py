@@ -188,11 +188,8 @@ class StreamSource:
         read = event_reader(self.near.NAME)
         try:
             return self.near.fold_stream(read(_codec.loads(data)) for data in told)
-        except (
-            ValidationError,
-            StreamDecodeError,
-        ):  # an error of its own shape, which ended nothing, or what nobody could put together
-            return None
+        except (ValidationError, StreamDecodeError):
+            return None  # an error of its own shape ended nothing, or pieces came that nobody can put together
 
     def truncated(self, partial: Converted, tail: bytes = b"") -> TruncatedStreamError:
         """Return the error for a stream that was cut."""

@@ -48,6 +48,16 @@ def join_texts(first: ir.Part, second: ir.Part) -> ir.Text | None:
     return None
 
 
+def note_beside(call: ir.ToolCall, losses: Ledger) -> None:
+    """Note what a call has for its own format, its server or its item, and no other format has on a call."""
+    if call.extra:
+        losses.extras(call)
+    if call.cache:
+        losses.dropped(call.cache, severity="info")
+    if call.item_id is not None:
+        losses.dropped(call, "item_id", "diagnostic", severity="info")
+
+
 def drop_id(part: ir.Text | ir.Refusal | ir.Media | ir.Reasoning, losses: Ledger) -> None:
     """Note that the id of the item around a part stays behind, for formats that have no items."""
     if part.id is not None:

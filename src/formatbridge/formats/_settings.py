@@ -49,7 +49,14 @@ _FOLLOWS = {"top_logprobs": "logprobs"}
 Ranges = Mapping[str, tuple[float, float]]
 """Canonical setting to the least and the greatest value that a target takes."""
 
-_BOUNDLESS: Ranges = {}
+_SPECIFIED: Ranges = {
+    "temperature": (0, 2),
+    "top_p": (0, 1),
+    "presence_penalty": (-2, 2),
+    "frequency_penalty": (-2, 2),
+    "top_logprobs": (0, 20),
+}
+"""Bounds of the specification, for formats that have no others."""
 
 _MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
 """How much metadata the servers take that have any."""
@@ -69,7 +76,7 @@ def decode_flat_settings(body: dict[str, Any], table: FieldTable, request: ir.Re
 
 
 def encode_flat_settings(
-    request: ir.Request, table: FieldTable, body: dict[str, Any], losses: Ledger, done: frozenset[str], ranges: Ranges = _BOUNDLESS
+    request: ir.Request, table: FieldTable, body: dict[str, Any], losses: Ledger, done: frozenset[str], ranges: Ranges = _SPECIFIED
 ) -> None:
     """Write the flat settings that the target has into ``body`` under its names, and note the others.
 

@@ -6,6 +6,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._parts import note_beside
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.chat_completions.ids import made_id_at, stem_at
 from formatbridge.formats.chat_completions.tokens import decode_outer_token, encode_call_token, encode_outer_token
@@ -86,14 +87,9 @@ def note_call(call: ir.ToolCall, losses: Ledger) -> None:
     """Note what a call has besides its name and arguments."""
     if not (call.item_id is not None or call.namespace is not None or call.extra or call.cache):
         return
-    if call.item_id is not None:
-        losses.dropped(call, "item_id", "diagnostic", severity="info")
+    note_beside(call, losses)
     if call.namespace is not None:
         losses.dropped(call, "namespace")
-    if call.extra:
-        losses.extras(call)
-    if call.cache:
-        losses.dropped(call.cache, severity="info")
 
 
 def encode_plain_call(call: ir.ToolCall) -> JsonObject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._settings import Ranges, drop_setting, encode_flat_settings
+from formatbridge.formats._settings import drop_setting, encode_flat_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.losses import Ledger
 
@@ -31,15 +31,6 @@ SETTINGS = FieldTable(
         "prompt_cache_retention": "prompt_cache_retention",
     }
 )
-
-RANGES: Ranges = {
-    "temperature": (0, 2),
-    "top_p": (0, 1),
-    "presence_penalty": (-2, 2),
-    "frequency_penalty": (-2, 2),
-    "top_logprobs": (0, 20),
-}
-"""Bounds of the specification."""
 
 TIERS = ValueTable(
     ("auto", "auto"),
@@ -92,7 +83,7 @@ def _decode_stream_options(options: JsonObject, settings: JsonObject) -> None:
 def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
     """Write the settings into a body."""
     settings = request.settings
-    encode_flat_settings(request, SETTINGS, body, losses, _DONE, RANGES)
+    encode_flat_settings(request, SETTINGS, body, losses, _DONE)
     limit = settings.get("max_tokens")
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")

@@ -9,6 +9,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_object, repeated_keys, wrap_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._limits import EXACT
+from formatbridge.formats._parts import note_beside
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.generate_content.surroundings import Surroundings
@@ -50,12 +51,7 @@ def encode_call(call: ir.ToolCall, around: Surroundings, losses: Ledger) -> Json
 
 def _note_call(call: ir.ToolCall, losses: Ledger) -> None:
     """Note what a call has besides its name and arguments."""
-    if call.extra:
-        losses.extras(call)
-    if call.cache:
-        losses.dropped(call.cache, severity="info")
-    if call.item_id is not None:
-        losses.dropped(call, "item_id", "diagnostic", severity="info")
+    note_beside(call, losses)
     if call.namespace is not None:
         losses.dropped(call, "namespace")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._settings import Ranges, drop_cache_options, drop_setting, encode_flat_settings
+from formatbridge.formats._settings import drop_cache_options, drop_setting, encode_flat_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
@@ -25,14 +25,6 @@ SETTINGS = FieldTable(
     }
 )
 """Settings in ``generationConfig``."""
-
-RANGES: Ranges = {
-    "temperature": (0, 2),
-    "top_p": (0, 1),
-    "presence_penalty": (-2, 2),
-    "frequency_penalty": (-2, 2),
-    "top_logprobs": (0, 20),
-}
 
 TIERS = ValueTable(("standard", "standard"), ("flex", "flex"), ("priority", "priority"))
 
@@ -58,7 +50,7 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
 
 def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> None:
     """Write the settings into ``generationConfig``, all but those that stand beside it."""
-    encode_flat_settings(request, SETTINGS, config, losses, _DONE, RANGES)
+    encode_flat_settings(request, SETTINGS, config, losses, _DONE)
     if "prompt_cache_options" in request.settings:
         drop_cache_options(request, losses)
     limit, stop = request.settings.get("max_tokens"), request.settings.get("stop")

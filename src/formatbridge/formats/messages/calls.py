@@ -6,6 +6,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import NOT_READ, Objects, encode_arguments_object, wrap_text
 from formatbridge.formats._extra import rest
+from formatbridge.formats._parts import note_beside
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.messages.parts import decode_cache, encode_cache
 from formatbridge.losses import Ledger
@@ -41,12 +42,8 @@ def encode_call(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObje
 
 def encode_answer_call(call: ir.ToolCall, losses: Ledger, objects: Objects = NOT_READ) -> JsonObject:
     """Write a tool call of an answer without its token."""
-    if call.extra:
-        losses.extras(call)
-    if call.cache:
-        losses.dropped(call.cache, severity="info")
-    if call.item_id is not None:
-        losses.dropped(call, "item_id", "diagnostic", severity="info")
+    if call.extra or call.cache or call.item_id is not None:
+        note_beside(call, losses)
     name = call.name
     if call.namespace is not None:
         name = f"{call.namespace}__{name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._settings import Ranges, drop_setting, encode_flat_settings
+from formatbridge.formats._settings import drop_setting, encode_flat_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.losses import Ledger
 
@@ -25,8 +25,6 @@ SETTINGS = FieldTable(
         "prompt_cache_retention": "prompt_cache_retention",
     }
 )
-
-RANGES: Ranges = {"temperature": (0, 2), "top_p": (0, 1), "top_logprobs": (0, 20)}
 
 TIERS = ValueTable(
     ("auto", "auto"), ("standard", "default"), ("flex", "flex"), ("scale", "scale"), ("priority", "priority"), ("fast", "fast"),
@@ -70,7 +68,7 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
 def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
     """Write the settings into a body."""
     settings = request.settings
-    encode_flat_settings(request, SETTINGS, body, losses, _DONE, RANGES)
+    encode_flat_settings(request, SETTINGS, body, losses, _DONE)
     if _DONE.isdisjoint(settings):
         return
     limit, store, tier = settings.get("max_tokens"), settings.get("store"), settings.get("tier")
