@@ -91,6 +91,7 @@ class _Settled:
 _SETTLING = RLock()
 """Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
 _MENDED = "lone_surrogate"
+_NO_SPELLING = Spelling()
 
 
 class Ledger:
@@ -218,4 +219,4 @@ class Ledger:
 
 def nowhere() -> Ledger:
     """Return a ledger that nobody reads, for writing what is reported elsewhere."""
-    return Ledger({}, Spelling())
+    return Ledger({}, _NO_SPELLING)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from formatbridge import ir
 from formatbridge._codec import dumps
@@ -30,6 +31,13 @@ _CHOICES: Mapping[ir.Format, str] = {
     "generate_content": "/candidates/{}",
 }
 """Where a choice stands in the body of an answer, by its number; a message is one itself."""
+
+_Part = TypeVar("_Part", bound=ir.Part)
+
+_VALUES: Mapping[type, Callable[[Any], tuple[Any, ...]]] = {
+    kind: attrgetter(*(each.name for each in fields(kind))) for kind in (ir.Text, ir.Reasoning, ir.ToolCall)
+}
+"""Kind of part to what returns its values, in the order in which it is made of them."""
 
 _NAMES = ("id", "name")
 """What a call tells of itself when it opens, and may tell otherwise when it closes."""
@@ -70,7 +78,7 @@ class Growing:
             told["signature"] = self.signature
         if self.transcript:
             told["transcript"] = "".join(self.transcript)
-        return replace(self.part, **told) if told else self.part
+        return altered(self.part, **told) if told else self.part
 
     def as_told(self) -> str:
         """Return the text of a part that has closed as its reader has it: its deltas, where its end said something else."""
@@ -146,52 +154,7 @@ class Collector:
 
     def feed(self, event: events.Event) -> None:
         """Take one event."""
-        match event:
-            case events.Delta():
-                choice = self._choices[event.choice]
-                part = choice.parts[event.index]
-                part.pieces.append(event.text)
-                self.latest = part.pieces
-                if event.logprobs:
-                    choice.tokens(part.part).extend(event.logprobs)
-            case events.PartStart():
-                self._choice(event.choice).parts[event.index] = Growing(event.part, event.place)
-            case events.PartMeta():
-                self._tell(self._choices[event.choice].parts[event.index], event)
-            case events.Cited():
-                self._choice(event.choice).cited.append(event.citation)
-            case events.Signed():
-                choice = self._choices[event.choice]
-                choice.parts[event.index].signature = event.signature
-                choice.signed.append(event.signature)
-            case events.PartEnd():
-                self._close(self._choices[event.choice].parts[event.index], event)
-            case events.Finished():
-                self._choice(event.choice).finish = event.finish
-            case _:
-                self._feed_answer(event)
-
-    def _feed_answer(
-        self, event: events.Start | events.Named | events.UsageTold | events.Meta | events.Failed | events.End
-    ) -> None:
-        """Take what concerns the answer as a whole."""
-        match event:
-            case events.Start():
-                self._start, self._usage = event, event.usage
-            case events.Named():
-                told = {name: value for name in ("id", "model", "created") if (value := getattr(event, name)) is not None}
-                self._start = replace(self._start, **told)
-                self._late = (*self._late, *told)
-            case events.UsageTold():
-                self._usage = event.usage
-            case events.Meta(extra, None):
-                self._extra |= extra
-            case events.Meta(extra, int(index)):
-                self._choice(index).extra |= extra
-            case events.Failed():
-                self._error = event.error
-            case events.End():
-                pass
+        _HANDLERS[type(event)](self, event)
 
     def response(self) -> ir.Response:
         """Return the answer as far as it has come."""
@@ -243,11 +206,27 @@ class Collector:
         """Return the pointer of a choice in the body that the stream adds up to."""
         return _CHOICES.get(self._format, "").format(at)
 
-    def _choice(self, index: int) -> _Choice:
-        return self._choices.setdefault(index, _Choice())
+    # What concerns one choice.
 
-    @staticmethod
-    def _tell(part: Growing, event: events.PartMeta) -> None:
+    def _choice(self, index: int) -> _Choice:
+        choice = self._choices.get(index)
+        if choice is None:
+            choice = self._choices[index] = _Choice()
+        return choice
+
+    def _open(self, event: events.PartStart) -> None:
+        self._choice(event.choice).parts[event.index] = Growing(event.part, event.place)
+
+    def _grow(self, event: events.Delta) -> None:
+        choice = self._choices[event.choice]
+        part = choice.parts[event.index]
+        part.pieces.append(event.text)
+        self.latest = part.pieces
+        if event.logprobs:
+            choice.tokens(part.part).extend(event.logprobs)
+
+    def _tell(self, event: events.PartMeta) -> None:
+        part = self._choices[event.choice].parts[event.index]
         if event.signature:
             part.signature = event.signature
         if event.citation:
@@ -258,14 +237,67 @@ class Collector:
             part.transcript.append(event.transcript)
         part.add(event.extra)
 
-    @staticmethod
-    def _close(part: Growing, event: events.PartEnd) -> None:
+    def _cite(self, event: events.Cited) -> None:
+        self._choice(event.choice).cited.append(event.citation)
+
+    def _sign(self, event: events.Signed) -> None:
+        choice = self._choices[event.choice]
+        choice.parts[event.index].signature = event.signature
+        choice.signed.append(event.signature)
+
+    def _close(self, event: events.PartEnd) -> None:
+        part = self._choices[event.choice].parts[event.index]
         part.is_open = False
         if event.part is not None:
             part.retold = _told_otherwise(part, event.part)
             part.part = event.part
             part.pieces, part.citations, part.transcript, part.signature = [], None, None, None
         part.add(event.extra)
+
+    def _finish_choice(self, event: events.Finished) -> None:
+        self._choice(event.choice).finish = event.finish
+
+    # What concerns the answer as a whole.
+
+    def _begin(self, event: events.Start) -> None:
+        self._start, self._usage = event, event.usage
+
+    def _name(self, event: events.Named) -> None:
+        told = {name: value for name in ("id", "model", "created") if (value := getattr(event, name)) is not None}
+        self._start = replace(self._start, **told)
+        self._late = (*self._late, *told)
+
+    def _count(self, event: events.UsageTold) -> None:
+        self._usage = event.usage
+
+    def _add(self, event: events.Meta) -> None:
+        if event.choice is None:
+            self._extra |= event.extra
+        else:
+            self._choice(event.choice).extra |= event.extra
+
+    def _fail(self, event: events.Failed) -> None:
+        self._error = event.error
+
+    def _end(self, event: events.End) -> None:
+        """Take the end, which says nothing of the answer."""
+
+
+_HANDLERS: dict[type[events.Event], Callable[[Collector, Any], None]] = {
+    events.Start: Collector._begin,
+    events.Named: Collector._name,
+    events.PartStart: Collector._open,
+    events.Delta: Collector._grow,
+    events.PartMeta: Collector._tell,
+    events.Cited: Collector._cite,
+    events.Signed: Collector._sign,
+    events.PartEnd: Collector._close,
+    events.Finished: Collector._finish_choice,
+    events.UsageTold: Collector._count,
+    events.Meta: Collector._add,
+    events.Failed: Collector._fail,
+    events.End: Collector._end,
+}
 
 
 def _told_otherwise(part: Growing, whole: ir.Part) -> dict[str, str]:
@@ -338,6 +370,18 @@ def _tell_tokens(choice: ir.Choice, tokens: list[ir.TokenLogprob], made: list[ev
     made += [start, events.Delta(choice.index, len(choice.parts), "", tokens), end]
 
 
+def altered(part: _Part, **told: Any) -> _Part:
+    """Do what ``dataclasses.replace`` does, for the parts that most answers are made of in a quarter of the time."""
+    values = _VALUES.get(type(part))
+    if values is None:
+        return replace(part, **told)
+    make: Any = type(part)
+    made: _Part = make(*values(part))
+    for name, value in told.items():
+        setattr(made, name, value)
+    return made
+
+
 def unfold(choice: int, index: int, part: ir.Part, logprobs: list[ir.TokenLogprob] | None = None) -> list[events.Event]:
     """Return the events of a part that is known as a whole: it opens without what grows or comes behind it, and that is told next.
 
@@ -349,7 +393,7 @@ def unfold(choice: int, index: int, part: ir.Part, logprobs: list[ir.TokenLogpro
     late = ("signature", "citations", "transcript") if isinstance(part, ir.Reasoning) else ("citations", "transcript")
     told = {name: value for name in late if (value := getattr(part, name, None))}
     bare: dict[str, Any] = dict.fromkeys(told) | ({grows: ""} if grows and text else {})
-    made: list[events.Event] = [events.PartStart(choice, index, replace(part, **bare) if bare else part)]
+    made: list[events.Event] = [events.PartStart(choice, index, altered(part, **bare) if bare else part)]
     if text:
         made.append(events.Delta(choice, index, text, logprobs))
     made += [events.PartMeta(choice, index, citation=citation) for citation in told.pop("citations", ())]

@@ -7,7 +7,9 @@ is of use only beside the very text that it signs, and what a client puts togeth
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
@@ -76,26 +78,8 @@ class StreamEncoder:
         return b"".join([self._feed(each) for each in self._order.feed(event)])
 
     def _feed(self, event: events.Event) -> bytes:
-        match event:
-            case events.Delta():
-                return self._delta(event)
-            case events.PartStart():
-                return self._start(event)
-            case events.PartMeta():
-                return self._meta(event)
-            case events.Cited():
-                self._choices[event.choice].citations.append(event.citation)
-                return b""
-            case events.PartEnd():
-                return self._end(event)
-            case events.Finished():
-                return self._finish(event)
-            case events.End():
-                return self._close()
-            case events.Failed():
-                return self.fail(event.error)
-            case _:
-                return self._note(event)
+        handle = _HANDLERS.get(type(event))
+        return handle(self, event) if handle else b""
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Write an error in the stream; nothing follows, not even ``[DONE]``."""
@@ -109,16 +93,21 @@ class StreamEncoder:
 
     # The answer as a whole.
 
-    def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta | events.Signed) -> bytes:
-        if isinstance(event, events.Start):
-            answer = ir.Response("chat_completions", event.id, event.model, [], event.created)
-            self._head = encode_head(answer, nowhere(), self._options) | {"object": "chat.completion.chunk"} | self._no_usage
-            self._usage = event.usage
-        elif isinstance(event, events.UsageTold):
-            self._usage = event.usage
+    def _begin(self, event: events.Start) -> bytes:
+        answer = ir.Response("chat_completions", event.id, event.model, [], event.created)
+        self._head = encode_head(answer, nowhere(), self._options) | {"object": "chat.completion.chunk"} | self._no_usage
+        self._usage = event.usage
         return b""
 
-    def _close(self) -> bytes:
+    def _tell_usage(self, event: events.UsageTold) -> bytes:
+        self._usage = event.usage
+        return b""
+
+    def _fail(self, event: events.Failed) -> bytes:
+        return self.fail(event.error)
+
+    def _close(self, event: events.End) -> bytes:
+        del event  # it says nothing
         made = b""
         if not self._choices:
             made = self._chunk(0, {"role": "assistant", "content": ""}) + self._chunk(0, {}, finish="stop")
@@ -222,6 +211,10 @@ class StreamEncoder:
             return b""
         return self._whole(choice, event.choice, part)
 
+    def _cite(self, event: events.Cited) -> bytes:
+        self._choices[event.choice].citations.append(event.citation)
+        return b""
+
     def _end(self, event: events.PartEnd) -> bytes:
         choice = self._choices[event.choice]
         part = event.part or choice.parts[event.index]
@@ -304,3 +297,17 @@ class StreamEncoder:
             made += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
         word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", nowhere())
         return made + self._chunk(event.choice, {}, finish=word)
+
+
+_HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
+    events.Start: StreamEncoder._begin,
+    events.PartStart: StreamEncoder._start,
+    events.Delta: StreamEncoder._delta,
+    events.PartMeta: StreamEncoder._meta,
+    events.Cited: StreamEncoder._cite,
+    events.PartEnd: StreamEncoder._end,
+    events.Finished: StreamEncoder._finish,
+    events.UsageTold: StreamEncoder._tell_usage,
+    events.Failed: StreamEncoder._fail,
+    events.End: StreamEncoder._close,
+}

@@ -7,7 +7,9 @@ Visible text is kept beside, because a source cites it by words and by bytes, an
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
@@ -27,7 +29,7 @@ from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
 from formatbridge.options import Options
-from formatbridge.streaming.collect import GROWS
+from formatbridge.streaming.collect import GROWS, altered
 from formatbridge.streaming.sse import encode_crlf_event
 
 _TextLike = ir.Text | ir.Refusal | ir.Reasoning
@@ -81,26 +83,8 @@ class StreamEncoder:
 
     def feed(self, event: events.Event) -> bytes:
         """Take one event and return what it becomes."""
-        match event:
-            case events.Delta():
-                return self._delta(event)
-            case events.PartStart():
-                self._start(event)
-            case events.PartMeta():
-                self._meta(event)
-            case events.Cited():
-                self._cite(event)
-            case events.PartEnd():
-                return self._end(event)
-            case events.Finished():
-                self._finish(event)
-            case events.Failed():
-                return self.fail(event.error)
-            case events.End():
-                return self._close()
-            case _:
-                self._note(event)
-        return b""
+        handle = _HANDLERS.get(type(event))
+        return handle(self, event) if handle else b""
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Write an error in the stream; nothing follows."""
@@ -111,14 +95,19 @@ class StreamEncoder:
         """Return no token: they stand beside no text."""
         return []
 
-    def _note(self, event: events.Start | events.Named | events.UsageTold | events.Meta | events.Signed) -> None:
-        if isinstance(event, events.Start | events.UsageTold):
-            self._usage = event.usage
-        if not isinstance(event, events.Start):
-            return
+    def _begin(self, event: events.Start) -> bytes:
+        self._usage = event.usage
         answer = ir.Response("generate_content", event.id, event.model, [], event.created)
         self._head = encode_response(answer, nowhere(), self._options, None)
         del self._head["candidates"]
+        return b""
+
+    def _tell_usage(self, event: events.UsageTold) -> bytes:
+        self._usage = event.usage
+        return b""
+
+    def _fail(self, event: events.Failed) -> bytes:
+        return self.fail(event.error)
 
     def _choice(self, index: int) -> _Choice:
         choice = self._choices.get(index)
@@ -131,7 +120,7 @@ class StreamEncoder:
 
     # Parts.
 
-    def _start(self, event: events.PartStart) -> None:
+    def _start(self, event: events.PartStart) -> bytes:
         choice = self._choice(event.choice)
         held = choice.parts[event.index] = _Part(event.part)
         part = event.part
@@ -148,6 +137,7 @@ class StreamEncoder:
             held.pieces = []
             if isinstance(part, ir.ToolCall):
                 choice.calls.append(event.index)
+        return b""
 
     def _delta(self, event: events.Delta) -> bytes:
         choice = self._choices[event.choice]
@@ -170,7 +160,7 @@ class StreamEncoder:
             parts = [{"text": event.text, "thought": True} if isinstance(held.part, ir.Reasoning) else {"text": event.text}]
         return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], nowhere())})
 
-    def _meta(self, event: events.PartMeta) -> None:
+    def _meta(self, event: events.PartMeta) -> bytes:
         told = self._choices[event.choice].parts[event.index].told
         if event.signature:
             told["signature"] = event.signature
@@ -178,9 +168,11 @@ class StreamEncoder:
             told.setdefault("citations", []).append(event.citation)
         if event.transcript:
             told.setdefault("transcript", []).append(event.transcript)
+        return b""
 
-    def _cite(self, event: events.Cited) -> None:
+    def _cite(self, event: events.Cited) -> bytes:
         self._choices[event.choice].cited.append(event.citation)
+        return b""
 
     def _end(self, event: events.PartEnd) -> bytes:
         """Close a part; a call waits for those that opened before it."""
@@ -219,7 +211,7 @@ class StreamEncoder:
             choice.latest = made[-1:] or [{"thought": isinstance(part, ir.Reasoning)}]
         return self._written(event.choice, made) if made else b""
 
-    def _finish(self, event: events.Finished) -> None:
+    def _finish(self, event: events.Finished) -> bytes:
         """End a candidate; its reason leaves with the usage."""
         choice = self._choice(event.choice)
         made = self._event(event.choice, _encoded(choice.waiting, choice))["candidates"][0]
@@ -231,10 +223,12 @@ class StreamEncoder:
         if choice.weighed is not None:
             made |= choice.weighed.told()
         choice.end = made
+        return b""
 
     # Events.
 
-    def _close(self) -> bytes:
+    def _close(self, event: events.End) -> bytes:
+        del event  # it says nothing
         ends = [choice.end for _, choice in sorted(self._choices.items()) if choice.end is not None]
         if not ends:
             ends = [self._event(0, [], encode_finish(None, False, "", nowhere()))["candidates"][0]]
@@ -257,7 +251,7 @@ def _whole(held: _Part) -> ir.Part:
         told["transcript"] = "".join(told["transcript"])
     if held.pieces and held.head is None:
         told[GROWS[type(held.part)]] = "".join(held.pieces)
-    return replace(held.part, **told) if told else held.part
+    return altered(held.part, **told) if told else held.part
 
 
 def _tokens(part: ir.Part, choice: _Choice) -> list[JsonObject]:
@@ -285,3 +279,17 @@ def _cite_first(choice: _Choice) -> None:
 
 def _with_text(part: ir.Part, pieces: list[str] | None) -> ir.Part:
     return replace(part, text="".join(pieces)) if pieces and isinstance(part, ir.Text | ir.Refusal) else part
+
+
+_HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
+    events.Start: StreamEncoder._begin,
+    events.PartStart: StreamEncoder._start,
+    events.Delta: StreamEncoder._delta,
+    events.PartMeta: StreamEncoder._meta,
+    events.Cited: StreamEncoder._cite,
+    events.PartEnd: StreamEncoder._end,
+    events.Finished: StreamEncoder._finish,
+    events.UsageTold: StreamEncoder._tell_usage,
+    events.Failed: StreamEncoder._fail,
+    events.End: StreamEncoder._close,
+}

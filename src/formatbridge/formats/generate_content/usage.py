@@ -46,10 +46,10 @@ def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: Js
 
     Of a list without text, text is what the others leave of the total; of those that no other format counts, only the word is lost then.
     """
+    if not raw.get(name):
+        return None
     counts: dict[str, int] = {}
-    items = [
-        (word_of(item.get("modality"), _MODALITIES).lower(), item.get("tokenCount") or 0, item) for item in raw.get(name) or ()
-    ]
+    items = [(word_of(item.get("modality"), _MODALITIES).lower(), item.get("tokenCount") or 0, item) for item in raw[name]]
     left = (total or 0) - sum(count for _, count, _ in items)
     is_counted = left > 0 and all(word != "text" for word, _, _ in items)
     for index, (word, count, item) in enumerate(items):
@@ -60,7 +60,7 @@ def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: Js
             unread[f"{name}/{index}/modality"] = item["modality"]
         else:
             unread[f"{name}/{index}"] = item
-    if items and is_counted:
+    if is_counted:
         counts["text"] = left
     return {word: count for word, count in counts.items() if count} or None
 

@@ -6,7 +6,9 @@ a block that has closed never opens again. Citations, whose text has left alread
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from formatbridge import ir
 from formatbridge._codec import dumps
@@ -26,6 +28,7 @@ from formatbridge.formats.messages.usage import encode_usage
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
 from formatbridge.options import Options
+from formatbridge.streaming.collect import altered
 
 _PartEvent = events.PartStart | events.Delta | events.PartMeta | events.PartEnd
 
@@ -81,20 +84,8 @@ class StreamEncoder:
 
     def _feed(self, event: events.Event) -> bytes:
         """Write an event; a citation whose block has closed has no place any more."""
-        match event:
-            case events.Delta() | events.PartStart() | events.PartMeta() | events.PartEnd():
-                return self._take(event)
-            case events.Start():
-                return self._begin(event)
-            case events.Finished():
-                self._finish = event.finish
-            case events.UsageTold():
-                self._usage = event.usage
-            case events.End():
-                return self._end()
-            case events.Failed():
-                return self.fail(event.error)
-        return b""
+        handle = _HANDLERS.get(type(event))
+        return handle(self, event) if handle else b""
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Write an error, behind which nothing follows; the open block stays open."""
@@ -119,7 +110,19 @@ class StreamEncoder:
         body |= {"stop_reason": None, "stop_sequence": None}
         return write_event("message_start", {"type": "message_start", "message": body})
 
-    def _end(self) -> bytes:
+    def _finish_choice(self, event: events.Finished) -> bytes:
+        self._finish = event.finish
+        return b""
+
+    def _tell_usage(self, event: events.UsageTold) -> bytes:
+        self._usage = event.usage
+        return b""
+
+    def _fail(self, event: events.Failed) -> bytes:
+        return self.fail(event.error)
+
+    def _end(self, event: events.End) -> bytes:
+        del event  # it says nothing
         self._is_over = True
         made = b"" if self._has_started else self._begin(events.Start(None, None))
         while self._open is not None:  # a source that closes no parts
@@ -197,7 +200,7 @@ class StreamEncoder:
                 return made
 
     def _start_call(self, held: _Open, call: ir.ToolCall) -> bytes:
-        block = encode_answer_call(replace(call, arguments=""), nowhere()) | {"input": {}}
+        block = encode_answer_call(altered(call, arguments=""), nowhere()) | {"input": {}}
         made = self._blocks.start(block)
         held.head = self._blocks.head("input")
         return made + self._grow(held, encode_arguments_text(call))
@@ -245,7 +248,7 @@ class StreamEncoder:
                 made = self._close_call(held, event.part)
             case _:
                 if held.pieces and event.part is None and isinstance(part, ir.Hosted):
-                    part = replace(part, arguments="".join(held.pieces))
+                    part = altered(part, arguments="".join(held.pieces))
                 if held.token and not isinstance(part, ir.Refusal):
                     part = replace(part, signature=held.token)
                 return b"".join(map(self._blocks.whole, encode_answer([part], nowhere(), self._options)))
@@ -295,3 +298,16 @@ def _may_begin(told: list[_PartEvent]) -> bool:
     begins = told[0]
     is_media = isinstance(begins, events.PartStart) and isinstance(begins.part, ir.Media)
     return not is_media or isinstance(told[-1], events.PartEnd)
+
+
+_HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
+    events.Start: StreamEncoder._begin,
+    events.PartStart: StreamEncoder._take,
+    events.Delta: StreamEncoder._take,
+    events.PartMeta: StreamEncoder._take,
+    events.PartEnd: StreamEncoder._take,
+    events.Finished: StreamEncoder._finish_choice,
+    events.UsageTold: StreamEncoder._tell_usage,
+    events.Failed: StreamEncoder._fail,
+    events.End: StreamEncoder._end,
+}

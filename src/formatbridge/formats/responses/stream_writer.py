@@ -17,6 +17,7 @@ from formatbridge.formats.responses.hosted_content import encode_hosted
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_item
 from formatbridge.losses import nowhere
+from formatbridge.streaming.collect import altered
 from formatbridge.streaming.sse import encode_event
 
 _ARGUMENTS = {
@@ -280,7 +281,7 @@ class Call:
 
     def __init__(self, writer: Writer, call: ir.ToolCall) -> None:
         self._writer = writer
-        self._item = encode_answer_call(replace(call, arguments=""), writer.next_place(), writer.ids, writer.losses)
+        self._item = encode_answer_call(altered(call, arguments=""), writer.next_place(), writer.ids, writer.losses)
         self._field = "input" if call.kind == "custom" else "arguments"
         self._at = writer.add(self._item | ({"status": "in_progress"} if "status" in self._item else {}))
         kind = "response.custom_tool_call_input" if call.kind == "custom" else "response.function_call_arguments"
