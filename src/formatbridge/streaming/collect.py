@@ -32,6 +32,13 @@ _CHOICES: Mapping[ir.Format, str] = {
 }
 """Where a choice stands in the body of an answer, by its number; a message is one itself."""
 
+_LATE: Mapping[type[ir.Part], tuple[str, ...]] = {
+    ir.Text: ("citations",),
+    ir.Reasoning: ("signature",),
+    ir.Media: ("transcript",),
+}
+"""Kind of part to what it may be told behind its text."""
+
 _Part = TypeVar("_Part", bound=ir.Part)
 
 _VALUES: Mapping[type, Callable[[Any], tuple[Any, ...]]] = {
@@ -387,16 +394,20 @@ def unfold(choice: int, index: int, part: ir.Part, logprobs: list[ir.TokenLogpro
 
     A token signs what was thought before it; any other part has its token from the start, for others must write it first.
     """
-    grows = GROWS.get(type(part))
+    kind = type(part)
+    grows, late = GROWS.get(kind), _LATE.get(kind)
     value = getattr(part, grows) if grows else None
     text = dumps(value).decode() if isinstance(value, dict) else value
-    late = ("signature", "citations", "transcript") if isinstance(part, ir.Reasoning) else ("citations", "transcript")
-    told = {name: value for name in late if (value := getattr(part, name, None))}
-    bare: dict[str, Any] = dict.fromkeys(told) | ({grows: ""} if grows and text else {})
+    told = {name: value for name in late if (value := getattr(part, name))} if late else {}
+    bare: dict[str, Any] = dict.fromkeys(told) if told else {}
+    if grows and text:
+        bare[grows] = ""
     made: list[events.Event] = [events.PartStart(choice, index, altered(part, **bare) if bare else part)]
     if text:
         made.append(events.Delta(choice, index, text, logprobs))
-    made += [events.PartMeta(choice, index, citation=citation) for citation in told.pop("citations", ())]
+    if told:
+        made += [events.PartMeta(choice, index, citation=citation) for citation in told.pop("citations", ())]
     if told:
         made.append(events.PartMeta(choice, index, **told))
-    return [*made, events.PartEnd(choice, index)]
+    made.append(events.PartEnd(choice, index))
+    return made
