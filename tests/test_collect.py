@@ -14,7 +14,8 @@ from formatbridge._codec import dumps
 from formatbridge.bodies import check
 from formatbridge.ir import events
 from formatbridge.options import Options
-from formatbridge.streaming.collect import Collector, replay
+from formatbridge.streaming.collect import Collector
+from formatbridge.streaming.replay import replay
 from tests.laws import Sample, recorded, shipped
 
 SAMPLES = [*shipped(kind="response"), *recorded(kind="response")]

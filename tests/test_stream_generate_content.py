@@ -17,7 +17,8 @@ from formatbridge.formats.generate_content import StreamDecoder, StreamEncoder, 
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import DEFAULT_OPTIONS
-from formatbridge.streaming.collect import Collector, replay
+from formatbridge.streaming.collect import Collector
+from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import StreamReader
 from tests import grammar_check
 from tests.corpus import Entry, entries, requires_corpus

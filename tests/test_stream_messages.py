@@ -16,7 +16,8 @@ from formatbridge.formats import messages
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import Options
-from formatbridge.streaming.collect import Collector, replay
+from formatbridge.streaming.collect import Collector
+from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import StreamReader, encode_event
 from tests import grammar_check
 from tests.corpus import Entry, entries, requires_corpus

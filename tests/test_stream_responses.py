@@ -19,7 +19,8 @@ from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling, nowhere
 from formatbridge.options import Options
-from formatbridge.streaming.collect import Collector, replay
+from formatbridge.streaming.collect import Collector
+from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import grammar_check
 from tests.corpus import Entry, entries

@@ -15,7 +15,7 @@ from formatbridge.formats._home import bring_home
 from formatbridge.formats._protocol import Format
 from formatbridge.losses import Ledger, nowhere
 from formatbridge.options import Options, options_of
-from formatbridge.streaming.collect import replay
+from formatbridge.streaming.replay import replay
 
 
 @dataclass(frozen=True, slots=True)

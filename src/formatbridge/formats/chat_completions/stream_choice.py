@@ -12,7 +12,7 @@ from formatbridge.formats.chat_completions.stream_calls import Calls
 from formatbridge.formats.chat_completions.stream_thinking_blocks import Blocks
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.ir import events
-from formatbridge.streaming.collect import unfold
+from formatbridge.streaming.replay import unfold
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from formatbridge.formats._extra import joined
 from formatbridge.formats.chat_completions.stream_calls import opened
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.ir import events
-from formatbridge.streaming.collect import unfold
+from formatbridge.streaming.replay import unfold
 
 
 def untold(choice: Choice, answer_id: str) -> list[events.Event]:

@@ -25,7 +25,7 @@ from formatbridge.formats.generate_content.stream_choice import Choice
 from formatbridge.formats.generate_content.stream_untold import untold
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
-from formatbridge.streaming.collect import unfold
+from formatbridge.streaming.replay import unfold
 
 _EVENT = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})

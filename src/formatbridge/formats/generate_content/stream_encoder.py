@@ -29,7 +29,7 @@ from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
 from formatbridge.options import Options
-from formatbridge.streaming.collect import GROWS, altered
+from formatbridge.streaming.replay import GROWS, altered
 from formatbridge.streaming.sse import encode_crlf_event
 
 _TextLike = ir.Text | ir.Refusal | ir.Reasoning

@@ -28,7 +28,7 @@ from formatbridge.formats.messages.usage import encode_usage
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
 from formatbridge.options import Options
-from formatbridge.streaming.collect import altered
+from formatbridge.streaming.replay import altered
 
 _PartEvent = events.PartStart | events.Delta | events.PartMeta | events.PartEnd
 

@@ -10,7 +10,7 @@ from formatbridge.formats._extra import joined
 from formatbridge.formats.messages.content import decode_block
 from formatbridge.formats.messages.stream_blocks import Block, Blocks, with_input
 from formatbridge.ir import events
-from formatbridge.streaming.collect import unfold
+from formatbridge.streaming.replay import unfold
 
 
 def untold(blocks: Blocks) -> list[events.Event]:

@@ -26,7 +26,7 @@ from formatbridge.formats.responses.stream_writer import Call, Content, Live, Me
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
 from formatbridge.options import Options
-from formatbridge.streaming.collect import GROWS
+from formatbridge.streaming.replay import GROWS
 
 _ENDS = {"completed": "response.completed", "failed": "response.failed"}
 """Status of an answer to its last event; for all others it is incomplete."""

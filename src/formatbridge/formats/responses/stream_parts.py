@@ -13,7 +13,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats.responses.citations import decode_citations, shift
 from formatbridge.formats.responses.content import as_text, decode_item
 from formatbridge.ir import events
-from formatbridge.streaming.collect import GROWS
+from formatbridge.streaming.replay import GROWS
 
 GROWING = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
 """Kind of item to its field that deltas bring."""

@@ -18,7 +18,7 @@ from formatbridge.formats.responses.response import RESPONSE_FIELDS
 from formatbridge.formats.responses.stream_order import Items, length_of
 from formatbridge.formats.responses.stream_parts import GROWING, Item, Slot, Teller, cited, new_among
 from formatbridge.ir import events
-from formatbridge.streaming.collect import GROWS, unfold
+from formatbridge.streaming.replay import GROWS, unfold
 
 _MESSAGE = frozenset({"type", "role", "content", "id", "status"})
 _WORDS = ("output_text", "refusal")

@@ -17,7 +17,7 @@ from formatbridge.formats.responses.hosted_content import encode_hosted
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_item
 from formatbridge.losses import nowhere
-from formatbridge.streaming.collect import altered
+from formatbridge.streaming.replay import altered
 from formatbridge.streaming.sse import encode_event
 
 _ARGUMENTS = {

@@ -1,0 +1,104 @@
+"""A whole answer, or a part of one, as the events that fold to it: what collecting folds, this unfolds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from formatbridge import ir
+from formatbridge._codec import dumps
+from formatbridge.ir import events
+
+GROWS = {
+    ir.Text: "text",
+    ir.Reasoning: "text",
+    ir.Refusal: "text",
+    ir.ToolCall: "arguments",
+    ir.Media: "data",
+    ir.Hosted: "arguments",
+}
+"""Kind of part to the field that its deltas add to."""
+
+_LATE: Mapping[type[ir.Part], tuple[str, ...]] = {
+    ir.Text: ("citations",),
+    ir.Reasoning: ("signature",),
+    ir.Media: ("transcript",),
+}
+"""Kind of part to what it may be told behind its text."""
+
+_Part = TypeVar("_Part", bound=ir.Part)
+
+_VALUES: Mapping[type, Callable[[Any], tuple[Any, ...]]] = {
+    kind: attrgetter(*(each.name for each in fields(kind))) for kind in (ir.Text, ir.Reasoning, ir.ToolCall)
+}
+"""Kind of part to what returns its values, in the order in which it is made of them."""
+
+
+def replay(response: ir.Response) -> list[events.Event]:
+    """Return the events that fold to an answer, each part in one piece."""
+    made: list[events.Event] = [events.Start(response.id, response.model, response.created, response.usage, response.extra)]
+    for choice in response.choices:
+        tokens: dict[type[ir.Part], list[ir.TokenLogprob] | None]
+        tokens = {ir.Text: choice.logprobs, ir.Refusal: choice.refusal_logprobs}
+        for index, part in enumerate(choice.parts):  # all tokens go with the first text, or the first refusal
+            made += unfold(choice.index, index, part, tokens.pop(type(part), None) if getattr(part, "text", "") else None)
+        if left := tokens.get(ir.Text):
+            _tell_tokens(choice, left, made)
+        if choice.extra:
+            made.append(events.Meta(choice.extra, choice.index))
+        if choice.finish or not response.error:  # what failed has come to no other end
+            made.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop")))
+    if response.usage:
+        made.append(events.UsageTold(response.usage))
+    made.append(events.Failed(response.error) if response.error else events.End())
+    return made
+
+
+def _tell_tokens(choice: ir.Choice, tokens: list[ir.TokenLogprob], made: list[events.Event]) -> None:
+    """Tell the tokens of a choice without text with the thought or the call that grew last; where none did, with an empty text."""
+    kinds = (ir.Reasoning, ir.ToolCall)
+    deltas = [event for event in made if isinstance(event, events.Delta) and event.choice == choice.index]
+    grown = [delta for delta in deltas if isinstance(choice.parts[delta.index], kinds)]
+    if grown:
+        grown[-1].logprobs = tokens
+        return
+    start, end = unfold(choice.index, len(choice.parts), ir.Text(""))
+    made += [start, events.Delta(choice.index, len(choice.parts), "", tokens), end]
+
+
+def unfold(choice: int, index: int, part: ir.Part, logprobs: list[ir.TokenLogprob] | None = None) -> list[events.Event]:
+    """Return the events of a part that is known as a whole: it opens without what grows or comes behind it, and that is told next.
+
+    A token signs what was thought before it; any other part has its token from the start, for others must write it first.
+    """
+    kind = type(part)
+    grows, late = GROWS.get(kind), _LATE.get(kind)
+    value = getattr(part, grows) if grows else None
+    text = dumps(value).decode() if isinstance(value, dict) else value
+    told = {name: value for name in late if (value := getattr(part, name))} if late else {}
+    bare: dict[str, Any] = dict.fromkeys(told) if told else {}
+    if grows and text:
+        bare[grows] = ""
+    made: list[events.Event] = [events.PartStart(choice, index, altered(part, **bare) if bare else part)]
+    if text:
+        made.append(events.Delta(choice, index, text, logprobs))
+    if told:
+        made += [events.PartMeta(choice, index, citation=citation) for citation in told.pop("citations", ())]
+    if told:
+        made.append(events.PartMeta(choice, index, **told))
+    made.append(events.PartEnd(choice, index))
+    return made
+
+
+def altered(part: _Part, **told: Any) -> _Part:
+    """Do what ``dataclasses.replace`` does, for the parts that most answers are made of in a quarter of the time."""
+    values = _VALUES.get(type(part))
+    if values is None:
+        return replace(part, **told)
+    make: Any = type(part)
+    made: _Part = make(*values(part))
+    for name, value in told.items():
+        setattr(made, name, value)
+    return made
