@@ -78,15 +78,15 @@ def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
     base = _outcome(write(told), stream.format, target)
     if base is None:
         return
+    given = [_value_of(event) for event in told]
     reported = [loss.path for loss in base.losses]
     has_failed = b'"error":{' in base.written
     tried: Counter[str] = Counter()
-    for at, event in enumerate(told):
-        raw = {} if event.data == DONE or not event.data.strip() else json.loads(event.data)
+    for at, (event, raw) in enumerate(zip(told, given, strict=True)):
         is_error = bool(raw.get("error")) or raw.get("type") in ("error", "response.failed")
         for path, value in leaves(raw) if is_error or not has_failed else ():
             place = f"{raw.get('type')}{path}"
-            if value is None or tried[place] or _restates(stream, target, raw, path, told, at) or _is_told(raw, path, reported):
+            if value is None or tried[place] or _restates(stream, target, path, given, at) or _is_told(raw, path, reported):
                 continue
             tried[place] += stream.id.count("/")  # in a path, that of a recording
             other = json.dumps(with_value(raw, path, changed(value)), ensure_ascii=False).encode()
@@ -101,7 +101,7 @@ def unknown_is_told(stream: Stream, target: str) -> Iterator[str]:
     """Law 1: a field that nobody knows, beside what any event says, or any delta, shows in the output or in the report."""
     told = read(stream.data)
     for at, event in enumerate(told):
-        raw = {} if event.data == DONE or not event.data.strip() else json.loads(event.data)
+        raw = _value_of(event)
         if raw.get("error") or raw.get("type") == "error":
             return
         for path in _growing(raw) if raw else ():
@@ -116,6 +116,12 @@ def unknown_is_told(stream: Stream, target: str) -> Iterator[str]:
                 yield f"{stream.id} -> {target}: event {at} {path}/tomorrow is silent"
         if raw.get("type") in _ENDS[stream.format]:
             return  # nothing is read behind it
+
+
+def _value_of(event: ServerSentEvent) -> JsonObject:
+    """Return what an event says; nothing where it is a mark, or empty."""
+    said: JsonObject = {} if event.data == DONE or not event.data.strip() else json.loads(event.data)
+    return said
 
 
 def _growing(raw: JsonObject) -> list[str]:
@@ -171,16 +177,15 @@ _LAST_COUNTS = frozenset({"usage", "usageMetadata", "finish_reason", "finishReas
 """Members whose last value counts, where they come more than once."""
 
 
-def _restates(stream: Stream, target: str, raw: JsonObject, path: str, told: list[ServerSentEvent], at: int) -> bool:
-    """Say whether a leaf only says again what other leaves say, or hides their length.
+def _restates(stream: Stream, target: str, path: str, given: list[JsonObject], at: int) -> bool:
+    """Say whether a leaf of one of the events only says again what other leaves say, or hides their length.
 
     In its own format an answer has what was said last, and what a delta of responses says the last event says again.
     """
+    raw, earlier, later = given[at], given[:at], given[at + 1 :]
     steps = path.split("/")[1:]
     if steps[-1] in RESTATING | _PADDING | _TOTALS or (raw.get("type") == "content_block_start" and value_at(raw, path) == ""):
         return True
-    later = [json.loads(event.data) for event in told[at + 1 :] if event.data.strip() and event.data != DONE]
-    earlier = [json.loads(event.data) for event in told[:at] if event.data.strip() and event.data != DONE]
     if target == stream.format and (_is_overruled(raw, steps, later) or str(raw.get("type")).endswith(".delta")):
         return True
     head = steps[-1] if steps[:-1] in ([], ["response"]) else ""
