@@ -29,6 +29,7 @@ from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._foreign import without_foreign_tokens
 from formatbridge.formats._home import bring_home
 from formatbridge.formats._parts import drop_id
+from formatbridge.formats._plain_answer import PlainAnswer, plain_answer_of
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Kind, OwnTool
 from formatbridge.formats._talk import ITS_CALLS, Talk, talk_of
@@ -277,20 +278,35 @@ def convert_response(
         refuse_losses(losses, options)
         return Converted(losses.body, losses, near.NAME, far.NAME, "response")
     answer = near.decode_response(checked)
-    if not is_finite and (unread := unread_of_answer(answer)) != []:
+    plain = plain_answer_of(answer)
+    if not is_finite and (unread := unread_of_answer(answer, plain)) != []:
         refuse_infinity(losses, near.NAME, "response", unread)
-    return encode_response_for(answer, far, losses, options, context)
+    return encode_response_for(answer, far, losses, options, context, plain)
 
 
-def encode_response_for(response: ir.Response, far: Format, losses: Ledger, options: Options, context: Context | None) -> Converted:
-    """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error."""
+def encode_response_for(
+    response: ir.Response,
+    far: Format,
+    losses: Ledger,
+    options: Options,
+    context: Context | None,
+    plain: PlainAnswer | EllipsisType | None = ...,
+) -> Converted:
+    """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error.
+
+    ``plain``: what ``plain_answer_of`` says of the answer, where that is known already.
+    """
     if context:
-        response = bring_home(response, context, losses)
+        response, plain = bring_home(response, context, losses), ...
     if response.error and not far.HOLDS_FAILURES:
         status, made = _failed(response, far, losses)
         refuse_losses(losses, options)
         return ConvertedError(made, losses, response.format, far.NAME, status)
-    made = far.encode_response(tell_apart(response, far.NAME, losses), losses, options, context)
+    if plain is ...:
+        plain = plain_answer_of(response)
+    if plain is None:
+        response = tell_apart(response, far.NAME, losses)
+    made = far.encode_response(response, losses, options, context, plain)
     refuse_losses(losses, options)
     return Converted(made, losses, response.format, far.NAME, "response")
 

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, Protocol
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge.formats._plain_answer import PlainAnswer
 from formatbridge.formats._tables import FieldTable
 from formatbridge.formats._talk import Talk
 from formatbridge.ir import events
@@ -170,8 +171,13 @@ class Format(Protocol):
     def failure_of(self, body: JsonObject) -> ir.Error | None:
         """Return what went wrong on the way, where a whole answer says that it failed."""
 
-    def encode_response(self, response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
-        """Write a whole answer; ``context`` is the request that it answers, in the caller's own words."""
+    def encode_response(
+        self, response: ir.Response, losses: Ledger, options: Options, context: Context | None, plain: PlainAnswer | None = None
+    ) -> JsonObject:
+        """Write a whole answer; ``context`` is the request that it answers, in the caller's own words.
+
+        ``plain``: its text and calls, where it is a plain one.
+        """
 
     def frame_event(self, data: bytes, name: str | None) -> bytes:
         """Write the data of one event as a server-sent event, with its name where the format names events."""

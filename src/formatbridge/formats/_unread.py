@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats._plain_answer import PlainAnswer
 from formatbridge.formats._talk import ITS_CALLS, Talk
 
 _CONVERSATION = frozenset({"messages", "input", "contents"})
@@ -23,23 +24,12 @@ def unread_of_request(body: ir.JsonObject, talk: Talk | None) -> list[Any] | Non
     return values + [call.arguments for call in talk[ITS_CALLS] if type(call.arguments) is not str]
 
 
-def unread_of_answer(response: ir.Response) -> list[Any] | None:
-    """Return what may be anything in an answer of texts and calls; None where anything in it may."""
-    if response.error:
+def unread_of_answer(response: ir.Response, plain: PlainAnswer | None) -> list[Any] | None:
+    """Return what may be anything in an answer of a text and calls; None where anything in it may."""
+    if plain is None:
         return None
-    values: list[Any] = []
-    for choice in response.choices:
-        finish = choice.finish
-        if choice.extra or choice.logprobs or choice.refusal_logprobs or (finish and finish.extra):
-            return None
-        for part in choice.parts:
-            if isinstance(part, ir.Text):
-                if part.extra or part.citations or part.signature:
-                    return None
-            elif not isinstance(part, ir.ToolCall) or part.extra or part.signature or part.cache:
-                return None
-            elif not isinstance(part.arguments, str):
-                values.append(part.arguments)
+    _, calls, _ = plain
+    values: list[Any] = [call.arguments for call in calls if type(call.arguments) is not str]
     usage = response.usage
     if response.extra or (usage and usage.extra):
         values += (response.extra, usage and usage.extra)

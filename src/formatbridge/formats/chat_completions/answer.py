@@ -10,7 +10,7 @@ from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._ids import made_call_id
 from formatbridge.formats._media import Sound, is_samples, write_data_url
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
-from formatbridge.formats.chat_completions.calls import encode_answer_call, encode_plain_call
+from formatbridge.formats.chat_completions.calls import encode_answer_call
 from formatbridge.formats.chat_completions.citations import decode_citations, encode_citations
 from formatbridge.formats.chat_completions.content import (
     BESIDE,
@@ -27,8 +27,6 @@ from formatbridge.options import Options, Severity
 _KNOWN = MESSAGE | BESIDE | {"annotations", "audio", "images"}
 _SAID = MESSAGE
 _AUDIO = frozenset({"id", "data", "transcript"})
-_ITEM_IDS: Mapping[type, str] = {ir.Text: "id", ir.ToolCall: "item_id"}
-"""Where texts and calls have the id of the item around them."""
 _NONE_BEFORE: Mapping[str, int] = {}
 
 
@@ -62,9 +60,6 @@ def _give_ids(parts: list[ir.Part], position: int) -> None:
 
 def encode_answer(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
     """Write the message of a choice. ``at`` is its pointer in the target, for what is added to it."""
-    message = _encode_plain(parts, losses)
-    if message is not None:
-        return message
     if len(parts) > 1:
         note_order(parts, losses, carry=options.carry_reasoning)
         if options.carry_reasoning:
@@ -89,31 +84,6 @@ def _note_tokens(parts: list[ir.Part], losses: Ledger) -> None:
                 held = part
         seen_call = seen_call or isinstance(part, ir.ToolCall)
         seen_visible = seen_visible or isinstance(part, ir.Text | ir.Refusal | ir.Media)
-
-
-def _encode_plain(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
-    """Write a text with calls behind it that have nothing to lose but the ids of their items; None for any other parts, with no note."""
-    message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
-    calls: list[JsonObject] = []
-    has_items = False
-    for part in parts:
-        if type(part) is ir.ToolCall:
-            if part.id_made or part.namespace is not None or part.extra or part.cache or part.signature:
-                return None
-            calls.append(encode_plain_call(part))
-            has_items = has_items or part.item_id is not None
-        elif type(part) is ir.Text and part is parts[0]:
-            if part.extra or part.cache or part.citations or part.signature:
-                return None
-            message["content"] = part.text
-            has_items = part.id is not None
-        else:
-            return None
-    if calls:
-        message["tool_calls"] = calls
-    if has_items:
-        losses.all_dropped(parts, _ITEM_IDS, "diagnostic", severity="info")
-    return message
 
 
 def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:

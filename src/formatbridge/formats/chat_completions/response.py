@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge._pointers import KNOWN, known_places
@@ -10,14 +12,17 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._logprobs import decode_tokens, encode_tokens
+from formatbridge.formats._plain_answer import HAS_ITEMS, PlainAnswer, drop_items
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.chat_completions.answer import decode_answer, encode_answer
+from formatbridge.formats.chat_completions.calls import encode_plain_call
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
 from formatbridge.formats.chat_completions.finish import decode_finish, encode_finish
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
+_index = attrgetter("index")
 _RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage"})
 _PLACES = known_places("/choices", "message")
 _CHOICE = frozenset({"index", "message", "finish_reason", "logprobs"})
@@ -53,16 +58,19 @@ def failure_of(body: JsonObject) -> ir.Error | None:
     return error
 
 
-def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
-    """Write a whole answer."""
+def encode_response(
+    response: ir.Response, losses: Ledger, options: Options, context: Context | None, plain: PlainAnswer | None = None
+) -> JsonObject:
+    """Write a whole answer. ``plain``: its text and calls, where it is a plain one."""
     del context  # nothing in an answer of this format repeats the request
     if response.extra:
         losses.extras(response)
-    choices = response.choices or [ir.Choice(parts=[])]
-    if len(choices) > 1:
-        choices = sorted(choices, key=lambda choice: choice.index)
     body = encode_head(response, losses, options)
-    body["choices"] = [_encode_choice(choice, index, body["id"], losses, options) for index, choice in enumerate(choices)]
+    if plain:
+        body["choices"] = [_encode_plain(response.choices[0], plain, losses)]
+    else:
+        choices = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
+        body["choices"] = [_encode_choice(choice, index, body["id"], losses, options) for index, choice in enumerate(choices)]
     if response.usage:
         body["usage"] = encode_usage(response.usage, losses)
     return body
@@ -102,6 +110,17 @@ def _decode_choice(raw: JsonObject, position: int, answer_id: str) -> ir.Choice:
         is_read = choice.finish is not None and choice.finish.stop_sequence is not None
         choice.extra = joined(choice.extra, rest(raw, _CHOICE | {"stop_reason"} if is_read else _CHOICE))
     return choice
+
+
+def _encode_plain(choice: ir.Choice, plain: PlainAnswer, losses: Ledger) -> JsonObject:
+    text, calls, _ = plain
+    message: JsonObject = {"role": "assistant", "content": text.text if text else None, "refusal": None}
+    if calls:
+        message["tool_calls"] = [encode_plain_call(call) for call in calls]
+    if plain[HAS_ITEMS]:
+        drop_items(choice.parts, losses)
+    finish = encode_finish(choice.finish, bool(calls), False, "/choices/0", losses)
+    return {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
 
 
 def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger, options: Options) -> JsonObject:

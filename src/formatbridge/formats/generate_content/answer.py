@@ -6,7 +6,9 @@ from collections.abc import Set
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import NOT_READ, read_objects
+from formatbridge.formats._arguments import NOT_READ, encode_all_objects, read_objects
+from formatbridge.formats._plain_answer import HAS_ITEMS, PlainAnswer, drop_items
+from formatbridge.formats.generate_content.calls import lost_of_arguments
 from formatbridge.formats.generate_content.content import decode_parts, encode_parts
 from formatbridge.formats.generate_content.finish import WORDS
 from formatbridge.formats.generate_content.hosted_content import python_runs
@@ -19,6 +21,18 @@ from formatbridge.options import Options, Severity
 def decode_answer(content: JsonObject, src: str, response_id: str | None, number: int) -> list[ir.Part]:
     """Read the content of a candidate. ``number``: its own, which tells the calls of several apart."""
     return decode_parts(content.get("parts"), src, Calls((content,), response_id, number))
+
+
+def encode_plain_answer(parts: list[ir.Part], plain: PlainAnswer, losses: Ledger) -> list[JsonObject]:
+    """Write the text and the calls of a plain answer as parts."""
+    text, calls, _ = plain
+    if plain[HAS_ITEMS]:
+        drop_items(parts, losses)
+    made: list[JsonObject] = [{"text": text.text}] if text else []
+    if calls:
+        for call, args in zip(calls, encode_all_objects(calls, losses, lost_of_arguments), strict=True):
+            made.append({"functionCall": {"id": call.id, "name": call.name, "args": args}})
+    return made
 
 
 def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses: Ledger, options: Options) -> list[JsonObject]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._choices import number_apart
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._models import encode_time, time_of
+from formatbridge.formats._plain_answer import ITS_CALLS, PlainAnswer
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.generate_content.answer import decode_answer, encode_answer
+from formatbridge.formats.generate_content.answer import decode_answer, encode_answer, encode_plain_answer
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
 from formatbridge.formats.generate_content.content import CONTENT
 from formatbridge.formats.generate_content.errors import decode_error
@@ -19,6 +22,7 @@ from formatbridge.formats.generate_content.usage import decode_usage, encode_usa
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
+_index = attrgetter("index")
 _RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
 _PLAIN_CANDIDATE = frozenset({"content", "finishReason", "finishMessage", "index"})
@@ -57,15 +61,18 @@ def failure_of(body: JsonObject) -> ir.Error | None:
     return decode_error({"error": body["error"]}, status=None) if body.get("error") else None
 
 
-def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
-    """Write a whole answer."""
+def encode_response(
+    response: ir.Response, losses: Ledger, options: Options, context: Context | None, plain: PlainAnswer | None = None
+) -> JsonObject:
+    """Write a whole answer. ``plain``: its text and calls, where it is a plain one."""
     del context  # nothing in an answer of this format repeats the request
     if response.extra:
         losses.extras(response)
-    choices = response.choices or [ir.Choice(parts=[])]
-    if len(choices) > 1:
-        choices = sorted(choices, key=lambda choice: choice.index)
-    body: JsonObject = {"candidates": [_encode_choice(choice, place, losses, options) for place, choice in enumerate(choices)]}
+    if plain:
+        body: JsonObject = {"candidates": [_encode_plain(response.choices[0], plain, losses)]}
+    else:
+        choices = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
+        body = {"candidates": [_encode_choice(choice, place, losses, options) for place, choice in enumerate(choices)]}
     if response.usage:
         body["usageMetadata"] = encode_usage(response.usage, losses)
     if response.model is not None:
@@ -101,6 +108,12 @@ def _decode_choice(raw: JsonObject, src: str, response_id: str | None) -> ir.Cho
         decode_citations(raw, parts, src),
     )
     return choice
+
+
+def _encode_plain(choice: ir.Choice, plain: PlainAnswer, losses: Ledger) -> JsonObject:
+    parts = encode_plain_answer(choice.parts, plain, losses)
+    finish = encode_finish(choice.finish, bool(plain[ITS_CALLS]), "/candidates/0", losses)
+    return {"content": {"role": "model", "parts": parts}, **finish, "index": choice.index}
 
 
 def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Options) -> JsonObject:

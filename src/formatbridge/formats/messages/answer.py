@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import NOT_READ, Objects
+from formatbridge.formats._arguments import encode_all_objects, read_objects
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
+from formatbridge.formats._plain_answer import HAS_ITEMS, PlainAnswer, drop_items
 from formatbridge.formats.messages.calls import encode_answer_call
 from formatbridge.formats.messages.citations import encode_cited_text, place_citations
 from formatbridge.formats.messages.content import decode_blocks
@@ -22,8 +23,21 @@ def decode_answer(content: list[JsonObject], src: str) -> list[ir.Part]:
     return parts
 
 
-def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options, objects: Objects = NOT_READ) -> list[JsonObject]:
-    """Write the parts of an answer as blocks. ``objects``: the arguments of its calls, as far as they have been read."""
+def encode_plain_answer(parts: list[ir.Part], plain: PlainAnswer, losses: Ledger) -> list[JsonObject]:
+    """Write the text and the calls of a plain answer as blocks."""
+    text, calls, _ = plain
+    if plain[HAS_ITEMS]:
+        drop_items(parts, losses)
+    blocks: list[JsonObject] = [{"type": "text", "text": text.text}] if text else []
+    if calls:
+        for call, given in zip(calls, encode_all_objects(calls, losses), strict=True):
+            blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
+    return blocks
+
+
+def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> list[JsonObject]:
+    """Write the parts of an answer as blocks."""
+    objects = read_objects(parts)
     blocks: list[JsonObject] = []
     offset = 0
     for part in parts:

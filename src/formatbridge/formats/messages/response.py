@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import NOT_READ, read_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._logprobs import drop_all_tokens
+from formatbridge.formats._plain_answer import PlainAnswer
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.messages.answer import decode_answer, encode_answer
+from formatbridge.formats.messages.answer import decode_answer, encode_answer, encode_plain_answer
 from formatbridge.formats.messages.finish import decode_finish, encode_finish
 from formatbridge.formats.messages.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
@@ -39,25 +39,25 @@ def failure_of(body: JsonObject) -> ir.Error | None:
     return None
 
 
-def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
-    """Write a whole answer."""
+def encode_response(
+    response: ir.Response, losses: Ledger, options: Options, context: Context | None, plain: PlainAnswer | None = None
+) -> JsonObject:
+    """Write a whole answer. ``plain``: its text and calls, where it is a plain one."""
     del context  # nothing in an answer of this format repeats the request
     if response.extra:
         losses.extras(response)
     if response.created is not None:
         losses.dropped(response, "created", severity="info")
-    choice = _only_choice(response, losses)
-    finish = choice.finish
+    choice = response.choices[0] if plain else _only_choice(response, losses)
     kinds = set(map(type, choice.parts))
-    objects = read_objects(choice.parts) if ir.ToolCall in kinds else NOT_READ
     body: JsonObject = {
         "id": encode_id(response.id, "msg_") or losses.added("/id", "msg_0"),
         "type": "message",
         "role": "assistant",
         "model": response.model if response.model is not None else losses.added("/model", ""),
-        "content": encode_answer(choice.parts, losses, options, objects),
+        "content": encode_plain_answer(choice.parts, plain, losses) if plain else encode_answer(choice.parts, losses, options),
     }
-    body |= encode_finish(finish, ir.ToolCall in kinds, ir.Refusal in kinds, losses)
+    body |= encode_finish(choice.finish, ir.ToolCall in kinds, ir.Refusal in kinds, losses)
     body["usage"] = encode_usage(response.usage, losses) if response.usage else losses.added("/usage", dict(NO_USAGE))
     return body
 

@@ -9,7 +9,8 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered
 from formatbridge.formats._logprobs import decode_tokens, drop_tokens, encode_tokens, take_tokens
 from formatbridge.formats._parts import encode_opaque
-from formatbridge.formats.responses.calls import encode_answer_call
+from formatbridge.formats._plain_answer import PlainAnswer
+from formatbridge.formats.responses.calls import encode_answer_call, encode_plain_call
 from formatbridge.formats.responses.citations import encode_citations, shift
 from formatbridge.formats.responses.content import decode_item, kind_of, settle
 from formatbridge.formats.responses.hosted_content import encode_generated_image, encode_hosted, has_item
@@ -38,9 +39,21 @@ def decode_answer(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.Token
     return parts, tokens or None, extra
 
 
-def encode_answer(choice: ir.Choice, stem: str, losses: Ledger, options: Options) -> list[JsonObject]:
-    """Write the output of an answer. ``stem``: what the ids of its items have in common."""
-    return _Encoder(choice, stem, losses, options).encode()
+def encode_plain_answer(plain: PlainAnswer, ids: ItemIds) -> list[JsonObject]:
+    """Write the text and the calls of a plain answer as items."""
+    text, calls, _ = plain
+    items: list[JsonObject] = []
+    if text:
+        content = {"type": "output_text", "text": text.text, "annotations": [], "logprobs": []}
+        items.append(_message(text.id or ids.make("msg", 0), [content]))
+    for call in calls:
+        items.append(encode_plain_call(call, len(items), ids))
+    return items
+
+
+def encode_answer(choice: ir.Choice, ids: ItemIds, losses: Ledger, options: Options) -> list[JsonObject]:
+    """Write the output of an answer."""
+    return _Encoder(choice, ids, losses, options).encode()
 
 
 def take_message(parts: list[ir.Part], content: str | list[JsonObject], tokens: list[ir.TokenLogprob], start: int) -> int:
@@ -64,10 +77,10 @@ class _Encoder:
 
     __slots__ = ("_ids", "_items", "_length", "_losses", "_options", "_parts", "_results", "_tokens", "_used")
 
-    def __init__(self, choice: ir.Choice, stem: str, losses: Ledger, options: Options) -> None:
+    def __init__(self, choice: ir.Choice, ids: ItemIds, losses: Ledger, options: Options) -> None:
         self._parts = choice.parts
         self._tokens = choice.logprobs or []
-        self._ids = ItemIds("/output", stem, losses)
+        self._ids = ids
         self._losses = losses
         self._options = options
         self._items: list[JsonObject] = []
@@ -192,7 +205,7 @@ class _Encoder:
         if run:
             content.append(self._encode_texts(run))
         made_id = parts[0].id or self._ids.make("msg", len(self._items))
-        self._items.append({"id": made_id, "type": "message", "role": "assistant", "status": "completed", "content": content})
+        self._items.append(_message(made_id, content))
 
     def _encode_texts(self, parts: list[ir.Text]) -> JsonObject:
         losses = self._losses
@@ -216,6 +229,10 @@ class _Encoder:
             "annotations": annotations,
             "logprobs": encode_tokens(taken, losses, needs_bytes=True) if taken else [],
         }
+
+
+def _message(made_id: str, content: list[JsonObject]) -> JsonObject:
+    return {"id": made_id, "type": "message", "role": "assistant", "status": "completed", "content": content}
 
 
 def _results_in(parts: list[ir.Part]) -> dict[tuple[str, str], deque[int]]:

@@ -76,6 +76,18 @@ def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger)
     return made
 
 
+def encode_plain_call(call: ir.ToolCall, at: int, ids: ItemIds) -> JsonObject:
+    """Write a call of a plain answer, which has an id and a name, as ``encode_answer_call`` does."""
+    return {
+        "type": "function_call",
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": encode_arguments_text(call),
+        "id": call.item_id if call.item_id is not None else ids.make("fc", at),
+        "status": "completed",
+    }
+
+
 def _make_id(call: ir.ToolCall, raw: JsonObject) -> None:
     """Give a call without an id that of its item, or else one that its place makes."""
     call.id, call.id_made = raw.get("id") or f"call_{call.src.rpartition('/')[2]}", True

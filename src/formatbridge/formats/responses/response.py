@@ -8,10 +8,12 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
+from formatbridge.formats._plain_answer import PlainAnswer
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.responses.answer import decode_answer, encode_answer
+from formatbridge.formats.responses.answer import decode_answer, encode_answer, encode_plain_answer
 from formatbridge.formats.responses.errors import decode_failure, encode_failure, says_cancelled, take_request_id
 from formatbridge.formats.responses.finish import as_ended, decode_finish, encode_finish, refusal_of
+from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -51,46 +53,61 @@ def failure_of(body: JsonObject) -> ir.Error | None:
     return ir.Error(kind="cancelled", message=status) if status == "cancelled" else None
 
 
-def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
-    """Write a whole answer; what it repeats of its request comes from ``context``, else it says what happens anyway."""
+def encode_response(
+    response: ir.Response, losses: Ledger, options: Options, context: Context | None, plain: PlainAnswer | None = None
+) -> JsonObject:
+    """Write a whole answer; what it repeats of its request comes from ``context``, else it says what happens anyway.
+
+    ``plain``: its text and calls, where it is a plain one.
+    """
     if response.extra:
         losses.extras(response)
     made_id = encode_id(response.id, "resp_") or losses.added("/id", "resp_0")
-    choices = response.choices
-    first, *others = choices if len(choices) == 1 else sorted(choices, key=_index) or [ir.Choice(parts=[])]
-    for choice in others:
-        losses.dropped(choice, code="single_answer", severity="impossible")
-    if first.extra:
-        losses.extras(first)
-    if first.refusal_logprobs:
-        losses.dropped(first, "refusal_logprobs")
-    finish = first.finish
-    refusal = refusal_of(finish, first.parts, losses)
-    ended = encode_finish(finish, first.parts, losses)
+    choice = response.choices[0] if plain else _only_choice(response, losses)
+    finish = choice.finish
+    refusal = None if plain else refusal_of(finish, choice.parts, losses)
+    ended = encode_finish(finish, choice.parts, losses)
     if refusal:
-        first = ir.Choice(parts=[*first.parts, refusal], logprobs=first.logprobs, src=first.src)
-    if response.error and says_cancelled(response.error):
-        ended = {"status": "cancelled", "error": None, "incomplete_details": None}
-    elif response.error:
-        ended = {"status": "failed", "error": encode_failure(response.error, losses), "incomplete_details": None}
+        choice = ir.Choice(parts=[*choice.parts, refusal], logprobs=choice.logprobs, src=choice.src)
+    if response.error:
+        ended = _encode_failed(response.error, losses)
     elif finish is None or finish.raw is None:
         losses.added("/status", ended["status"])
+    ids = ItemIds("/output", f"{made_id.removeprefix('resp_')}_", losses)
+    created = _encode_created(response, losses, options)
+    model = response.model if response.model is not None else losses.added("/model", "")
+    output = encode_plain_answer(plain, ids) if plain else encode_answer(choice, ids, losses, options)
     body: JsonObject = {
         "id": made_id,
         "object": "response",
-        "created_at": _encode_created(response, losses, options),
+        "created_at": created,
         **ended,
-        "model": response.model if response.model is not None else losses.added("/model", ""),
-        "output": as_ended(
-            encode_answer(first, f"{made_id.removeprefix('resp_')}_", losses, options),
-            finish,
-            has_failed=response.error is not None,
-        ),
+        "model": model,
+        "output": as_ended(output, finish, has_failed=response.error is not None),
         **_encode_echo(context, losses),
     }
     if response.usage:
         body["usage"] = encode_usage(response.usage, losses)
     return body
+
+
+def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:
+    """Return the first of several answers; this format gives one."""
+    choice, *others = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
+    for other in others:
+        losses.dropped(other, code="single_answer", severity="impossible")
+    if choice.extra:
+        losses.extras(choice)
+    if choice.refusal_logprobs:
+        losses.dropped(choice, "refusal_logprobs")
+    return choice
+
+
+def _encode_failed(error: ir.Error, losses: Ledger) -> JsonObject:
+    """Write how an answer ended that failed on the way, or was cancelled."""
+    if says_cancelled(error):
+        return {"status": "cancelled", "error": None, "incomplete_details": None}
+    return {"status": "failed", "error": encode_failure(error, losses), "incomplete_details": None}
 
 
 def _encode_created(response: ir.Response, losses: Ledger, options: Options) -> int | float:
