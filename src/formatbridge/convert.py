@@ -15,10 +15,12 @@ from formatbridge._json import JsonObject
 from formatbridge._reasons import REASONS
 from formatbridge.bodies import (
     TEXT,
+    check_but_for_infinities,
     check_error,
-    read_but_for_infinities,
     read_checked,
     read_error_body,
+    read_texts,
+    read_unchecked,
     refuse_infinity,
     source_of,
     tells_error,
@@ -191,8 +193,10 @@ def convert_request(
     if stream is not None:
         checked_stream(stream)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
-    losses, checked, is_finite = read_but_for_infinities(body, near, "request")
+    losses = read_unchecked(body, near, "request")
     raw: JsonObject = losses.body
+    texts = None if near is far else read_texts(raw, near)
+    checked, is_finite = check_but_for_infinities(losses, near.NAME, "request") if texts is None else (raw, losses.text is None)
     model = model or raw.get("model") or ""
     if not model and far.IN_URL:
         raise ConfigurationError(f"{far.NAME} needs a model: pass model=")
@@ -203,7 +207,7 @@ def convert_request(
             refuse_infinity(losses, near.NAME, "request")
         made = _same_request(without_foreign_tokens(raw, checked, near, body, losses), near, model, stream)
     else:
-        request = near.decode_request(checked, model=model or None, stream=stream)
+        request = near.decode_request(checked, model=model or None, stream=stream, texts=texts)
         del checked  # as large as the body, and of no more use
         model, talk = request.model or "", talk_of(request)
         if not is_finite:
@@ -266,7 +270,8 @@ def convert_response(
     request = checked_request(request)
     context = request.context if request else None
     try:
-        losses, checked, is_finite = read_but_for_infinities(body, near, "response")
+        losses = read_unchecked(body, near, "response")
+        checked, is_finite = check_but_for_infinities(losses, near.NAME, "response")
     except InvalidPayloadError:
         if not tells_error(body, near.NAME):
             raise

@@ -15,11 +15,19 @@ from formatbridge.formats._talk import ITS_CALLS, Talk
 _CONVERSATION = frozenset({"messages", "input", "contents"})
 """Where requests of the formats have their turns."""
 
+_TYPED = _CONVERSATION | {
+    "model", "stream", "system", "instructions", "temperature", "top_p", "top_k", "n", "seed", "max_tokens", "max_completion_tokens",
+    "max_output_tokens",
+}  # fmt: skip
+"""Usual fields of requests that are texts or numbers, whatever their format, or belong to the conversation."""
+
 
 def unread_of_request(body: ir.JsonObject, talk: Talk | None) -> list[Any] | None:
     """Return what may be anything in a request whose conversation is a plain one; None where anything in it may."""
     if talk is None:
         return None
+    if not talk[ITS_CALLS] and _TYPED.issuperset(body):
+        return []
     values = [value for key, value in body.items() if key not in _CONVERSATION]
     return values + [call.arguments for call in talk[ITS_CALLS] if type(call.arguments) is not str]
 

@@ -64,6 +64,9 @@ class Wire(BaseModel):
     USUAL: ClassVar[frozenset[str]] = frozenset()
     """Fields of a whole body beside which most bodies have no others, on the wire; such bodies are checked faster. Empty: not said."""
 
+    SPOKEN: ClassVar[frozenset[str]] = frozenset()
+    """Usual fields of a request that need no check where its format's ``decode_texts`` has read them."""
+
     model_config = ConfigDict(
         extra="allow", strict=True, defer_build=True, protected_namespaces=(), serialize_by_alias=True, populate_by_name=True
     )
@@ -253,23 +256,20 @@ class Reader(NamedTuple):
     """Says whether ``read`` returns a value itself. One that is not sound may be valid all the same."""
     in_full: Callable[[Any], Any]
     """Reads what is not sound."""
+    is_sound_beside: Callable[[Any], bool]
+    """Says whether an object would be sound if those of its fields were that are ``read elsewhere``."""
 
 
-def reader(shape: Any, usual: frozenset[str] = frozenset()) -> Reader:
+def reader(shape: Any, usual: frozenset[str] = frozenset(), elsewhere: frozenset[str] = frozenset()) -> Reader:
     """Return what reads values of a shape.
 
     ``usual``: fields beside which most objects of this shape have no others. Those objects are not asked for the others; what else there is
-    is read in full, with a validator that is made for the first of its kind.
+    is read in full, with a validator that is made for the first of its kind. ``elsewhere``: usual fields that others may have read.
     """
     schema = dicts_of(shape)
     made = cache(lambda: checker(shape).validate_python if not usual or _rewrites(schema) else reader(shape).read)
-    has_sound_fields = SchemaValidator(_as_it_is(_with_fields(schema, usual) if usual else schema)).isinstance_python
-    is_usual = usual.issuperset
-
-    def is_usual_and_sound(value: Any) -> bool:
-        return type(value) is dict and is_usual(value) and has_sound_fields(value)
-
-    is_sound = is_usual_and_sound if usual else has_sound_fields
+    is_sound = _usual_and_sound(schema, usual, usual) if usual else SchemaValidator(_as_it_is(schema)).isinstance_python
+    is_sound_beside = _usual_and_sound(schema, usual, usual - elsewhere) if elsewhere else is_sound
 
     def in_full(value: Any) -> Any:
         return made()(value)
@@ -277,13 +277,25 @@ def reader(shape: Any, usual: frozenset[str] = frozenset()) -> Reader:
     def read(value: Any) -> Any:
         return value if is_sound(value) else in_full(value)
 
-    return Reader(read, is_sound, in_full)
+    return Reader(read, is_sound, in_full, is_sound_beside)
+
+
+def _usual_and_sound(schema: Any, usual: frozenset[str], looked_at: frozenset[str]) -> Callable[[Any], bool]:
+    """Return what says whether an object has usual fields only, and is sound in those that are to be looked at."""
+    is_usual = usual.issuperset
+    is_sound = SchemaValidator(_as_it_is(_with_fields(schema, looked_at))).isinstance_python
+
+    def is_usual_and_sound(value: Any) -> bool:
+        return type(value) is dict and is_usual(value) and is_sound(value)
+
+    return is_usual_and_sound
 
 
 def _with_fields(schema: Any, names: frozenset[str]) -> Any:
-    """Return the schema of an object with some of its fields."""
+    """Return the schema of an object with some of its fields, under their documented names."""
     if schema["type"] == "typed-dict":
-        return schema | {"fields": {name: field for name, field in schema["fields"].items() if name in names}}
+        fields = {name: field | {"validation_alias": name} for name, field in schema["fields"].items() if name in names}
+        return schema | {"fields": fields}
     return schema | {"schema": _with_fields(schema["schema"], names)}
 
 

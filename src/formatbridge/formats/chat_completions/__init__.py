@@ -15,7 +15,7 @@ from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.chat_completions.errors import decode_error, encode_error
 from formatbridge.formats.chat_completions.finish import FINISH, unfinished
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
-from formatbridge.formats.chat_completions.request import decode_request, encode_request
+from formatbridge.formats.chat_completions.request import decode_request, decode_texts, encode_request
 from formatbridge.formats.chat_completions.response import decode_response, encode_response, failure_of
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.spelling import SPELLING
@@ -72,6 +72,7 @@ __all__ = [
     "decode_models",
     "decode_request",
     "decode_response",
+    "decode_texts",
     "encode_error",
     "encode_models",
     "encode_request",

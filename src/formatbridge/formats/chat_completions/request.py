@@ -41,14 +41,43 @@ _KNOWN = SETTINGS.canonical.keys() | {
     "response_format", "reasoning_effort", "web_search_options", "modalities", "audio", "service_tier", "cache_control",
 }  # fmt: skip
 _BESIDE = frozenset({"model", "messages", "stream"})
+_SPEAKERS = ("user", "assistant", "system", "developer")  # no set, for an unchecked role may be anything
 _PLACES = known_places("/messages", "content")
 
 
-def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
-    """Read a request."""
+def decode_texts(body: JsonObject) -> list[ir.Message] | None:
+    """Read a conversation of nothing but texts, which nobody has checked; None for any other."""
+    given = body.get("messages")
+    if type(given) is not list:
+        return None
+    messages: list[ir.Message] = []
+    for index, raw in enumerate(given):
+        if type(raw) is not dict or len(raw) != 2:
+            return None
+        role, content = raw.get("role"), raw.get("content")
+        if type(content) is not str or role not in _SPEAKERS:
+            return None
+        src, place = _PLACES[index] if index < KNOWN else (f"/messages/{index}", f"/messages/{index}/content")
+        messages.append(ir.Message(role, [ir.Text(content, place)], src))
+    return messages
+
+
+def decode_request(
+    body: JsonObject, *, model: str | None, stream: bool | None, texts: list[ir.Message] | None = None
+) -> ir.Request:
+    """Read a request. ``texts``: its conversation, where ``decode_texts`` has read it."""
+    stream = bool(body.get("stream") if stream is None else stream)
+    messages = _decode_messages(body["messages"]) if texts is None else texts
+    request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
+    if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
+        _decode_shaped_options(body, request)
+    return request
+
+
+def _decode_messages(given: list[JsonObject]) -> list[ir.Message]:
     loose: list[ir.ToolResult] = []
     messages: list[ir.Message] = []
-    for index, raw in enumerate(body["messages"]):
+    for index, raw in enumerate(given):
         content, role = raw.get("content"), raw["role"]
         src, place = _PLACES[index] if index < KNOWN else (f"/messages/{index}", f"/messages/{index}/content")
         if len(raw) == 2 and type(content) is str and role != "tool":  # text and nothing else
@@ -57,11 +86,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
             messages.append(decode_message(raw, src, loose))
     if loose:
         pair_loose(messages)
-    stream = bool(body.get("stream") if stream is None else stream)
-    request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
-    if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
-        _decode_shaped_options(body, request)
-    return request
+    return messages
 
 
 def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:

@@ -16,7 +16,7 @@ from formatbridge.formats.generate_content.errors import decode_error, encode_er
 from formatbridge.formats.generate_content.finish import FINISH, unfinished
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
 from formatbridge.formats.generate_content.models import decode_models, encode_models
-from formatbridge.formats.generate_content.request import decode_request, encode_request
+from formatbridge.formats.generate_content.request import decode_request, decode_texts, encode_request
 from formatbridge.formats.generate_content.response import decode_response, encode_response, failure_of
 from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.spelling import SPELLING
@@ -80,6 +80,7 @@ __all__ = [
     "decode_models",
     "decode_request",
     "decode_response",
+    "decode_texts",
     "encode_error",
     "encode_models",
     "encode_request",

@@ -52,6 +52,7 @@ _REQUEST = frozenset({
     "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",
 })  # fmt: skip
 _BESIDE = frozenset({"model", "stream", "contents", "systemInstruction", "generationConfig"})
+_SPEAKERS = ("user", "model")  # no set, for an unchecked role may be anything
 _NOTHING: frozenset[str] = frozenset()
 _CONFIG = SETTINGS.canonical.keys() | {
     "responseMimeType", "responseSchema", "responseJsonSchema", "responseFormat", "responseModalities", "speechConfig", "imageConfig",
@@ -59,11 +60,51 @@ _CONFIG = SETTINGS.canonical.keys() | {
 }  # fmt: skip
 
 
-def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
-    """Read a request; a ``model`` or ``stream`` in the body counts where the URL says nothing."""
+def decode_texts(body: JsonObject) -> list[ir.Message] | None:
+    """Read a conversation of nothing but texts, which nobody has checked; None for any other."""
+    messages: list[ir.Message] = []
+    system, given, last = body.get("systemInstruction"), body.get("contents"), ""
+    if type(given) is not list:
+        return None
+    if system is not None:
+        message = _decode_text(system, "/systemInstruction", "system")
+        if message is None:
+            return None
+        messages.append(message)
+    for index, raw in enumerate(given):
+        message = _decode_text(raw, f"/contents/{index}")
+        if message is None or message.role == last == "assistant":  # of which turns in a row are one
+            return None
+        last = message.role
+        messages.append(message)
+    return messages
+
+
+def _decode_text(raw: object, src: str, role: ir.Role | None = None) -> ir.Message | None:
+    """Read a turn of one text, which nobody has checked; None for any other. Without a ``role`` it is the one that it names."""
+    if type(raw) is not dict or len(raw) > 2 or type(parts := raw.get("parts")) is not list or len(parts) != 1:
+        return None
+    if type(parts[0]) is not dict or len(parts[0]) != 1 or type(text := parts[0].get("text")) is not str:
+        return None
+    if len(raw) == 2 or role is None:
+        named = raw.get("role")
+        if named not in _SPEAKERS:
+            return None
+        role = role or ("assistant" if named == "model" else "user")
+    return ir.Message(role, [ir.Text(text, f"{src}/parts/0")], src)
+
+
+def decode_request(
+    body: JsonObject, *, model: str | None, stream: bool | None, texts: list[ir.Message] | None = None
+) -> ir.Request:
+    """Read a request; a ``model`` or ``stream`` in the body counts where the URL says nothing.
+
+    ``texts``: its conversation, where ``decode_texts`` has read it.
+    """
     named = model or body.get("model")
     model = named.removeprefix("models/") if named else named
-    request = ir.Request("generate_content", model, bool(body.get("stream") if stream is None else stream), _decode_messages(body))
+    messages = _decode_messages(body) if texts is None else texts
+    request = ir.Request("generate_content", model, bool(body.get("stream") if stream is None else stream), messages)
     config, is_flat = body.get("generationConfig"), True
     if config:
         is_flat = decode_flat_settings(config, SETTINGS, request, _NOTHING)

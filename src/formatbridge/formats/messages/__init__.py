@@ -15,7 +15,7 @@ from formatbridge.formats.messages.errors import decode_error, encode_error
 from formatbridge.formats.messages.finish import FINISH, unfinished
 from formatbridge.formats.messages.hosted_tools import SERVER_NAMES
 from formatbridge.formats.messages.models import decode_models, encode_models
-from formatbridge.formats.messages.request import decode_request, encode_request, settle_history
+from formatbridge.formats.messages.request import decode_request, decode_texts, encode_request, settle_history
 from formatbridge.formats.messages.response import decode_response, encode_response, failure_of
 from formatbridge.formats.messages.settings import SETTINGS
 from formatbridge.formats.messages.spelling import SPELLING
@@ -76,6 +76,7 @@ __all__ = [
     "decode_models",
     "decode_request",
     "decode_response",
+    "decode_texts",
     "encode_error",
     "encode_models",
     "encode_request",

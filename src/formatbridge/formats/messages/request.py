@@ -40,6 +40,7 @@ from formatbridge.options import Options
 _MOST_MARKS = 4
 
 _BESIDE = frozenset({"model", "messages", "stream", "system"})
+_SPEAKERS = ("user", "assistant")
 _KNOWN = SETTINGS.canonical.keys() | {
     "model", "messages", "stream", "system", "tools", "tool_choice", "mcp_servers", "thinking", "output_config", "output_format",
     "metadata", "service_tier", "speed", "context_management",
@@ -49,27 +50,51 @@ _OFF = {"type": "disabled"}
 _PLACES = known_places("/messages", "content")
 
 
-def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
-    """Read a request."""
+def decode_texts(body: JsonObject) -> list[ir.Message] | None:
+    """Read the turns of a conversation of nothing but texts, which nobody has checked; None for any other."""
+    given = body.get("messages")
+    if type(given) is not list:
+        return None
     messages: list[ir.Message] = []
+    for index, raw in enumerate(given):
+        if type(raw) is not dict or len(raw) != 2:
+            return None
+        role, content = raw.get("role"), raw.get("content")
+        if type(content) is not str or role not in _SPEAKERS:
+            return None
+        src, place = _PLACES[index] if index < KNOWN else (f"/messages/{index}", f"/messages/{index}/content")
+        messages.append(ir.Message(role, [ir.Text(content, place)], src))
+    return messages
+
+
+def decode_request(
+    body: JsonObject, *, model: str | None, stream: bool | None, texts: list[ir.Message] | None = None
+) -> ir.Request:
+    """Read a request. ``texts``: its turns, where ``decode_texts`` has read them."""
+    messages = _decode_messages(body["messages"]) if texts is None else texts
     system = body.get("system")
     if system:
         words: list[ir.Part] = (
             [ir.Text(system, "/system")] if type(system) is str else decode_content(system, "/system", INSTRUCTION_KINDS)
         )
-        messages.append(ir.Message("system", words, "/system"))
-    for index, raw in enumerate(body["messages"]):
+        messages.insert(0, ir.Message("system", words, "/system"))
+    stream = bool(body.get("stream") if stream is None else stream)
+    request = ir.Request("messages", model or body.get("model"), stream, messages)
+    if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
+        _decode_shaped_options(body, request)
+    return request
+
+
+def _decode_messages(given: list[JsonObject]) -> list[ir.Message]:
+    messages: list[ir.Message] = []
+    for index, raw in enumerate(given):
         content, role = raw.get("content"), raw["role"]
         src, place = _PLACES[index] if index < KNOWN else (f"/messages/{index}", f"/messages/{index}/content")
         if len(raw) == 2 and type(content) is str and role != "system":  # text and nothing else
             messages.append(ir.Message(role, [ir.Text(content, place)], src))
         else:
             messages.append(decode_message(raw, src))
-    stream = bool(body.get("stream") if stream is None else stream)
-    request = ir.Request("messages", model or body.get("model"), stream, messages)
-    if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
-        _decode_shaped_options(body, request)
-    return request
+    return messages
 
 
 def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:

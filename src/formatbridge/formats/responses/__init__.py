@@ -17,7 +17,7 @@ from formatbridge.formats.responses.errors import decode_error, encode_error
 from formatbridge.formats.responses.finish import FINISH, unfinished
 from formatbridge.formats.responses.hosted_tools import HOSTED
 from formatbridge.formats.responses.models import decode_models, encode_models
-from formatbridge.formats.responses.request import decode_request, encode_request
+from formatbridge.formats.responses.request import decode_request, decode_texts, encode_request
 from formatbridge.formats.responses.response import decode_response, encode_response, failure_of
 from formatbridge.formats.responses.settings import SETTINGS
 from formatbridge.formats.responses.spelling import SPELLING
@@ -77,6 +77,7 @@ __all__ = [
     "decode_models",
     "decode_request",
     "decode_response",
+    "decode_texts",
     "encode_error",
     "encode_models",
     "encode_request",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._reasoning import EFFORTS
@@ -23,6 +24,7 @@ from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
 _BESIDE = frozenset({"model", "input", "instructions", "stream"})
+_PLACES = known_places("/input", "content")
 _KNOWN = FIELDS | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}
 _CHANGES = frozenset({"additional_tools", "configuration_update"})
 """Items that change the configuration from there on."""
@@ -31,10 +33,42 @@ _ADDITION = frozenset({"type", "role", "tools"})
 _UPDATE = frozenset({"type", "reasoning"})
 
 
-def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
-    """Read a request."""
+def decode_texts(body: JsonObject) -> list[ir.Message] | None:
+    """Read an input of nothing but texts of the user's, which nobody has checked; None for any other."""
+    given = body.get("input")
+    if type(given) is str:
+        return [ir.Message("user", [ir.Text(given, "/input")], "/input")]
+    if type(given) is not list:
+        return None
+    messages: list[ir.Message] = []
+    for index, raw in enumerate(given):
+        if type(raw) is not dict or len(raw) != 3 or raw.get("type") != "message" or raw.get("role") != "user":
+            return None
+        content = raw.get("content")
+        src, place = _PLACES[index] if index < KNOWN else (f"/input/{index}", f"/input/{index}/content")
+        if type(content) is list and len(content) == 1 and _is_text(content[0]):
+            content, place = content[0]["text"], f"{place}/0"
+        if type(content) is not str:
+            return None
+        messages.append(ir.Message("user", [ir.Text(content, place)], src))
+    return messages
+
+
+def _is_text(part: object) -> bool:
+    """Say whether what nobody has checked is a text and nothing else."""
+    return type(part) is dict and len(part) == 2 and part.get("type") == "input_text" and type(part.get("text")) is str
+
+
+def decode_request(
+    body: JsonObject, *, model: str | None, stream: bool | None, texts: list[ir.Message] | None = None
+) -> ir.Request:
+    """Read a request. ``texts``: its input, where ``decode_texts`` has read it."""
     stream = bool(body.get("stream") if stream is None else stream)
-    request = ir.Request("responses", model or body.get("model"), stream, _decode_messages(body))
+    messages = _decode_input(body.get("input")) if texts is None else texts
+    instructions = body.get("instructions")
+    if instructions:
+        messages.insert(0, ir.Message("system", [ir.Text(instructions, "/instructions")], "/instructions"))
+    request = ir.Request("responses", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
         _decode_shaped_options(body, request)
     return request
@@ -99,11 +133,8 @@ def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) 
 # Messages.
 
 
-def _decode_messages(body: JsonObject) -> list[ir.Message]:
+def _decode_input(given: str | list[JsonObject] | None) -> list[ir.Message]:
     messages: list[ir.Message] = []
-    instructions, given = body.get("instructions"), body.get("input")
-    if instructions:
-        messages.append(ir.Message("system", [ir.Text(instructions, "/instructions")], "/instructions"))
     if isinstance(given, str):
         messages.append(ir.Message("user", [ir.Text(given, "/input")], "/input"))
     elif given:
