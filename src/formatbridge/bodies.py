@@ -12,6 +12,7 @@ from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
 from formatbridge.errors import ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body
+from formatbridge.formats._plain_answer import PlainAnswer
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format, Kind
 from formatbridge.losses import Ledger
@@ -139,6 +140,11 @@ def read_texts(raw: JsonObject, near: Format) -> list[ir.Message] | None:
     """
     texts = near.decode_texts(raw)
     return texts if texts is not None and _reader(near.NAME, "request").is_sound_beside(raw) else None
+
+
+def read_plain_answer(raw: JsonObject, near: Format) -> tuple[ir.Choice, PlainAnswer] | None:
+    """Read the choice of a plain answer, and check what else it has, as ``read_texts`` does; None where all of it is to be checked."""
+    return near.decode_plain_answer(raw) if _reader(near.NAME, "response").is_sound_beside(raw) else None
 
 
 def refuse_infinity(losses: Ledger, source: str, kind: Kind, values: list[Any] | None = None) -> None:

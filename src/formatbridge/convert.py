@@ -19,6 +19,7 @@ from formatbridge.bodies import (
     check_error,
     read_checked,
     read_error_body,
+    read_plain_answer,
     read_texts,
     read_unchecked,
     refuse_infinity,
@@ -34,7 +35,7 @@ from formatbridge.formats._parts import drop_id
 from formatbridge.formats._plain_answer import PlainAnswer, plain_answer_of
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Kind, OwnTool
-from formatbridge.formats._talk import ITS_CALLS, Talk, talk_of
+from formatbridge.formats._talk import ITS_CALLS, Talk, talk_of, talk_of_texts
 from formatbridge.formats._tools import adapt_tools
 from formatbridge.formats._unread import unread_of_answer, unread_of_request
 from formatbridge.given import a, checked_model, checked_status, checked_stream
@@ -209,7 +210,7 @@ def convert_request(
     else:
         request = near.decode_request(checked, model=model or None, stream=stream, texts=texts)
         del checked  # as large as the body, and of no more use
-        model, talk = request.model or "", talk_of(request)
+        model, talk = request.model or "", talk_of(request) if texts is None else talk_of_texts(request.messages)
         if not is_finite:
             refuse_infinity(losses, near.NAME, "request", unread_of_request(raw, talk))
         made, tools = encode_request_for(request, far, losses, options, talk)
@@ -271,7 +272,10 @@ def convert_response(
     context = request.context if request else None
     try:
         losses = read_unchecked(body, near, "response")
-        checked, is_finite = check_but_for_infinities(losses, near.NAME, "response")
+        choice, plain = (None if near is far else read_plain_answer(losses.body, near)) or (None, None)
+        checked, is_finite = (
+            check_but_for_infinities(losses, near.NAME, "response") if choice is None else (losses.body, losses.text is None)
+        )
     except InvalidPayloadError:
         if not tells_error(body, near.NAME):
             raise
@@ -282,8 +286,9 @@ def convert_response(
             refuse_infinity(losses, near.NAME, "response")
         refuse_losses(losses, options)
         return Converted(losses.body, losses, near.NAME, far.NAME, "response")
-    answer = near.decode_response(checked)
-    plain = plain_answer_of(answer)
+    answer = near.decode_response(checked, choice)
+    if choice is None:
+        plain = plain_answer_of(answer)
     if not is_finite and (unread := unread_of_answer(answer, plain)) != []:
         refuse_infinity(losses, near.NAME, "response", unread)
     return encode_response_for(answer, far, losses, options, context, plain)
@@ -312,7 +317,8 @@ def encode_response_for(
     if plain is None:
         response = tell_apart(response, far.NAME, losses)
     made = far.encode_response(response, losses, options, context, plain)
-    refuse_losses(losses, options)
+    if options.raise_on is not None:
+        refuse_losses(losses, options)
     return Converted(made, losses, response.format, far.NAME, "response")
 
 

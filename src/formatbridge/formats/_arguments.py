@@ -37,11 +37,8 @@ def read_objects(parts: Iterable[ir.Part]) -> Objects:
     read: dict[int, JsonObject] = {}
     for part in parts:
         if type(part) is ir.ToolCall and part.kind == "function" and type(part.arguments) is str and part.arguments:
-            try:
-                value = from_json(part.arguments, allow_inf_nan=False, cache_strings="keys")
-            except ValueError:
-                continue
-            if type(value) is dict:
+            value = _object_in(part.arguments)
+            if value is not None:
                 read[id(part)] = value
     if read and may_hold_infinity(list(read.values())):
         return {key: value for key, value in read.items() if not may_hold_infinity(value)}
@@ -86,12 +83,28 @@ def encode_arguments_object(
 
 def encode_all_objects(calls: list[ir.ToolCall], losses: Ledger, examine: Examine = repeated_keys) -> list[JsonObject]:
     """Write the arguments of calls of functions as objects, as ``encode_arguments_object`` does for one, but with one note for all."""
-    read = read_objects(calls)
-    if len(read) < len(calls):  # some are objects, or need a second look
-        return [encode_arguments_object(call, losses, read, examine) for call in calls]
-    made = list(read.values())
+    made: list[JsonObject] = []
+    parsed: list[JsonObject] = []
+    for call in calls:
+        value = _object_in(call.arguments) if isinstance(call.arguments, str) else call.arguments
+        if value is None:  # a second look is needed, at this call and perhaps at others
+            return [encode_arguments_object(call, losses, examine=examine) for call in calls]
+        if value is not call.arguments:
+            parsed.append(value)
+        made.append(value)
+    if parsed and may_hold_infinity(parsed):
+        return [encode_arguments_object(call, losses, examine=examine) for call in calls]
     losses.all_examined(calls, "arguments", made, examine)
     return made
+
+
+def _object_in(text: str) -> JsonObject | None:
+    """Parse text as an object, in which infinities are still to be looked for; None where it is none at first sight."""
+    try:
+        value = from_json(text, allow_inf_nan=False, cache_strings="keys")
+    except ValueError:
+        return None
+    return value if type(value) is dict else None
 
 
 def wrap_text(text: str) -> dict[str, str]:

@@ -20,6 +20,12 @@ _ITEM_IDS: Mapping[type, str] = {ir.Text: "id", ir.ToolCall: "item_id"}
 """Where texts and calls have the id of the item around them."""
 
 
+def plain_answer(text: ir.Text | None, calls: list[ir.ToolCall], *, has_items: bool = False) -> PlainAnswer | None:
+    """Return what is known to be a plain answer but for the ids of its calls, unless two of them share one."""
+    is_plain = len(calls) < 2 or len({call.id for call in calls}) == len(calls)
+    return (text, calls, has_items) if is_plain else None
+
+
 def plain_answer_of(response: ir.Response) -> PlainAnswer | None:
     """Return an answer's text and calls if it is a plain one; None for any other."""
     if len(response.choices) != 1 or response.error:
@@ -42,9 +48,7 @@ def plain_answer_of(response: ir.Response) -> PlainAnswer | None:
             text, has_items = part, part.id is not None
         else:
             return None
-    if len(calls) > 1 and len({call.id for call in calls}) < len(calls):
-        return None
-    return text, calls, has_items
+    return plain_answer(text, calls, has_items=has_items)
 
 
 def drop_items(parts: list[ir.Part], losses: Ledger) -> None:

@@ -170,8 +170,14 @@ class Format(Protocol):
     def settle_history(self, body: JsonObject, losses: Ledger) -> JsonObject:
         """Return a request of this format, whose history has lost thoughts, as its server still takes it."""
 
-    def decode_response(self, body: JsonObject) -> ir.Response:
-        """Read a whole answer."""
+    def decode_plain_answer(self, body: JsonObject) -> tuple[ir.Choice, PlainAnswer] | None:
+        """Read what the wire model of answers calls ``SPOKEN``, which nobody has checked; None where it is more than a plain answer.
+
+        What else the answer has must have been checked.
+        """
+
+    def decode_response(self, body: JsonObject, choice: ir.Choice | None = None) -> ir.Response:
+        """Read a whole answer. ``choice``: what ``decode_plain_answer`` has read of it."""
 
     def failure_of(self, body: JsonObject) -> ir.Error | None:
         """Return what went wrong on the way, where a whole answer says that it failed."""

@@ -62,6 +62,20 @@ def talk_of(request: ir.Request) -> Talk | None:
     return (first.parts[0].text, messages[1:], calls) if first.role == "system" else (None, messages, calls)  # type: ignore[union-attr]  # a text
 
 
+def talk_of_texts(messages: list[ir.Message]) -> Talk | None:
+    """Return a conversation of nothing but texts if it is a plain one, as ``talk_of`` does; None for any other."""
+    last = _FIRST
+    for message in messages:
+        text = message.parts[0].text  # type: ignore[union-attr]  # of a text
+        if not text or text.isspace() or message.role not in _AFTER[last]:
+            return None
+        last = message.role
+    if last != "user":
+        return None
+    first = messages[0]
+    return (first.parts[0].text, messages[1:], []) if first.role == "system" else (None, messages, [])  # type: ignore[union-attr]  # a text
+
+
 def output_of(result: ir.ToolResult) -> str:
     """Return the text of a result of a plain conversation."""
     return result.content[0].text  # type: ignore[union-attr, return-value]  # of its only part

@@ -16,7 +16,7 @@ from formatbridge.formats.chat_completions.errors import decode_error, encode_er
 from formatbridge.formats.chat_completions.finish import FINISH, unfinished
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
 from formatbridge.formats.chat_completions.request import decode_request, decode_texts, encode_request
-from formatbridge.formats.chat_completions.response import decode_response, encode_response, failure_of
+from formatbridge.formats.chat_completions.response import decode_plain_answer, decode_response, encode_response, failure_of
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.spelling import SPELLING
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
@@ -70,6 +70,7 @@ __all__ = [
     "StreamEncoder",
     "decode_error",
     "decode_models",
+    "decode_plain_answer",
     "decode_request",
     "decode_response",
     "decode_texts",

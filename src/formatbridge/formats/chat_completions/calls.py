@@ -18,6 +18,19 @@ _CALL = frozenset({"id", "type", "function", "extra_content", "index"})
 _CUSTOM_CALL = frozenset({"id", "type", "custom", "extra_content", "index"})
 
 
+def decode_plain_call(raw: object, src: str) -> ir.ToolCall | None:
+    """Read what nobody has checked, if it is the call of a function and nothing else; None for anything else."""
+    if type(raw) is not dict or len(raw) != 3 or raw.get("type") != "function":
+        return None
+    function, call_id = raw.get("function"), raw.get("id")
+    if type(call_id) is not str or type(function) is not dict or len(function) != 2:
+        return None
+    name, arguments = function.get("name"), function.get("arguments")
+    if type(name) is not str or type(arguments) is not str or not (call_id and name and arguments):
+        return None
+    return ir.ToolCall(call_id, name, arguments, src)
+
+
 def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
     """Read one tool call, a function's or a custom tool's; any other kind stays as it is."""
     function, call_id, kind = raw.get("function"), raw.get("id"), raw.get("type")

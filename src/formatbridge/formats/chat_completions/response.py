@@ -12,9 +12,9 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._logprobs import decode_tokens, encode_tokens
-from formatbridge.formats._plain_answer import HAS_ITEMS, PlainAnswer, drop_items
+from formatbridge.formats._plain_answer import HAS_ITEMS, PlainAnswer, drop_items, plain_answer
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.chat_completions.answer import decode_answer, encode_answer
+from formatbridge.formats.chat_completions.answer import decode_answer, decode_plain_said, encode_answer
 from formatbridge.formats.chat_completions.calls import encode_plain_call
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
 from formatbridge.formats.chat_completions.finish import decode_finish, encode_finish
@@ -30,10 +30,27 @@ LOGPROBS = frozenset({"content", "refusal"})
 """The members of a choice's log probabilities."""
 
 
-def decode_response(body: JsonObject) -> ir.Response:
-    """Read a whole answer."""
+def decode_plain_answer(body: JsonObject) -> tuple[ir.Choice, PlainAnswer] | None:
+    """Read the one choice of an answer, which nobody has checked, if it is a text, calls and an end; None for any other."""
+    choices = body.get("choices")
+    raw = choices[0] if type(choices) is list and len(choices) == 1 else None
+    if type(raw) is not dict or not _CHOICE.issuperset(raw) or raw.get("logprobs") is not None:
+        return None
+    message, index = raw.get("message"), raw.get("index")
+    if type(message) is not dict or type(index) is not int or index or type(raw.get("finish_reason")) is not str:
+        return None
+    said = decode_plain_said(message, "/choices/0/message")
+    if said is None:
+        return None
+    parts: list[ir.Part] = [*said[1]] if said[0] is None else [said[0], *said[1]]
+    plain = plain_answer(*said)
+    return None if plain is None else (ir.Choice(parts, decode_finish(raw, parts, "/choices/0"), 0, "/choices/0"), plain)
+
+
+def decode_response(body: JsonObject, choice: ir.Choice | None = None) -> ir.Response:
+    """Read a whole answer. ``choice``: its only one, where ``decode_plain_answer`` has read it."""
     usage, given, told = body.get("usage"), body.get("id") or None, body["choices"]
-    choices = [_decode_choice(raw, index, given or "") for index, raw in enumerate(told)]
+    choices = [choice] if choice else [_decode_choice(raw, index, given or "") for index, raw in enumerate(told)]
     if len(choices) > 1:
         number_apart(choices)
     counts = decode_usage(usage, "/usage") if usage else None

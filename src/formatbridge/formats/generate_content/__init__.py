@@ -17,7 +17,7 @@ from formatbridge.formats.generate_content.finish import FINISH, unfinished
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
 from formatbridge.formats.generate_content.models import decode_models, encode_models
 from formatbridge.formats.generate_content.request import decode_request, decode_texts, encode_request
-from formatbridge.formats.generate_content.response import decode_response, encode_response, failure_of
+from formatbridge.formats.generate_content.response import decode_plain_answer, decode_response, encode_response, failure_of
 from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.spelling import SPELLING
 from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
@@ -78,6 +78,7 @@ __all__ = [
     "StreamEncoder",
     "decode_error",
     "decode_models",
+    "decode_plain_answer",
     "decode_request",
     "decode_response",
     "decode_texts",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._arguments import encode_all_objects, read_all_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._results import with_results_in_place
@@ -52,6 +55,7 @@ _REQUEST = frozenset({
     "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",
 })  # fmt: skip
 _BESIDE = frozenset({"model", "stream", "contents", "systemInstruction", "generationConfig"})
+_PLACES = known_places("/contents", "parts/0")
 _SPEAKERS = ("user", "model")  # no set, for an unchecked role may be anything
 _NOTHING: frozenset[str] = frozenset()
 _CONFIG = SETTINGS.canonical.keys() | {
@@ -67,31 +71,32 @@ def decode_texts(body: JsonObject) -> list[ir.Message] | None:
     if type(given) is not list:
         return None
     if system is not None:
-        message = _decode_text(system, "/systemInstruction", "system")
-        if message is None:
+        text = _text_in(system)
+        if text is None or len(system) > 1:
             return None
-        messages.append(message)
+        messages.append(ir.Message("system", [ir.Text(text, "/systemInstruction/parts/0")], "/systemInstruction"))
     for index, raw in enumerate(given):
-        message = _decode_text(raw, f"/contents/{index}")
-        if message is None or message.role == last == "assistant":  # of which turns in a row are one
+        text = _text_in(raw)
+        if text is None:
             return None
-        last = message.role
-        messages.append(message)
+        role = raw.get("role") if len(raw) > 1 else "user"
+        if role not in _SPEAKERS or role == last == "model":  # of which turns in a row are one
+            return None
+        src, place = _PLACES[index] if index < KNOWN else (f"/contents/{index}", f"/contents/{index}/parts/0")
+        messages.append(ir.Message("user" if role == "user" else "assistant", [ir.Text(text, place)], src))
+        last = role
     return messages
 
 
-def _decode_text(raw: object, src: str, role: ir.Role | None = None) -> ir.Message | None:
-    """Read a turn of one text, which nobody has checked; None for any other. Without a ``role`` it is the one that it names."""
-    if type(raw) is not dict or len(raw) > 2 or type(parts := raw.get("parts")) is not list or len(parts) != 1:
+def _text_in(raw: Any) -> str | None:
+    """Return the one text of a turn, which nobody has checked; None where there is anything else in it."""
+    if type(raw) is not dict or len(raw) > 2:
         return None
-    if type(parts[0]) is not dict or len(parts[0]) != 1 or type(text := parts[0].get("text")) is not str:
+    parts = raw.get("parts")
+    if type(parts) is not list or len(parts) != 1 or type(parts[0]) is not dict or len(parts[0]) != 1:
         return None
-    if len(raw) == 2 or role is None:
-        named = raw.get("role")
-        if named not in _SPEAKERS:
-            return None
-        role = role or ("assistant" if named == "model" else "user")
-    return ir.Message(role, [ir.Text(text, f"{src}/parts/0")], src)
+    text = parts[0].get("text")
+    return text if type(text) is str else None
 
 
 def decode_request(

@@ -10,13 +10,13 @@ from formatbridge.formats._choices import number_apart
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._models import encode_time, time_of
-from formatbridge.formats._plain_answer import ITS_CALLS, PlainAnswer
+from formatbridge.formats._plain_answer import ITS_CALLS, PlainAnswer, plain_answer
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.generate_content.answer import decode_answer, encode_answer, encode_plain_answer
+from formatbridge.formats.generate_content.answer import decode_answer, decode_plain_parts, encode_answer, encode_plain_answer
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
 from formatbridge.formats.generate_content.content import CONTENT
 from formatbridge.formats.generate_content.errors import decode_error
-from formatbridge.formats.generate_content.finish import UNSAID, decode_blocked, decode_finish, encode_finish
+from formatbridge.formats.generate_content.finish import FINISH, UNSAID, decode_blocked, decode_finish, encode_finish
 from formatbridge.formats.generate_content.logprobs import Average, decode_logprobs, encode_logprobs
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
@@ -25,24 +25,49 @@ from formatbridge.options import Options
 _index = attrgetter("index")
 _RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
+_UNMARKED = frozenset({"content", "finishReason", "index"})
 _PLAIN_CANDIDATE = frozenset({"content", "finishReason", "finishMessage", "index"})
 _CANDIDATE = _PLAIN_CANDIDATE | {"logprobsResult", "groundingMetadata", "citationMetadata"}
 
 
-def decode_response(body: JsonObject) -> ir.Response:
-    """Read a whole answer; a prompt that was blocked is a choice without parts, an error in its place is one."""
+def decode_plain_answer(body: JsonObject) -> tuple[ir.Choice, PlainAnswer] | None:
+    """Read the one candidate of an answer, which nobody has checked, if it is a text, calls and an end; None for any other."""
+    candidates = body.get("candidates")
+    raw = candidates[0] if type(candidates) is list and len(candidates) == 1 else None
+    if type(raw) is not dict or not _UNMARKED.issuperset(raw):
+        return None
+    index, word = raw.get("index", 0), raw.get("finishReason")
+    if type(index) is not int or index or type(word) is not str or word not in FINISH or word in UNSAID:
+        return None
+    said = decode_plain_parts(raw.get("content"), "/candidates/0/content/parts")
+    plain = None if said is None else plain_answer(*said)
+    if plain is None:
+        return None
+    text, calls, _ = plain
+    parts: list[ir.Part] = [*calls] if text is None else [text, *calls]
+    return ir.Choice(parts, decode_finish(raw, parts, "/candidates/0"), 0, "/candidates/0"), plain
+
+
+def decode_response(body: JsonObject, choice: ir.Choice | None = None) -> ir.Response:
+    """Read a whole answer; a prompt that was blocked is a choice without parts, an error in its place is one.
+
+    ``choice``: its only one, where ``decode_plain_answer`` has read it.
+    """
     usage, time, feedback = body.get("usageMetadata"), body.get("createTime"), body.get("promptFeedback") or {}
     created = time_of(time) if time else None
     given = body.get("responseId") or None
-    choices = [_decode_choice(raw, f"/candidates/{index}", given) for index, raw in enumerate(body.get("candidates") or ())]
+    if choice:
+        choices = [choice]
+    else:
+        choices = [_decode_choice(raw, f"/candidates/{index}", given) for index, raw in enumerate(body.get("candidates") or ())]
     if len(choices) > 1:
         number_apart(choices)
     error = failure_of(body)
-    blocked = [choice for choice in choices if choice.finish and choice.finish.raw in UNSAID] if feedback.get("blockReason") else []
-    for choice in blocked:
-        if choice.finish and choice.finish.message:
-            choice.extra = joined(choice.extra, {"finishMessage": choice.finish.message})
-        choice.finish = decode_blocked(feedback)
+    blocked = [each for each in choices if each.finish and each.finish.raw in UNSAID] if feedback.get("blockReason") else []
+    for each in blocked:
+        if each.finish and each.finish.message:
+            each.extra = joined(each.extra, {"finishMessage": each.finish.message})
+        each.finish = decode_blocked(feedback)
     if not choices and not error:
         blocked = choices = [_decode_missing(feedback)]
     if blocked:

@@ -16,7 +16,7 @@ from formatbridge.formats.messages.finish import FINISH, unfinished
 from formatbridge.formats.messages.hosted_tools import SERVER_NAMES
 from formatbridge.formats.messages.models import decode_models, encode_models
 from formatbridge.formats.messages.request import decode_request, decode_texts, encode_request, settle_history
-from formatbridge.formats.messages.response import decode_response, encode_response, failure_of
+from formatbridge.formats.messages.response import decode_plain_answer, decode_response, encode_response, failure_of
 from formatbridge.formats.messages.settings import SETTINGS
 from formatbridge.formats.messages.spelling import SPELLING
 from formatbridge.formats.messages.stream_decoder import StreamDecoder
@@ -74,6 +74,7 @@ __all__ = [
     "StreamEncoder",
     "decode_error",
     "decode_models",
+    "decode_plain_answer",
     "decode_request",
     "decode_response",
     "decode_texts",

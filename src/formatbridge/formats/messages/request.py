@@ -51,11 +51,15 @@ _PLACES = known_places("/messages", "content")
 
 
 def decode_texts(body: JsonObject) -> list[ir.Message] | None:
-    """Read the turns of a conversation of nothing but texts, which nobody has checked; None for any other."""
-    given = body.get("messages")
+    """Read a conversation of nothing but texts, which nobody has checked; None for any other."""
+    given, system = body.get("messages"), body.get("system")
     if type(given) is not list:
         return None
     messages: list[ir.Message] = []
+    if system is not None:
+        if type(system) is not str:
+            return None
+        messages += [ir.Message("system", [ir.Text(system, "/system")], "/system")] if system else []
     for index, raw in enumerate(given):
         if type(raw) is not dict or len(raw) != 2:
             return None
@@ -70,14 +74,8 @@ def decode_texts(body: JsonObject) -> list[ir.Message] | None:
 def decode_request(
     body: JsonObject, *, model: str | None, stream: bool | None, texts: list[ir.Message] | None = None
 ) -> ir.Request:
-    """Read a request. ``texts``: its turns, where ``decode_texts`` has read them."""
-    messages = _decode_messages(body["messages"]) if texts is None else texts
-    system = body.get("system")
-    if system:
-        words: list[ir.Part] = (
-            [ir.Text(system, "/system")] if type(system) is str else decode_content(system, "/system", INSTRUCTION_KINDS)
-        )
-        messages.insert(0, ir.Message("system", words, "/system"))
+    """Read a request. ``texts``: its conversation, where ``decode_texts`` has read it."""
+    messages = _decode_messages(body) if texts is None else texts
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("messages", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
@@ -85,9 +83,15 @@ def decode_request(
     return request
 
 
-def _decode_messages(given: list[JsonObject]) -> list[ir.Message]:
+def _decode_messages(body: JsonObject) -> list[ir.Message]:
     messages: list[ir.Message] = []
-    for index, raw in enumerate(given):
+    system = body.get("system")
+    if system:
+        words: list[ir.Part] = (
+            [ir.Text(system, "/system")] if type(system) is str else decode_content(system, "/system", INSTRUCTION_KINDS)
+        )
+        messages.append(ir.Message("system", words, "/system"))
+    for index, raw in enumerate(body["messages"]):
         content, role = raw.get("content"), raw["role"]
         src, place = _PLACES[index] if index < KNOWN else (f"/messages/{index}", f"/messages/{index}/content")
         if len(raw) == 2 and type(content) is str and role != "system":  # text and nothing else

@@ -18,7 +18,7 @@ from formatbridge.formats.responses.finish import FINISH, unfinished
 from formatbridge.formats.responses.hosted_tools import HOSTED
 from formatbridge.formats.responses.models import decode_models, encode_models
 from formatbridge.formats.responses.request import decode_request, decode_texts, encode_request
-from formatbridge.formats.responses.response import decode_response, encode_response, failure_of
+from formatbridge.formats.responses.response import decode_plain_answer, decode_response, encode_response, failure_of
 from formatbridge.formats.responses.settings import SETTINGS
 from formatbridge.formats.responses.spelling import SPELLING
 from formatbridge.formats.responses.stream_decoder import StreamDecoder
@@ -75,6 +75,7 @@ __all__ = [
     "StreamEncoder",
     "decode_error",
     "decode_models",
+    "decode_plain_answer",
     "decode_request",
     "decode_response",
     "decode_texts",

@@ -14,6 +14,18 @@ _WHOLE_CALL = _CALL | {"status"}
 _CUSTOM_CALL = frozenset({"type", "id", "call_id", "name", "input", "namespace"})
 
 
+def decode_plain_call(raw: JsonObject, src: str) -> ir.ToolCall | None:
+    """Read what nobody has checked but its type, if it is a whole call of an item with an id, and nothing else; None for anything else."""
+    call_id, name, arguments, item_id = raw.get("call_id"), raw.get("name"), raw.get("arguments"), raw.get("id")
+    if len(raw) != 6 or raw.get("status") != "completed" or type(item_id) is not str or type(arguments) is not str:
+        return None
+    if type(call_id) is not str or not call_id or type(name) is not str:
+        return None
+    call = ir.ToolCall(call_id, name, arguments, src)
+    call.item_id = item_id
+    return call
+
+
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Read a call of a function."""
     call = ir.ToolCall(raw["call_id"], raw["name"], raw["arguments"], src)

@@ -10,7 +10,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._plain_answer import PlainAnswer
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.responses.answer import decode_answer, encode_answer, encode_plain_answer
+from formatbridge.formats.responses.answer import decode_answer, decode_plain_items, encode_answer, encode_plain_answer
 from formatbridge.formats.responses.errors import decode_failure, encode_failure, says_cancelled, take_request_id
 from formatbridge.formats.responses.finish import as_ended, decode_finish, encode_finish, refusal_of
 from formatbridge.formats.responses.ids import ItemIds
@@ -28,16 +28,32 @@ _ECHOED = (
 """Fields of a request that its answer repeats as they were."""
 
 
-def decode_response(body: JsonObject) -> ir.Response:
-    """Read a whole answer. One that failed has its error beside what came before."""
+def decode_plain_answer(body: JsonObject) -> tuple[ir.Choice, PlainAnswer] | None:
+    """Read the output of an answer, which nobody has checked, if it is a text, calls and complete; None for any other."""
+    if body.get("status") != "completed" or body.get("error") is not None or body.get("incomplete_details") is not None:
+        return None
+    plain = decode_plain_items(body.get("output"), "/output")
+    if plain is None:
+        return None
+    text, calls, _ = plain
+    return ir.Choice([*calls] if text is None else [text, *calls], decode_finish(body), 0, "/output"), plain
+
+
+def decode_response(body: JsonObject, choice: ir.Choice | None = None) -> ir.Response:
+    """Read a whole answer. One that failed has its error beside what came before.
+
+    ``choice``: what it says, where ``decode_plain_answer`` has read it.
+    """
     usage, status, error = body.get("usage"), body.get("status"), body.get("error")
-    parts, logprobs, leftover = decode_answer(body["output"])
-    failure = failure_of(body)
-    finish = decode_finish(body) if not failure or body.get("incomplete_details") else None
-    choices = [ir.Choice(parts, finish, 0, "/output", leftover, logprobs)]
+    failure = None
+    if choice is None:
+        parts, logprobs, leftover = decode_answer(body["output"])
+        failure = failure_of(body)
+        finish = decode_finish(body) if not failure or body.get("incomplete_details") else None
+        choice = ir.Choice(parts, finish, 0, "/output", leftover, logprobs)
     counts = decode_usage(usage, "/usage") if usage else None
     extra = rest(body, RESPONSE_FIELDS)
-    made = ir.Response("responses", body["id"], body.get("model"), choices, body.get("created_at"), counts, extra)
+    made = ir.Response("responses", body["id"], body.get("model"), [choice], body.get("created_at"), counts, extra)
     made.error = failure
     if failure:
         take_request_id(failure, extra)

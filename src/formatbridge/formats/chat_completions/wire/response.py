@@ -145,5 +145,10 @@ class Response(Envelope):
 
     model_config = AT_ONCE
 
+    USUAL = frozenset({
+        "id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier",
+    })  # fmt: skip
+    SPOKEN = frozenset({"choices"})
+
     choices: list[Choice]
     metadata: dict[str, str] | None = None

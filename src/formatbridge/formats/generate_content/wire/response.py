@@ -211,6 +211,9 @@ class Response(Piece):
         },
     )
 
+    USUAL = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "createTime"})
+    SPOKEN = frozenset({"candidates"})
+
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(_telling, handler(source), metadata={"checks": True})

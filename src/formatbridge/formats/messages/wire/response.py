@@ -178,6 +178,11 @@ class Response(Wire):
 
     model_config = AT_ONCE
 
+    USUAL = frozenset({
+        "id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage",
+    })  # fmt: skip
+    SPOKEN = frozenset({"content"})
+
     id: str | None = None
     """``msg_...``; clouds add their own prefix."""
     container: Container | None = None

@@ -1,0 +1,204 @@
+"""What is plain is read before anybody has checked it, and means what it would mean then."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from formatbridge import FORMATS, ir
+from formatbridge.bodies import check, read_plain_answer, read_texts
+from formatbridge.errors import InvalidPayloadError
+from formatbridge.formats import load
+from formatbridge.formats._plain_answer import plain_answer_of
+from formatbridge.formats._protocol import Kind
+from formatbridge.formats._talk import talk_of, talk_of_texts
+from tests.corpus import entries
+from tests.fixtures import fixtures
+from tests.pointers import leaves, objects, value_at, with_value
+
+TALKS: dict[str, dict[str, Any]] = {
+    "chat_completions": {
+        "model": "m",
+        "messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}, {"role": "assistant", "content": "A"}],
+        "temperature": 1,
+    },
+    "messages": {
+        "model": "m",
+        "system": "S",
+        "messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "A"}],
+        "max_tokens": 5,
+    },
+    "responses": {
+        "model": "m",
+        "instructions": "S",
+        "input": [
+            {"type": "message", "role": "user", "content": "U"},
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "V"}]},
+        ],
+    },
+    "generate_content": {
+        "systemInstruction": {"parts": [{"text": "S"}]},
+        "contents": [{"role": "user", "parts": [{"text": "U"}]}, {"role": "model", "parts": [{"text": "A"}]}],
+        "generationConfig": {"temperature": 0.5},
+    },
+}
+"""Format to a request whose conversation is nothing but texts."""
+ANSWERS: dict[str, dict[str, Any]] = {
+    "chat_completions": {
+        "id": "i",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [
+            {
+                "index": 0,
+                "message": {
+                    "role": "assistant",
+                    "content": "T",
+                    "refusal": None,
+                    "tool_calls": [
+                        {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+                        {"id": "d", "type": "function", "function": {"name": "g", "arguments": "{}"}},
+                    ],
+                },
+                "logprobs": None,
+                "finish_reason": "tool_calls",
+            }
+        ],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3},
+    },
+    "messages": {
+        "id": "i",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [
+            {"type": "text", "text": "T"},
+            {"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}},
+            {"type": "tool_use", "id": "d", "name": "g", "input": {}},
+        ],
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 2},
+    },
+    "responses": {
+        "id": "i",
+        "object": "response",
+        "created_at": 1,
+        "status": "completed",
+        "model": "m",
+        "output": [
+            {
+                "type": "message",
+                "id": "x",
+                "role": "assistant",
+                "status": "completed",
+                "content": [{"type": "output_text", "text": "T", "annotations": [], "logprobs": []}],
+            },
+            {"type": "function_call", "id": "y", "call_id": "c", "name": "f", "arguments": "{}", "status": "completed"},
+            {"type": "function_call", "id": "z", "call_id": "d", "name": "g", "arguments": "{}", "status": "completed"},
+        ],
+        "usage": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
+    },
+    "generate_content": {
+        "candidates": [
+            {
+                "content": {
+                    "role": "model",
+                    "parts": [
+                        {"text": "T"},
+                        {"functionCall": {"id": "c", "name": "f", "args": {"a": 1}}},
+                        {"functionCall": {"id": "d", "name": "g", "args": {}}},
+                    ],
+                },
+                "finishReason": "STOP",
+                "index": 0,
+            }
+        ],
+        "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 2, "totalTokenCount": 3},
+        "responseId": "i",
+    },
+}
+"""Format to an answer that is a text and calls."""
+STRANGE: tuple[Any, ...] = (
+    None, True, 0, 1.5, 2**70, "", "x", "user", "model", "assistant", "tool", "system", "message", [], ["x"], [[]], [{}], {}, {"text": "x"},
+    [{"text": "x"}], [{"text": 1}], [{"type": "text", "text": "x"}], [{"type": "input_text", "text": "x"}], {"parts": [{"text": "x"}]},
+)  # fmt: skip
+
+
+def _bodies(name: str, kind: Kind, plain: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield bodies of a format: shipped, recorded, and a plain one with each value, and each member of its objects, made something else."""
+    yield from (fixture.body for fixture in fixtures(kind) if fixture.format == name)
+    yield from (entry.json() for entry in entries(name, kind) if not entry.is_curated)
+    yield plain
+    for pointer, _ in leaves(plain):
+        yield from (with_value(plain, pointer, value) for value in STRANGE)
+    for pointer in objects(plain):
+        yield from (with_value(plain, pointer, value) for value in STRANGE if pointer)
+        for key in {*value_at(plain, pointer), "x", "role", "name", "id", "index", "type", "status", "error"}:
+            yield from (with_value(plain, f"{pointer}/{key}", value) for value in STRANGE)
+            yield _without_member(plain, pointer, key)
+
+
+def _without_member(body: dict[str, Any], pointer: str, key: str) -> dict[str, Any]:
+    made = copy.deepcopy(body)
+    value_at(made, pointer).pop(key, None)
+    return made
+
+
+def _checked(body: dict[str, Any], name: str, kind: Kind) -> dict[str, Any]:
+    """Return a body as its checker does, which must refuse and change nothing of it."""
+    try:
+        checked = check(copy.deepcopy(body), name, kind)
+    except InvalidPayloadError as error:
+        pytest.fail(f"{body} was read, and is refused: {error}")
+    assert checked == body
+    return checked
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_texts_are_read_unchecked_as_they_would_be_checked(name: ir.Format) -> None:
+    """What only the checker refuses would get through, and what only the long way reads would be lost."""
+    format, count = load(name), 0
+    for body in _bodies(name, "request", TALKS[name]):
+        texts = read_texts(copy.deepcopy(body), format) if isinstance(body, dict) else None
+        if texts is None:
+            continue
+        count += 1
+        checked = _checked(body, name, "request")
+
+        made = format.decode_request(body, model="m", stream=None, texts=texts)
+
+        assert made == format.decode_request(checked, model="m", stream=None)
+        assert talk_of_texts(made.messages) == talk_of(made)
+
+    assert count > 30, "hardly anything was read unchecked"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_plain_answers_are_read_unchecked_as_they_would_be_checked(name: ir.Format) -> None:
+    """What only the checker refuses would get through, and what only the long way reads would be lost."""
+    format, count = load(name), 0
+    for body in _bodies(name, "response", ANSWERS[name]):
+        read = read_plain_answer(copy.deepcopy(body), format) if isinstance(body, dict) else None
+        if read is None:
+            continue
+        count += 1
+        checked = _checked(body, name, "response")
+
+        made = format.decode_response(body, read[0])
+
+        assert made == format.decode_response(checked)
+        assert read[1] == plain_answer_of(made)
+
+    assert count > 30, "hardly anything was read unchecked"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_is_usual_is_read_unchecked(name: ir.Format) -> None:
+    """If nothing were, all of this would be slow, and no other test would say so."""
+    assert read_texts(TALKS[name], load(name)) is not None
+    assert read_plain_answer(ANSWERS[name], load(name)) is not None
