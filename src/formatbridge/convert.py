@@ -15,12 +15,11 @@ from formatbridge._json import JsonObject
 from formatbridge._reasons import REASONS
 from formatbridge.bodies import (
     TEXT,
-    check_but_for_infinities,
+    check_answer,
     check_error,
+    check_request,
     read_checked,
     read_error_body,
-    read_plain_answer,
-    read_texts,
     read_unchecked,
     refuse_infinity,
     source_of,
@@ -196,8 +195,7 @@ def convert_request(
     near, far = formats.load_both(source_of(body) if source is None else source, target)
     losses = read_unchecked(body, near, "request")
     raw: JsonObject = losses.body
-    texts = None if near is far else read_texts(raw, near)
-    checked, is_finite = check_but_for_infinities(losses, near.NAME, "request") if texts is None else (raw, losses.text is None)
+    checked, is_finite, texts = check_request(losses, near)
     model = model or raw.get("model") or ""
     if not model and far.IN_URL:
         raise ConfigurationError(f"{far.NAME} needs a model: pass model=")
@@ -272,10 +270,7 @@ def convert_response(
     context = request.context if request else None
     try:
         losses = read_unchecked(body, near, "response")
-        choice, plain = (None if near is far else read_plain_answer(losses.body, near)) or (None, None)
-        checked, is_finite = (
-            check_but_for_infinities(losses, near.NAME, "response") if choice is None else (losses.body, losses.text is None)
-        )
+        checked, is_finite, read = check_answer(losses, near)
     except InvalidPayloadError:
         if not tells_error(body, near.NAME):
             raise
@@ -286,8 +281,9 @@ def convert_response(
             refuse_infinity(losses, near.NAME, "response")
         refuse_losses(losses, options)
         return Converted(losses.body, losses, near.NAME, far.NAME, "response")
+    choice, plain = read or (None, None)
     answer = near.decode_response(checked, choice)
-    if choice is None:
+    if read is None:
         plain = plain_answer_of(answer)
     if not is_finite and (unread := unread_of_answer(answer, plain)) != []:
         refuse_infinity(losses, near.NAME, "response", unread)

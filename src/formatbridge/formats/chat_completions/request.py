@@ -12,6 +12,7 @@ from formatbridge.formats._offer import added_tools
 from formatbridge.formats._results import pair_loose, with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
+from formatbridge.formats._texts import decode_turns
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats._turns import note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats.chat_completions.calls import encode_plain_call
@@ -47,19 +48,7 @@ _PLACES = known_places("/messages", "content")
 
 def decode_texts(body: JsonObject) -> list[ir.Message] | None:
     """Read a conversation of nothing but texts, which nobody has checked; None for any other."""
-    given = body.get("messages")
-    if type(given) is not list:
-        return None
-    messages: list[ir.Message] = []
-    for index, raw in enumerate(given):
-        if type(raw) is not dict or len(raw) != 2:
-            return None
-        role, content = raw.get("role"), raw.get("content")
-        if type(content) is not str or role not in _SPEAKERS:
-            return None
-        src, place = _PLACES[index] if index < KNOWN else (f"/messages/{index}", f"/messages/{index}/content")
-        messages.append(ir.Message(role, [ir.Text(content, place)], src))
-    return messages
+    return decode_turns(body.get("messages"), _SPEAKERS)
 
 
 def decode_request(

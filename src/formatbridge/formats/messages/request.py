@@ -13,6 +13,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import brings_tools
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
+from formatbridge.formats._texts import decode_turns
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats._turns import leading_instructions, note_no_turns
 from formatbridge.formats.messages.content import decode_message, encode_instruction, sole_text
@@ -52,23 +53,10 @@ _PLACES = known_places("/messages", "content")
 
 def decode_texts(body: JsonObject) -> list[ir.Message] | None:
     """Read a conversation of nothing but texts, which nobody has checked; None for any other."""
-    given, system = body.get("messages"), body.get("system")
-    if type(given) is not list:
-        return None
-    messages: list[ir.Message] = []
-    if system is not None:
-        if type(system) is not str:
-            return None
-        messages += [ir.Message("system", [ir.Text(system, "/system")], "/system")] if system else []
-    for index, raw in enumerate(given):
-        if type(raw) is not dict or len(raw) != 2:
-            return None
-        role, content = raw.get("role"), raw.get("content")
-        if type(content) is not str or role not in _SPEAKERS:
-            return None
-        src, place = _PLACES[index] if index < KNOWN else (f"/messages/{index}", f"/messages/{index}/content")
-        messages.append(ir.Message(role, [ir.Text(content, place)], src))
-    return messages
+    turns, system = decode_turns(body.get("messages"), _SPEAKERS), body.get("system")
+    if turns is None or not system:
+        return turns if system is None or system == "" else None
+    return [ir.Message("system", [ir.Text(system, "/system")], "/system"), *turns] if type(system) is str else None
 
 
 def decode_request(
