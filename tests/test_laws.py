@@ -176,7 +176,7 @@ JSON_VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_conversion_is_total(data: st.DataObject) -> None:
     """Law 13: any value anywhere gives a value with a report or an error of ours, and no output that is not strict JSON."""
@@ -197,7 +197,7 @@ def _no_constant(name: str) -> Any:
     raise AssertionError(f"{name} in an output")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=200) | st.text(max_size=200) | JSON_VALUES)
 def test_anything_at_all_is_refused_in_our_own_words(body: Any) -> None:
     """Law 13: no foreign exception, whatever is handed in."""

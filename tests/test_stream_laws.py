@@ -338,7 +338,7 @@ def _oddly(data: bytes, format: str, draw: Callable[[st.SearchStrategy[Any]], An
     return made
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(answer=answers(), data=st.data())
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_made_up_streams_keep_the_laws(source: str, answer: Any, data: st.DataObject) -> None:
@@ -360,7 +360,7 @@ def test_made_up_streams_keep_the_laws(source: str, answer: Any, data: st.DataOb
         assert meaning(fb.collect_stream([made], source=target).body, source, target) == meaning(expected, source, target)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_bytes_at_all_are_read_or_refused_in_our_own_words(data: st.DataObject) -> None:
     """Law 13: no foreign exception, and what leaves is strict JSON."""
