@@ -13,7 +13,7 @@ from formatbridge.formats._ids import made_call_id
 class Calls:
     """The calls of a conversation: ids for those that have none, and which call a result answers."""
 
-    __slots__ = ("_code", "_contents", "_names", "_noted", "_number", "_open", "_prefix", "_response_id", "_taken", "_waiting")
+    __slots__ = ("_code", "_contents", "_names", "_number", "_open", "_prefix", "_response_id", "_single", "_taken", "_waiting")
 
     def __init__(self, contents: Sequence[JsonObject], response_id: str | None = None, number: int | None = None) -> None:
         self._contents = contents
@@ -22,7 +22,7 @@ class Calls:
         self._taken: set[str] | None = None  # this and the prefix are worked out when an id must be made
         self._prefix = ""
         self._names: dict[str, str] = {}
-        self._noted: list[tuple[str, str]] = []  # sorted into those that wait when a result comes
+        self._single: dict[str, str] | None = {}  # id to name of the calls that wait, while no two have one id
         self._open: dict[str, dict[str, int]] = {}  # id to names to how many calls have no result yet
         self._waiting: dict[str, deque[str]] = {}
         self._code = ""
@@ -53,7 +53,19 @@ class Calls:
 
     def note(self, call_id: str, name: str) -> None:
         """Remember a call that waits for its result."""
-        self._noted.append((call_id, name))
+        if self._single is not None and call_id not in self._single:
+            self._single[call_id] = name
+            return
+        self._open_all()
+        names = self._open.setdefault(call_id, {})
+        names[name] = names.get(name, 0) + 1
+        self._waiting.setdefault(name, deque()).append(call_id)
+
+    def _open_all(self) -> None:
+        """Keep calls by name, too, from here on: an id alone does not tell them apart."""
+        single, self._single = self._single or {}, None
+        for call_id, name in single.items():
+            self.note(call_id, name)
 
     def answer(self, call_id: str | None, name: str) -> tuple[str | None, str | None]:
         """Return id and name of the call that a result answers, each None where there is none.
@@ -61,11 +73,12 @@ class Calls:
         Of calls that share an id it is an unanswered one of the result's name, else the latest that is unanswered. A result without an id
         answers the first unanswered call of its name.
         """
-        for noted_id, noted_name in self._noted:
-            names = self._open.setdefault(noted_id, {})
-            names[noted_name] = names.get(noted_name, 0) + 1
-            self._waiting.setdefault(noted_name, deque()).append(noted_id)
-        self._noted.clear()
+        if call_id and self._single is not None:
+            called = self._single.pop(call_id, None)
+            if called is not None:
+                self._names[call_id] = called
+            return call_id, self._names.get(call_id)
+        self._open_all()
         if not call_id:
             call_id = self._first_waiting(name)
             return call_id, None if call_id is None else self._close(call_id, name)

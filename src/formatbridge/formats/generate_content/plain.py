@@ -30,6 +30,9 @@ def is_plain_schema(schema: Any, types: Container[str] | None = None) -> bool:
     for node in pending:  # which grows on the way
         if type(node) is not dict:
             return False
+        told = node.get("type")
+        if type(told) is str and len(node) == 2 and type(node.get("description")) is str and (types is None or told in types):
+            continue  # as most that have nothing below them
         for key, value in node.items():
             if type(value) is str:
                 if (key not in _WORDS) if key != "type" else (types is not None and value not in types):
