@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -574,3 +576,18 @@ def test_nothing_is_cut_behind_the_end() -> None:
     """Who has said that all is told may close the connection where it likes."""
     for rest in _OPENED:
         assert fb.collect_stream([_stream("chat_completions") + rest], source="chat_completions").body
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_converter_that_nobody_holds_is_gone_at_once(source: str, target: str) -> None:
+    """It holds the answer. In a cycle it would hold it until the collector of garbage comes, which takes time of every stream."""
+    converter = fb.StreamConverter(source=source, target=target)
+    converter.feed(_stream(source))
+    converter.finish()
+    kept = weakref.ref(converter)
+
+    gc.disable()
+    del converter
+    gc.enable()
+
+    assert kept() is None

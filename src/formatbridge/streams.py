@@ -57,7 +57,6 @@ class StreamConverter:
         self._options = options_of(options)
         self._source = StreamSource(self._near)
         self._passage = Passage(self._source, self._options) if self._near is self._far else None
-        self._step = self._passage.write if self._passage else self._convert
         self._hears = False  # whether the bytes of an event known by heart may go the short way
         if self._passage is None:
             context = request.context if request else None
@@ -138,12 +137,13 @@ class StreamConverter:
         if self._is_finished:
             raise ConfigurationError("the stream has been finished, expected a converter of its own for each stream")
         made: list[bytes] = []
+        step = self._passage.write if self._passage else self._convert  # kept, it would be a cycle for the collector of garbage
         try:
             read = self._source.read(chunk) if chunk is not None else self._source.read_rest()
             if len(read) == 1:  # nearly always
-                return self._step(read[0])
+                return step(read[0])
             for event in read:
-                made.append(self._step(event))
+                made.append(step(event))
         except FormatBridgeError as fault:
             if isinstance(fault, StreamError):
                 fault.partial, fault.tail = self.response(), self._alarm(_UNREADABLE)
@@ -160,9 +160,11 @@ class StreamConverter:
 
     def _convert(self, event: ServerSentEvent) -> bytes:
         happened = self._source.decode(event)
-        if len(happened) == 1 and self._is_plain:  # nearly always
+        if not self._is_plain:
+            return self._encode(happened)
+        if len(happened) == 1:  # nearly always
             return self._encoder.feed(happened[0])
-        return self._encode(happened)
+        return b"".join(map(self._encoder.feed, happened))
 
     def _encode(self, happened: list[events.Event]) -> bytes:
         if self._options.raise_on and any(isinstance(event, events.End) for event in happened):
