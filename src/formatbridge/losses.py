@@ -91,7 +91,6 @@ class _Settled:
 _SETTLING = RLock()
 """Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
 _MENDED = "lone_surrogate"
-_NO_SPELLING = Spelling()
 
 
 class Ledger:
@@ -217,6 +216,55 @@ class Ledger:
         return settled
 
 
+class _Blank(Ledger):
+    """A ledger in which nothing is ever written, so that one does for all."""
+
+    __slots__ = ()
+
+    def dropped(self, node: Any, name: str = "", code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
+        """Note nothing."""
+        del node, name, code, severity
+
+    def all_dropped(self, nodes: Sequence[Any], fields: Mapping[type, str], code: str, *, severity: Severity) -> None:
+        """Note nothing."""
+        del nodes, fields, code, severity
+
+    def changed(
+        self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity = "lossy"
+    ) -> JsonValue:
+        """Return what a field becomes."""
+        del node, name, code, severity
+        return after
+
+    def examined(self, node: Any, name: str, after: JsonValue, examine: Examine) -> None:
+        """Note nothing."""
+        del node, name, after, examine
+
+    def all_examined(self, nodes: Sequence[Any], name: str, afters: Sequence[JsonValue], examine: Examine) -> None:
+        """Note nothing."""
+        del nodes, name, afters, examine
+
+    def added(self, path: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
+        """Return what the target demands."""
+        del path, why
+        return value
+
+    def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue) -> None:
+        """Put what the target demands into an object of its body."""
+        node[key] = value
+
+    def extras(self, node: Any) -> None:
+        """Note nothing."""
+        del node
+
+    def mended(self, mends: Iterable[tuple[str, str, str]]) -> None:
+        """Note nothing."""
+        del mends
+
+
+_NOWHERE = _Blank({}, Spelling())
+
+
 def nowhere() -> Ledger:
     """Return a ledger that nobody reads, for writing what is reported elsewhere."""
-    return Ledger({}, _NO_SPELLING)
+    return _NOWHERE

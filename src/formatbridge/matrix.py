@@ -12,7 +12,7 @@ from typing import Any
 
 from formatbridge import formats, ir
 from formatbridge.formats._tools import adapt_tools
-from formatbridge.losses import nowhere
+from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES
 
 _PNG = "iVBORw0KGgo="
@@ -199,7 +199,7 @@ _TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
 
 def cell(node: ir.Request | ir.Response, target: str) -> str:
     """Return how a format holds a thing: the mark of the gravest loss, ``=`` where there is none."""
-    far, losses = formats.load(target), nowhere()
+    far, losses = formats.load(target), Ledger({}, Spelling())
     if isinstance(node, ir.Request):
         adapted, _ = adapt_tools(node, far.TOOL_RULES, losses)
         far.encode_request(adapted, losses, DEFAULT_OPTIONS)
