@@ -23,7 +23,7 @@ def number_apart(choices: list[ir.Choice]) -> None:
 _OF_A_CHOICE = frozenset(get_args(events.PartEvent))
 
 
-def _is_of_a_choice(event: events.Event) -> TypeGuard[events.PartEvent]:
+def is_of_a_choice(event: events.Event) -> TypeGuard[events.PartEvent]:
     """Say whether an event is of one choice, as nearly all are; to ask ``isinstance`` for one of seven types takes twice the time."""
     return type(event) in _OF_A_CHOICE
 
@@ -40,7 +40,7 @@ class FirstChoice:
 
     def feed(self, event: events.Event) -> list[events.Event]:
         """Take an event and return those that are to be written now."""
-        if _is_of_a_choice(event):
+        if is_of_a_choice(event):
             return self._take(event)
         if self._kept and isinstance(event, events.End | events.Failed):
             self.number = min(kept.choice for kept in self._kept)
@@ -68,7 +68,7 @@ class ChoicesInOrder:
 
     def feed(self, event: events.Event) -> list[events.Event]:
         """Take an event and return those that are to be written now."""
-        if _is_of_a_choice(event):
+        if is_of_a_choice(event):
             return self._take(event)
         made: list[events.Event] = []
         if isinstance(event, events.End | events.Failed):

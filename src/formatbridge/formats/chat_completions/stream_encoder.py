@@ -14,7 +14,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
-from formatbridge.formats._choices import ChoicesInOrder
+from formatbridge.formats._choices import ChoicesInOrder, is_of_a_choice
 from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._media import Sound
 from formatbridge.formats._protocol import Context
@@ -30,20 +30,27 @@ from formatbridge.losses import nowhere
 from formatbridge.options import Options
 from formatbridge.streaming.sse import DONE, encode_event
 
-_FIELDS = {ir.Text: "content", ir.Reasoning: "reasoning_content", ir.Refusal: "refusal"}
+_FIELDS = {ir.Text: b"content", ir.Reasoning: b"reasoning_content", ir.Refusal: b"refusal"}
+_BEHIND_CHOICE = b"]}\n\n"
+_BEHIND_TEXT = b'},"finish_reason":null}' + _BEHIND_CHOICE
+_BEHIND_ARGUMENTS = b"}}]" + _BEHIND_TEXT
+_ROLE = b'%b{"index":%d,"delta":{"role":"assistant","content":""' + _BEHIND_TEXT
+_CALL = b'%b{"index":%d,"delta":{"tool_calls":[{"index":%d,"id":%b,"type":"%b","%b":{"name":%b,"%b":""}%b' + _BEHIND_ARGUMENTS[1:]
+_ARGUMENTS = b'%b{"index":%d,"delta":{"tool_calls":[{"index":%d,"%b":{"%b":'
+_END = encode_event(DONE)
 
 
 class _Choice:
     """What a choice needs to know until it ends.
 
-    ``media``: the pieces of data and of transcript of each open medium; ``thoughts``: the text of each open thought; ``untold``: one that
-    no detail has told; ``details``, ``images``: how many were told; ``is_signed``: a token stands beside the message.
+    ``envelopes``: what stands before and behind the text in each part's deltas; ``media``: the pieces of data and of transcript of each
+    open medium; ``thoughts``: the text of each open thought; ``untold``: one that no detail has told; ``details``, ``images``: how many
+    were told; ``is_signed``: a token stands beside the message.
     """
 
     def __init__(self) -> None:
         self.calls: dict[int, int] = {}
-        self.heads: dict[int, bytes] = {}
-        self.tails: dict[int, bytes] = {}
+        self.envelopes: dict[int, tuple[bytes, bytes]] = {}
         self.parts: dict[int, ir.Part] = {}
         self.citations: list[ir.Citation] = []
         self.media: dict[int, tuple[list[str], list[str]]] = {}
@@ -67,6 +74,7 @@ class StreamEncoder:
         self._tells_usage = context is None or is_asked
         self._no_usage: JsonObject = {"usage": None} if is_asked else {}  # what all chunks say but the one that tells it
         self._head: JsonObject = {}
+        self._before = b'data: {"choices":['  # and all else that stands before the choice of a chunk
         self._order = ChoicesInOrder()
         self._choices: dict[int, _Choice] = {}
         self._usage: ir.Usage | None = None
@@ -75,6 +83,8 @@ class StreamEncoder:
         """Take one event and return the chunks that it becomes."""
         if type(event) is events.Delta and event.choice in self._choices:
             return self._delta(event)  # nearly always
+        if is_of_a_choice(event) and event.choice in self._choices:
+            return self._feed(event)  # its turn has come
         return b"".join([self._feed(each) for each in self._order.feed(event)])
 
     def _feed(self, event: events.Event) -> bytes:
@@ -95,7 +105,10 @@ class StreamEncoder:
 
     def _begin(self, event: events.Start) -> bytes:
         answer = ir.Response("chat_completions", event.id, event.model, [], event.created)
-        self._head = encode_head(answer, nowhere(), self._options) | {"object": "chat.completion.chunk"} | self._no_usage
+        head = encode_head(answer, nowhere(), self._options)
+        head["object"] = "chat.completion.chunk"
+        self._head = head | self._no_usage if self._no_usage else head
+        self._before = b'data: %b,"choices":[' % dumps(self._head)[:-1]
         self._usage = event.usage
         return b""
 
@@ -110,23 +123,23 @@ class StreamEncoder:
         del event  # it says nothing
         made = b""
         if not self._choices:
-            made = self._chunk(0, {"role": "assistant", "content": ""}) + self._chunk(0, {}, finish="stop")
+            made = _ROLE % (self._before, 0) + self._chunk(0, {}, finish="stop")
         if self._usage is not None and self._tells_usage:
             usage = encode_usage(self._usage, nowhere())
-            made += encode_event(dumps(self._head | {"choices": [], "usage": usage}))
-        return made + encode_event(DONE)
+            made += b"data: %b\n\n" % dumps(self._head | {"choices": [], "usage": usage})
+        return made + _END
 
     def _chunk(self, index: int, delta: JsonObject, finish: str | None = None, logprobs: JsonObject | None = None) -> bytes:
         choice: JsonObject = {"index": index, "delta": delta, "finish_reason": finish}
         if logprobs:
             choice["logprobs"] = logprobs
-        return encode_event(dumps(self._head | {"choices": [choice]}))
+        return self._before + dumps(choice) + _BEHIND_CHOICE
 
     def _choice(self, index: int) -> tuple[_Choice, bytes]:
         """Return a choice and, at its first sight, the chunk that gives its role."""
         made = b""
         if index not in self._choices:
-            made = self._chunk(index, {"role": "assistant", "content": ""})
+            made = _ROLE % (self._before, index)
             self._choices[index] = _Choice()
         return self._choices[index], made
 
@@ -136,43 +149,36 @@ class StreamEncoder:
         choice, made = self._choice(event.choice)
         part = event.part
         choice.parts[event.index] = part
+        if isinstance(part, ir.ToolCall):
+            return made + self._open_call(choice, event.choice, event.index, part)
         field = _FIELDS.get(type(part))
         if field is not None:
-            self._prepare(choice, event.choice, event.index, {field: ""}, field)
+            head = b'%b{"index":%d,"delta":{"%b":' % (self._before, event.choice, field)
+            choice.envelopes[event.index] = head, _BEHIND_TEXT
             choice.has_refusal = choice.has_refusal or isinstance(part, ir.Refusal)
             if isinstance(part, ir.Text) and part.signature:
                 made += self._whole(choice, event.choice, ir.Text("", signature=part.signature))
             elif isinstance(part, ir.Reasoning):
                 choice.thoughts[event.index] = [part.text]
                 made += self._tell_before(choice, event.choice)
-            return made
-        if isinstance(part, ir.ToolCall):
-            return made + self._open_call(choice, event.choice, event.index, part)
         return made
 
     def _open_call(self, choice: _Choice, index: int, number: int, call: ir.ToolCall) -> bytes:
         place = choice.calls[number] = len(choice.calls)
-        slot = "custom" if call.kind == "custom" else "function"
-        text = "input" if slot == "custom" else "arguments"
-        self._prepare(choice, index, number, {"tool_calls": [{"index": place, slot: {text: ""}}]}, text)
-        opening = {"index": place, "id": call.id, "type": slot, slot: {"name": call.name, text: ""}}
-        return self._chunk(index, {"tool_calls": [opening | encode_call_token(call.signature, nowhere(), self._options)]})
-
-    def _prepare(self, choice: _Choice, index: int, number: int, delta: JsonObject, field: str) -> None:
-        """Write the envelope of a part's deltas once, with a gap for the text."""
-        whole = dumps(self._head | {"choices": [{"index": index, "delta": delta, "finish_reason": None}]})
-        head, _, tail = whole.rpartition(f'"{field}":""'.encode())
-        choice.heads[number] = b"data: " + head + f'"{field}":'.encode()
-        choice.tails[number] = tail + b"\n\n"
+        slot, text = (b"custom", b"input") if call.kind == "custom" else (b"function", b"arguments")
+        choice.envelopes[number] = _ARGUMENTS % (self._before, index, place, slot, text), _BEHIND_ARGUMENTS
+        token = encode_call_token(call.signature, nowhere(), self._options) if call.signature else None
+        beside = b"," + dumps(token)[1:-1] if token else b""
+        return _CALL % (self._before, index, place, dumps(call.id), slot, slot, dumps(call.name), text, beside)
 
     def _delta(self, event: events.Delta) -> bytes:
         choice = self._choices[event.choice]
-        head = choice.heads.get(event.index)
-        if head is None:
+        envelope = choice.envelopes.get(event.index)
+        if envelope is None:
             return self._grow(choice, event)
         made = b""
         if event.text:
-            made = head + dumps(event.text) + choice.tails[event.index]
+            made = envelope[0] + dumps(event.text) + envelope[1]
             if event.index in choice.thoughts:
                 made = self._part_thoughts(choice, event) + made
         if event.logprobs:
@@ -218,12 +224,14 @@ class StreamEncoder:
     def _end(self, event: events.PartEnd) -> bytes:
         choice = self._choices[event.choice]
         part = event.part or choice.parts[event.index]
+        if type(part) is ir.ToolCall:  # all of it has left
+            return b""
         if isinstance(part, ir.Media) and event.index in choice.media:
             data, transcript = ("".join(pieces) for pieces in choice.media.pop(event.index))
             part = replace(part, data=data or part.data, transcript=transcript or part.transcript)
         if isinstance(part, ir.Reasoning):
             return self._end_thought(choice, event, part)
-        if event.index in choice.heads or isinstance(part, ir.ToolResult):
+        if event.index in choice.envelopes or isinstance(part, ir.ToolResult):
             return b""
         return self._whole(choice, event.choice, part)
 
@@ -287,9 +295,10 @@ class StreamEncoder:
 
     def _finish(self, event: events.Finished) -> bytes:
         choice, made = self._choice(event.choice)
-        refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], nowhere())
-        if refusal:
-            made += self._chunk(event.choice, {"refusal": refusal})
+        if event.finish.message is not None:
+            refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], nowhere())
+            if refusal:
+                made += self._chunk(event.choice, {"refusal": refusal})
         if choice.sound is not None and (samples := choice.sound.rest()):
             made += self._chunk(event.choice, {"audio": {"data": samples}})
         if choice.citations:
