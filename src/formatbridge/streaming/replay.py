@@ -68,20 +68,26 @@ def _tell_tokens(choice: ir.Choice, tokens: list[ir.TokenLogprob], made: list[ev
     made += [start, events.Delta(choice.index, len(choice.parts), "", tokens), end]
 
 
-def unfold(choice: int, index: int, part: ir.Part, logprobs: list[ir.TokenLogprob] | None = None) -> list[events.Event]:
+def unfold(
+    choice: int, index: int, part: ir.Part, logprobs: list[ir.TokenLogprob] | None = None, *, is_ours: bool = False
+) -> list[events.Event]:
     """Return the events of a part that is known as a whole: it opens without what grows or comes behind it, and that is told next.
 
-    A token signs what was thought before it; any other part has its token from the start, for others must write it first.
+    A token signs what was thought before it; any other part has its token from the start, for others must write it first. ``is_ours``:
+    nobody else has the part, so that it opens itself, emptied, and not a copy.
     """
     kind = type(part)
     grows, late = GROWS.get(kind), _LATE.get(kind)
     value = getattr(part, grows) if grows else None
-    text = dumps(value).decode() if isinstance(value, dict) else value
+    text = dumps(value).decode() if type(value) is dict else value
     told = {name: value for name in late if (value := getattr(part, name))} if late else {}
-    bare: dict[str, Any] = dict.fromkeys(told) if told else {}
+    if (text or told) and not is_ours:
+        part = altered(part)
     if grows and text:
-        bare[grows] = ""
-    made: list[events.Event] = [events.PartStart(choice, index, altered(part, **bare) if bare else part)]
+        setattr(part, grows, "")
+    for name in told:
+        setattr(part, name, None)
+    made: list[events.Event] = [events.PartStart(choice, index, part)]
     if text:
         made.append(events.Delta(choice, index, text, logprobs))
     if told:

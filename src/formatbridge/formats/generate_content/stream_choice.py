@@ -27,7 +27,7 @@ class Choice:
     behind: int | None = None
     texts: dict[int, list[str]] = field(default_factory=dict)
     called: list[ir.Part] = field(default_factory=list)
-    partial: PartialCalls = field(default_factory=PartialCalls)
+    partial: PartialCalls | None = None
     finish: JsonObject = field(default_factory=dict)
     sources: Sources = field(default_factory=Sources)
     pages: Gathered = field(default_factory=Gathered)

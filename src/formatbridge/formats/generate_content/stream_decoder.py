@@ -22,6 +22,7 @@ from formatbridge.formats.generate_content.parts import decode_text
 from formatbridge.formats.generate_content.reasoning import is_late
 from formatbridge.formats.generate_content.results import decode_result
 from formatbridge.formats.generate_content.stream_choice import Choice
+from formatbridge.formats.generate_content.stream_pieces import PartialCalls
 from formatbridge.formats.generate_content.stream_untold import untold
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
@@ -30,7 +31,8 @@ from formatbridge.streaming.replay import unfold
 _EVENT = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
 _PLAIN = frozenset({"content", "index"})
-_CANDIDATE = _PLAIN | {"finishReason", "finishMessage", "logprobsResult", "groundingMetadata", "citationMetadata"}
+_SOURCES = frozenset({"groundingMetadata", "citationMetadata"})
+_CANDIDATE = _PLAIN | _SOURCES | {"finishReason", "finishMessage", "logprobsResult"}
 _PAGES = "urlContextMetadata"
 _TEXT = frozenset({"text", "thought"})
 
@@ -100,7 +102,8 @@ class StreamDecoder:
             self._close(choice, made)
         if not self._choices:
             made.append(events.Finished(0, decode_blocked(self._feedback)))
-        self._extra |= self._unread_feedback() or {}
+        if self._feedback:
+            self._extra |= self._unread_feedback() or {}
         return [*made, *self.beside(), events.End()]
 
     def untold(self) -> list[events.Event]:
@@ -111,9 +114,14 @@ class StreamDecoder:
 
     def beside(self) -> list[events.Event]:
         """Return what is known of the answer beside its parts and will not change."""
-        told = [*((choice.extra, index) for index, choice in sorted(self._choices.items())), (self._extra, None)]
-        made: list[events.Event] = [events.Meta(extra, index) for extra, index in told if extra]
-        return [*made, events.UsageTold(decode_usage(self._usage, "/usageMetadata"))] if self._usage else made
+        made: list[events.Event] = [
+            events.Meta(choice.extra, index) for index, choice in sorted(self._choices.items()) if choice.extra
+        ]
+        if self._extra:
+            made.append(events.Meta(self._extra))
+        if self._usage:
+            made.append(events.UsageTold(decode_usage(self._usage, "/usageMetadata")))
+        return made
 
     def _unread_feedback(self) -> JsonObject | None:
         """Return what the prompt's feedback says beside the reason of an end that it brought."""
@@ -161,7 +169,8 @@ class StreamDecoder:
             self._running.discard(choice.index)
         if raw.get("finishMessage"):
             choice.finish["finishMessage"] = raw["finishMessage"]
-        choice.sources.feed(raw)
+        if not _SOURCES.isdisjoint(raw):
+            choice.sources.feed(raw)
         if raw.get("logprobsResult"):
             self._feed_logprobs(choice, raw["logprobsResult"], made)
         if not _CANDIDATE.issuperset(raw):
@@ -257,9 +266,10 @@ class StreamDecoder:
             choice.behind, choice.open = choice.open[1], None
         else:
             self._close_text(choice, made)
-        told = unfold(choice.index, choice.parts, part)
         if isinstance(part, ir.Text):
             choice.texts[choice.parts] = [part.text]
+        told = unfold(choice.index, choice.parts, part, is_ours=True)
+        if isinstance(part, ir.Text):
             choice.open = (None, choice.parts)
             told.pop()
         made += told
@@ -270,6 +280,8 @@ class StreamDecoder:
     def _feed_call(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         call = raw["functionCall"]
         if choice.partial or call.get("willContinue") or call.get("partialArgs"):
+            if choice.partial is None:
+                choice.partial = PartialCalls()
             for part in choice.partial.take(raw):
                 self._call(choice, part, made)
         elif any(call.values()):
@@ -279,24 +291,27 @@ class StreamDecoder:
             self._feed_marked_text(choice, {"text": ""} | others, made)
 
     def _end_calls(self, choice: Choice, made: list[events.Event]) -> None:
-        for part in choice.partial.end():
+        for part in choice.partial.end() if choice.partial else ():
             self._call(choice, part, made)
 
     def _call(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         call = decode_call(raw, choice.at, choice.calls)
         choice.called = [call]
-        self._whole(choice, call, made)
+        self._close_text(choice, made)
+        made += unfold(choice.index, choice.parts, call, is_ours=True)
+        choice.parts += 1
 
     def _close(self, choice: Choice, made: list[events.Event]) -> None:
         """End a candidate: what it rests on, whatever is open, and why."""
         if choice.partial:
             self._end_calls(choice, made)
-        unread = choice.cite(made)
+        unread = choice.cite(made) if choice.sources.told else None
         if choice.tokens:
             number = choice.open_texts[0] if choice.open_texts else self._text(choice, ir.Text, made)
             made.append(events.Delta(choice.index, number, "", choice.tokens))
         self._close_text(choice, made)
         is_ended = "finishReason" in choice.finish
         finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_blocked(self._feedback)
-        choice.extra |= unread or {}
+        if unread:
+            choice.extra |= unread
         made.append(events.Finished(choice.index, finish))

@@ -231,7 +231,7 @@ class Sources:
 
     def __init__(self) -> None:
         self.told: JsonObject = {}
-        self._gathered = {name: Gathered() for name in ("groundingMetadata", "citationMetadata")}
+        self._gathered: dict[str, Gathered] = {}
         self._seen: set[str] = set()
 
     def feed(self, candidate: JsonObject) -> None:
@@ -239,7 +239,7 @@ class Sources:
         for name, add in (("groundingMetadata", self._add_grounding), ("citationMetadata", self._add_quotes)):
             told = candidate.get(name)
             if told:
-                gathered = self._gathered[name]
+                gathered = self._gathered.setdefault(name, Gathered())
                 self.told[name] = gathered.told
                 add(gathered.told, told)
                 gathered.feed({key: value for key, value in told.items() if key not in _LISTS})

@@ -31,13 +31,13 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     output = made if includes_thoughts else made + (thoughts or 0)
     usage = ir.Usage(prompt + (tools or 0), output, total or None, raw.get("cachedContentTokenCount"), None, thoughts, src)
     usage.tool_prompt = tools
-    if not raw.keys() <= _COUNTS:
+    if not _COUNTS.issuperset(raw):
         unread: JsonObject = {}
         usage.input_modality = _decode_modalities(raw, "promptTokensDetails", prompt, unread)
         spoken = usage.output - (thoughts or 0)
         usage.output_modality = _decode_modalities(raw, "candidatesTokensDetails", spoken, unread)
         usage.cached_modality = _decode_modalities(raw, "cacheTokensDetails", None, unread)
-        usage.extra = joined(rest(raw, _USAGE), unread or None)
+        usage.extra = joined(rest(raw, _USAGE), unread) if unread else rest(raw, _USAGE)
     return usage
 
 
@@ -46,10 +46,13 @@ def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: Js
 
     Of a list without text, text is what the others leave of the total; of those that no other format counts, only the word is lost then.
     """
-    if not raw.get(name):
+    told = raw.get(name)
+    if not told:
         return None
+    if len(told) == 1 and len(told[0]) == 2 and told[0].get("modality") == "TEXT" and told[0].get("tokenCount"):  # nearly always
+        return {"text": told[0]["tokenCount"]}
     counts: dict[str, int] = {}
-    items = [(word_of(item.get("modality"), _MODALITIES).lower(), item.get("tokenCount") or 0, item) for item in raw[name]]
+    items = [(word_of(item.get("modality"), _MODALITIES).lower(), item.get("tokenCount") or 0, item) for item in told]
     left = (total or 0) - sum(count for _, count, _ in items)
     is_counted = left > 0 and all(word != "text" for word, _, _ in items)
     for index, (word, count, item) in enumerate(items):
