@@ -60,8 +60,12 @@ def loads(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> Js
 
     ``mended`` takes the texts that hold half a character, which are then no fault: U+FFFD stands for it.
     """
-    value = parse(text, mended)
-    return value if has_no_exponent(text) or is_finite(value, len(text)) else checked(value)
+    try:
+        value = from_json(text, allow_inf_nan=False, cache_strings="keys")
+    except (ValueError, TypeError):
+        return checked(loads_loosely(text), mended)
+    size = len(text)
+    return value if (size < _SHORTEST_INFINITY and has_no_exponent(text)) or is_finite(value, size) else checked(value)
 
 
 def parse(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> JsonValue:

@@ -68,7 +68,7 @@ class StreamSource:
 
     def hear(self, chunk: bytes) -> events.Delta | None:
         """Return what a chunk brings that is one event, frame and all, of those that are known by heart; None where it must be read."""
-        if not self._reader.is_between or len(chunk) > LIMIT:
+        if self._refrain.framed is None or not self._reader.is_between or len(chunk) > LIMIT:
             return None
         delta = self._refrain.delta_of(chunk, is_framed=True)
         if delta is None:
@@ -86,6 +86,8 @@ class StreamSource:
 
     def read_rest(self) -> list[ServerSentEvent]:
         """Take the end of the bytes and return the event that lacked only its end. One that they cut in two is none, but a cut."""
+        if self._reader.is_between:  # nearly always
+            return []
         has_opened = self._reader.has_opened
         read = self._reader.finish()
         whole = [event for event in read if not carries_json(event) or _is_json(event.data)]
@@ -100,7 +102,7 @@ class StreamSource:
     def decode(self, event: ServerSentEvent) -> list[events.Event]:
         """Return what happened by an event."""
         data = event.data
-        delta = self._refrain.delta_of(data)
+        delta = self._refrain.delta_of(data) if self._refrain.known is not None else None
         if delta is not None:
             self._grow(delta.text)
             if self._refrain.counts_usage:
@@ -123,8 +125,8 @@ class StreamSource:
         Behind an event that they cut in two there is no end, whatever was said before. ``closes``: what was cut ends all the same: for the
         reason that it gave, else as an answer that ran out of tokens.
         """
-        closes = closes and self._has_begun and not self._halves.is_waiting
-        self._is_torn = self._is_torn or (self._halves.is_waiting and not self.is_over)  # behind an error nothing is missing
+        closes = closes and self._has_begun and not self._halves.waiting
+        self._is_torn = self._is_torn or bool(self._halves.waiting and not self.is_over)  # behind an error nothing is missing
         self._catch_up()
         told = self._decoder.finish()
         if self._is_torn and not closes:
@@ -208,11 +210,12 @@ class StreamSource:
 
     def collect(self, happened: list[events.Event]) -> list[events.Event]:
         """Keep what happened and hand it on."""
+        self._collector.take(happened)
         for event in happened:
-            self._collector.feed(event)
             kind = type(event)
             if kind is events.PartStart or kind is events.PartEnd:
-                self._calls.feed(event)  # type: ignore[arg-type]  # the collected ones keep their ids, for the report
+                if event.part is not None:  # type: ignore[union-attr]  # the test says so
+                    self._calls.feed(event)  # type: ignore[arg-type]  # the collected ones keep their ids, for the report
             elif kind is events.Failed:
                 self.error = event.error  # type: ignore[union-attr]  # the test says so
                 self.is_over = self.has_ended = True
@@ -237,7 +240,7 @@ class StreamSource:
             raise placed(error, event.offset) from None
         self.collect(happened)
         template = self._refrain.learn(event.data, happened)
-        if self._halves.is_waiting:
+        if self._halves.waiting:
             self._refrain.forget()
         elif template is not None:
             frame = frame_of(event, self._chunk)
@@ -249,7 +252,7 @@ class StreamSource:
 
     def _understood(self, event: ServerSentEvent) -> tuple[ServerSentEvent, JsonObject]:
         """Return an event and its JSON, with characters put together whose halves came in two events."""
-        if self._halves.is_waiting:
+        if self._halves.waiting:
             return read_event(self._join(event), self.near)
         try:
             return read_event(event, self.near)
@@ -269,7 +272,7 @@ class StreamSource:
 
     def _refuse_half(self) -> None:
         """Raise where an answer ends whose text ends in half a character."""
-        if self._halves.is_waiting and self._joined:
+        if self._halves.waiting and self._joined:
             raise refusal(self._joined[0], self.near.NAME, [("", "ends in half a character, and the other half never came")])
 
     def _is_own(self, raw: JsonObject, event: ServerSentEvent) -> bool:

@@ -66,11 +66,14 @@ class CallsApart:
 
     def feed(self, event: events.PartStart | events.PartEnd) -> None:
         """Give the call that an event tells of its id."""
-        part, place = event.part, (event.choice, event.index)
-        if not isinstance(part, ir.ToolCall):
+        part = event.part
+        if type(part) is not ir.ToolCall:
             return
-        if isinstance(event, events.PartStart):
-            self._given[place] = self._ids.setdefault(event.choice, CallIds()).give(part.id)
+        place = event.choice, event.index
+        if type(event) is events.PartStart:
+            if event.choice not in self._ids:
+                self._ids[event.choice] = CallIds()
+            self._given[place] = self._ids[event.choice].give(part.id)
         if part.id != self._given.get(place, part.id):
             event.part = replace(part, id=self._given[place])
 

@@ -118,9 +118,7 @@ class Collector:
         made = copy(self)
         made._choices = {index: choice.copy() for index, choice in self._choices.items()}
         made._extra = {**self._extra}
-        for event in happened:
-            if made._has_place(event):
-                made.feed(event)
+        made.take(event for event in happened if made._has_place(event))
         return made
 
     def _has_place(self, event: events.Event) -> bool:
@@ -136,6 +134,11 @@ class Collector:
     def feed(self, event: events.Event) -> None:
         """Take one event."""
         _HANDLERS[type(event)](self, event)
+
+    def take(self, happened: Iterable[events.Event]) -> None:
+        """Take what happened."""
+        for event in happened:
+            _HANDLERS[type(event)](self, event)
 
     def response(self) -> ir.Response:
         """Return the answer as far as it has come."""

@@ -18,24 +18,20 @@ class Halves:
     """Keeps the first halves of characters until the second ones come."""
 
     def __init__(self) -> None:
-        self._held: dict[_Place, str] = {}
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a second half is missing."""
-        return bool(self._held)
+        #: The first halves whose second ones have not come, by their places.
+        self.waiting: dict[_Place, str] = {}
 
     def join(self, event: JsonValue) -> None:
         """Put characters together, in the parsed event; its last text keeps no half. What goes on otherwise raises ``NotJsonError``."""
         for holder, key, place in list(_texts(event)):
             if not holder[key]:
                 continue
-            held = self._held.pop(place, "")
+            held = self.waiting.pop(place, "")
             text = join_surrogates(held + holder[key])
             if held and text[0] == held:
                 raise NotJsonError("", "goes on where half a character ended, expected its other half")
             if "\ud800" <= text[-1:] <= "\udbff":
-                self._held[place] = text[-1]
+                self.waiting[place] = text[-1]
                 text = text[:-1]
             holder[key] = text
 

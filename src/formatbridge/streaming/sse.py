@@ -85,6 +85,7 @@ class SseReader(Reader):
         self._has_begun = False  # the first bytes are known to be a mark, or none
         self._is_after_cr = False  # an LF would belong to the line end before
         self._forget()
+        self.is_between = True
 
     def _forget(self) -> None:
         self._pending = bytearray()  # a line that lacks its end
@@ -130,7 +131,7 @@ class SseReader(Reader):
         return before
 
     def _read(self, chunk: bytes, events: list[ServerSentEvent]) -> None:
-        if not self._has_begun:
+        if not self._has_begun and not self._position:
             chunk = self._begin(chunk)
         if not chunk:
             return
@@ -148,6 +149,7 @@ class SseReader(Reader):
         self._has_begun = len(chunk) >= len(_MARK) or not _MARK.startswith(chunk)
         self._pending = bytearray() if self._has_begun else bytearray(chunk)
         if not self._has_begun:
+            self.is_between = False
             return b""
         if not chunk.startswith(_MARK):
             return chunk

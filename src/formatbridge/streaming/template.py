@@ -129,13 +129,15 @@ _NONE = events.Delta(-1, -1, "")
 class Refrain:
     """Knows by heart the deltas that come now. Two in a row that differ in nothing but their text make it; any other event ends it."""
 
-    __slots__ = ("_before", "_behind", "_framed", "_known", "_last", "_template", "_tries", "counts_usage")
+    __slots__ = ("_before", "_behind", "_last", "_template", "_tries", "counts_usage", "framed", "known")
 
     def __init__(self) -> None:
         self._template: Template | None = None
         self._last = _NONE
-        self._known: Template | None = None  # the template, once an event has proved it
-        self._framed: Template | None = None  # the same with its frame, where that is known
+        #: What is known by heart: the template, once an event has proved it.
+        self.known: Template | None = None
+        #: The same with its frame, where that is known.
+        self.framed: Template | None = None
         self._before = self._behind = b""
         self._tries = 0
         #: Whether the events that are known by heart also tell what the answer costs so far.
@@ -143,7 +145,7 @@ class Refrain:
 
     def delta_of(self, data: bytes, *, is_framed: bool = False) -> events.Delta | None:
         """Return what an event brings, where it is known by heart, with its frame or without; it is never empty."""
-        template = self._framed if is_framed else self._known
+        template = self.framed if is_framed else self.known
         if template is None:
             return None
         text = template.text_of(data)
@@ -152,7 +154,7 @@ class Refrain:
     def expect(self, before: bytes, behind: bytes) -> None:
         """Take what stands around the events that are known from now on."""
         self._before, self._behind = before, behind
-        self._framed = self._known.framed(before, behind) if self._known else None
+        self.framed = self.known.framed(before, behind) if self.known else None
 
     def event_in(self, chunk: bytes, offset: int) -> ServerSentEvent:
         """Return an event without its frame, which begins at an offset."""
@@ -161,21 +163,21 @@ class Refrain:
 
     def forget(self) -> None:
         """Know nothing by heart any more: what was open may be closed."""
-        self._template = self._known = self._framed = None
+        self._template = self.known = self.framed = None
 
     def learn(self, data: bytes, happened: list[events.Event]) -> Template | None:
         """Take an event that was not, and what came of it. Return what others like it are known by from now on; None: not yet."""
-        self._framed = None
+        self.framed = None
         delta = happened[0] if len(happened) == 1 else None
         if not isinstance(delta, events.Delta) or delta.logprobs:
             self.forget()
             return None
         known, last = self._template, self._last
         is_again = (last.choice, last.index) == (delta.choice, delta.index)
-        self._known = known if is_again and known is not None and known.text_of(data) == delta.text else None
-        if self._known is not None:
-            self._tries, self.counts_usage = 0, self._known.counts_usage
+        self.known = known if is_again and known is not None and known.text_of(data) == delta.text else None
+        if self.known is not None:
+            self._tries, self.counts_usage = 0, self.known.counts_usage
         elif self._tries < _TRIES:
             self._tries += 1
             self._template, self._last = Template.of(data, delta.text), delta
-        return self._known
+        return self.known
