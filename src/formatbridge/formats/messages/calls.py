@@ -9,7 +9,7 @@ from formatbridge.formats._extra import rest
 from formatbridge.formats._parts import note_beside
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.messages.parts import decode_cache, encode_cache
-from formatbridge.losses import Ledger
+from formatbridge.losses import Ledger, nowhere
 
 _CALL = frozenset({"type", "id", "name", "input", "cache_control"})
 
@@ -52,13 +52,23 @@ def encode_answer_call(call: ir.ToolCall, losses: Ledger, objects: Objects = NOT
     """Write a tool call of an answer without its token."""
     if call.extra or call.cache or call.item_id is not None:
         note_beside(call, losses)
-    name = call.name
-    if call.namespace is not None:
-        name = f"{call.namespace}__{name}"
-        losses.changed(call, "namespace", name, "renamed")
+    name = _encode_name(call, losses)
     if call.kind == "custom":
         given: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"type": "tool_use", "name": name}, "wrapped")
     else:
         given = encode_arguments_object(call, losses, objects)
     return {"type": "tool_use", "id": call.id, "name": name, "input": given}
+
+
+def encode_opening(call: ir.ToolCall) -> JsonObject:
+    """Write what a stream tells of a call first: all but its arguments."""
+    return {"type": "tool_use", "id": call.id, "name": _encode_name(call, nowhere()), "input": {}}
+
+
+def _encode_name(call: ir.ToolCall, losses: Ledger) -> str:
+    if call.namespace is None:
+        return call.name
+    name = f"{call.namespace}__{call.name}"
+    losses.changed(call, "namespace", name, "renamed")
+    return name

@@ -65,16 +65,31 @@ def encode_response(
         losses.dropped(response, "created", severity="info")
     choice = response.choices[0] if plain else _only_choice(response, losses)
     kinds = set(map(type, choice.parts))
-    body: JsonObject = {
+    body = _encode_head(response, losses)
+    body["content"] = encode_plain_answer(choice.parts, plain, losses) if plain else encode_answer(choice.parts, losses, options)
+    body |= encode_finish(choice.finish, ir.ToolCall in kinds, ir.Refusal in kinds, losses)
+    body["usage"] = _encode_counts(response, losses)
+    return body
+
+
+def encode_beginning(response: ir.Response, losses: Ledger) -> JsonObject:
+    """Write an answer of which nothing has come but its head, as a stream begins with it."""
+    nothing: JsonObject = {"content": [], "stop_reason": None, "stop_sequence": None}
+    return {**_encode_head(response, losses), **nothing, "usage": _encode_counts(response, losses)}
+
+
+def _encode_head(response: ir.Response, losses: Ledger) -> JsonObject:
+    return {
         "id": encode_id(response.id, "msg_") or losses.added("/id", "msg_0"),
         "type": "message",
         "role": "assistant",
         "model": response.model if response.model is not None else losses.added("/model", ""),
-        "content": encode_plain_answer(choice.parts, plain, losses) if plain else encode_answer(choice.parts, losses, options),
     }
-    body |= encode_finish(choice.finish, ir.ToolCall in kinds, ir.Refusal in kinds, losses)
-    body["usage"] = encode_usage(response.usage, losses) if response.usage else losses.added("/usage", dict(NO_USAGE))
-    return body
+
+
+def _encode_counts(response: ir.Response, losses: Ledger) -> JsonObject:
+    counts: JsonObject = encode_usage(response.usage, losses) if response.usage else losses.added("/usage", dict(NO_USAGE))
+    return counts
 
 
 def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:

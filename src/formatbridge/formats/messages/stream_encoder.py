@@ -13,16 +13,16 @@ from typing import Any
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._arguments import encode_arguments_text, wrap_text
-from formatbridge.formats._choices import FirstChoice
+from formatbridge.formats._choices import FirstChoice, is_of_a_choice
 from formatbridge.formats._protocol import Context
 from formatbridge.formats._signatures import encode_token
 from formatbridge.formats.messages.answer import encode_answer
-from formatbridge.formats.messages.calls import encode_answer_call
+from formatbridge.formats.messages.calls import encode_opening
 from formatbridge.formats.messages.citations import can_cite, encode_citation
 from formatbridge.formats.messages.errors import encode_error
 from formatbridge.formats.messages.finish import encode_finish
 from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carrier
-from formatbridge.formats.messages.response import NO_USAGE, encode_response
+from formatbridge.formats.messages.response import NO_USAGE, encode_beginning
 from formatbridge.formats.messages.stream_writer import EMPTY, BlockWriter, write_event
 from formatbridge.formats.messages.usage import encode_usage
 from formatbridge.ir import events
@@ -59,8 +59,8 @@ class StreamEncoder:
     """Writes one stream. Losses are worked out on the collected answer, not here."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
+        del context  # nothing in an answer of this format repeats the request
         self._options = options
-        self._context = context
         self._has_started = False
         self._is_over = False
         self._first = FirstChoice()
@@ -80,6 +80,8 @@ class StreamEncoder:
         held = self._open
         if type(event) is events.Delta and held is not None and event.index == held.index and event.choice == self._first.number:
             return self._grow(held, event.text)  # nearly always
+        if is_of_a_choice(event) and event.choice == self._first.number:
+            return self._feed(event)
         return b"".join([self._feed(each) for each in self._first.feed(event)])
 
     def _feed(self, event: events.Event) -> bytes:
@@ -106,9 +108,7 @@ class StreamEncoder:
         self._usage = event.usage
         self._counts_thoughts = event.usage is not None and event.usage.reasoning is not None
         answer = ir.Response("messages", event.id, event.model, [], usage=event.usage)
-        body = encode_response(answer, nowhere(), self._options, self._context)
-        body |= {"stop_reason": None, "stop_sequence": None}
-        return write_event("message_start", {"type": "message_start", "message": body})
+        return write_event("message_start", {"type": "message_start", "message": encode_beginning(answer, nowhere())})
 
     def _finish_choice(self, event: events.Finished) -> bytes:
         self._finish = event.finish
@@ -140,7 +140,7 @@ class StreamEncoder:
         held = self._open
         if held is not None and event.index == held.index:
             made = self._write(event)
-            return made + self._release() if self._open is None else made
+            return made + self._release() if self._held and self._open is None else made
         if isinstance(event, events.PartStart):
             if held is None and not isinstance(event.part, ir.Media):
                 return self._write(event)
@@ -182,6 +182,9 @@ class StreamEncoder:
         part = event.part
         held = self._open = _Open(part, event.index)
         match part:
+            case ir.ToolCall():
+                held.kind, self._has_calls = "input", True
+                return made + (self._carry(part.signature) if part.signature else b"") + self._start_call(held, part)
             case ir.Text():
                 held.kind = "text"
                 held.citations = list(part.citations or ())
@@ -193,15 +196,11 @@ class StreamEncoder:
             case ir.Reasoning():
                 held.kind, held.token = "thinking", part.signature
                 return made + self._grow(held, part.text)
-            case ir.ToolCall():
-                held.kind, self._has_calls = "input", True
-                return made + self._carry(part.signature) + self._start_call(held, part)
             case _:
                 return made
 
     def _start_call(self, held: _Open, call: ir.ToolCall) -> bytes:
-        block = encode_answer_call(altered(call, arguments=""), nowhere()) | {"input": {}}
-        made = self._blocks.start(block)
+        made = self._blocks.start(encode_opening(call))
         held.head = self._blocks.head("input")
         return made + self._grow(held, encode_arguments_text(call))
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
-from formatbridge.streaming.sse import encode_event
 
 _DELTA = (
     b"event: content_block_delta\n"
     b'data: {"type":"content_block_delta","index":%d,"delta":{"type":"%b_delta","%b":'
 )  # fmt: skip
+_START = b'event: content_block_start\ndata: {"type":"content_block_start","index":%d,"content_block":%b}\n\n'
+_MORE = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":%b}\n\n'
+_STOP = b'event: content_block_stop\ndata: {"type":"content_block_stop","index":%d}\n\n'
 EMPTY: dict[str, JsonObject] = {
     "text": {"type": "text", "text": ""},
     "thinking": {"type": "thinking", "thinking": "", "signature": ""},
@@ -30,17 +32,16 @@ class BlockWriter:
 
     def start(self, block: JsonObject) -> bytes:
         """Open a block."""
-        return write_event("content_block_start", {"type": "content_block_start", "index": self._index, "content_block": block})
+        return _START % (self._index, dumps(block))
 
     def delta(self, delta: JsonObject) -> bytes:
         """Add to the open block."""
-        return write_event("content_block_delta", {"type": "content_block_delta", "index": self._index, "delta": delta})
+        return _MORE % (self._index, dumps(delta))
 
     def stop(self) -> bytes:
         """Close the open block."""
-        made = write_event("content_block_stop", {"type": "content_block_stop", "index": self._index})
         self._index += 1
-        return made
+        return _STOP % (self._index - 1)
 
     def whole(self, block: JsonObject) -> bytes:
         """Write a block that has come whole."""
@@ -63,4 +64,4 @@ class BlockWriter:
 
 def write_event(name: str, body: JsonObject) -> bytes:
     """Write one event, named twice as this format does."""
-    return encode_event(dumps(body), name)
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), dumps(body))
