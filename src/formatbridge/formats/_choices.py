@@ -41,7 +41,7 @@ class FirstChoice:
     def feed(self, event: events.Event) -> list[events.Event]:
         """Take an event and return those that are to be written now."""
         if is_of_a_choice(event):
-            return self._take(event)
+            return [event] if event.choice == self.number else self._take(event)
         if self._kept and isinstance(event, events.End | events.Failed):
             self.number = min(kept.choice for kept in self._kept)
             return [*(kept for kept in self._kept if kept.choice == self.number), event]
@@ -53,7 +53,8 @@ class FirstChoice:
                 self._kept.append(event)
                 return []
             self.number, self._kept = event.choice, []
-        return [event] if event.choice == self.number else []
+            return [event]
+        return []
 
 
 class ChoicesInOrder:

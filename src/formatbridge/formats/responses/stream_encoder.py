@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
+from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._choices import FirstChoice
@@ -99,8 +100,7 @@ class StreamEncoder:
         self._start, self._usage = event, event.usage
         body = self._body(ir.Choice(parts=[]), None)
         self._writer.ids = ItemIds("/output", f"{body['id'].removeprefix('resp_')}_", self._writer.losses)
-        for kind in ("response.created", "response.in_progress"):
-            self._writer.tell(kind, {"response": body | {"status": "in_progress"}})
+        self._writer.begin(body | {"status": "in_progress"})
 
     def _body(self, choice: ir.Choice, usage: ir.Usage | None, error: ir.Error | None = None) -> JsonObject:
         start = self._start or events.Start(None, None)
@@ -151,8 +151,7 @@ class StreamEncoder:
     def _write_end(self, error: ir.Error | None) -> None:
         self._is_over = True
         body = self._body(ir.Choice(parts=self._refusals(), finish=self._finish), self._usage, error)
-        body["output"] = self._writer.output()
-        self._writer.tell(_ENDS.get(body["status"], "response.incomplete"), {"response": body})
+        self._writer.end(_ENDS.get(body["status"], "response.incomplete"), body)
 
     # Parts.
 
@@ -160,7 +159,8 @@ class StreamEncoder:
         if self._waiting:  # its item comes before any of this part
             self._open(self._waiting)
         slot = self._slots[event.index] = _Slot(event.part, event.index, getattr(event.part, "signature", None))
-        slot.citations = list(getattr(event.part, "citations", None) or ())
+        if citations := getattr(event.part, "citations", None):
+            slot.citations = list(citations)
         self._prepare(slot)
 
     def _prepare(self, slot: _Slot) -> None:
@@ -377,7 +377,7 @@ class StreamEncoder:
             self._leave_call()
             item = encode_item("", token, self._writer.next_place(), self._writer.ids, signature.item)
             bare = {key: value for key, value in item.items() if key != "encrypted_content"}
-            self._writer.done(self._writer.add(bare), item)
+            self._writer.done(self._writer.add(bare), dumps(item))
 
 
 def _text_of(part: ir.Part) -> str:

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge._codec import dumps
+from formatbridge._codec import dumps, loads
 from formatbridge._json import JsonObject
 from formatbridge.formats._lengths import Lengths
 from formatbridge.formats._logprobs import encode_tokens, take_tokens
@@ -18,7 +18,6 @@ from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_item
 from formatbridge.losses import nowhere
 from formatbridge.streaming.replay import altered
-from formatbridge.streaming.sse import encode_event
 
 _ARGUMENTS = {
     "mcp_call": ("response.mcp_call_arguments", "arguments"),
@@ -32,24 +31,30 @@ _WORK = {"code_interpreter_call": "interpreting", "web_search_call": "searching"
 class Live:
     """Something that grows by deltas. ``head`` and ``tail`` stand around the text of each; ``pieces`` are its text so far.
 
-    ``number``: its own among the visible texts.
+    ``fields``: its place, as the JSON of an event has it. ``number``: its own among the visible texts. ``only``: the text as JSON while it
+    is a single piece, which need not be written again then.
     """
 
-    __slots__ = ("_counted", "_length", "head", "kind", "number", "pieces", "place", "tail")
+    __slots__ = ("_counted", "_length", "fields", "head", "kind", "number", "only", "pieces", "place", "tail")
 
     def __init__(self, kind: str, place: JsonObject) -> None:
         self.kind = kind
         self.place = place
         self.pieces: list[str] = []
+        self.only: bytes | None = None
         self.number = -1
         self._counted, self._length = 0, 0
-        fields = dumps({"type": f"{kind}.delta", **place})[:-1]
-        self.head = b'event: %b.delta\ndata: %b,"delta":' % (kind.encode(), fields)
+        self.fields, name = dumps(place)[1:-1], kind.encode()
+        self.head = b'event: %b.delta\ndata: {"type":"%b.delta",%b,"delta":' % (name, name, self.fields)
         self.tail = b',"logprobs":[],"sequence_number":' if kind == "response.output_text" else b',"sequence_number":'
 
     def text(self) -> str:
         """Return all that it grew to."""
         return "".join(self.pieces)
+
+    def written(self) -> bytes:
+        """Return all that it grew to, as JSON."""
+        return dumps(self.text()) if self.only is None else self.only
 
     def length(self) -> int:
         """Return how long it is by now; each piece is counted once."""
@@ -69,13 +74,18 @@ class Writer:
         self._tokens: list[ir.TokenLogprob] = []
         self._untaken: list[ir.TokenLogprob] = []  # what the texts that are done left of them
         self._taken: list[ir.TokenLogprob] = []
-        self._items: list[JsonObject | None] = []
+        self._items: list[bytes | None] = []
         self._number = 0
         self._out: list[bytes] = []
 
     def tell(self, kind: str, fields: JsonObject) -> None:
         """Write one event."""
-        self._out.append(encode_event(dumps({"type": kind, **fields, "sequence_number": self._number}), kind))
+        self.write(kind, dumps(fields)[1:-1])
+
+    def write(self, kind: str, fields: bytes) -> None:
+        """Write one event whose fields are written."""
+        name = kind.encode()
+        self._out.append(b'event: %b\ndata: {"type":"%b",%b,"sequence_number":%d}\n\n' % (name, name, fields, self._number))
         self._number += 1
 
     def go_on(self, number: int) -> None:
@@ -90,13 +100,16 @@ class Writer:
         """Return a delta instead of writing it, where nothing was written since the last time."""
         if live is not self._latest:
             self._turn_to(live)
+        written = dumps(text)
+        live.only = None if live.pieces else written
         live.pieces.append(text)
         self._number += 1
-        return b"%b%b%b%d}\n\n" % (live.head, dumps(text), live.tail, self._number - 1)
+        return b"%b%b%b%d}\n\n" % (live.head, written, live.tail, self._number - 1)
 
     def grow_with(self, live: Live, text: str, tokens: list[ir.TokenLogprob]) -> None:
         """Write a delta with the probabilities of its tokens, where the event has a place for them."""
         self._turn_to(live)
+        live.only = None
         live.pieces.append(text)
         told = {"logprobs": encode_tokens(tokens, self.losses, needs_bytes=True)} if live.kind == "response.output_text" else {}
         self.tell(f"{live.kind}.delta", {**live.place, "delta": text, **told})
@@ -116,7 +129,8 @@ class Writer:
         """Return the tokens of texts that were done without them."""
         made: list[ir.TokenLogprob] = []
         left, written = self._tokens, set(map(id, self._taken))
-        for part in (part for item in self.output() if item["type"] == "message" for part in item["content"]):
+        items = [loads(item) for item in self._items if item is not None]
+        for part in (part for item in items if item["type"] == "message" for part in item["content"]):
             if left and part["type"] == "output_text":
                 _, taken, left = take_tokens(left, part["text"])
                 made += [token for token in taken if id(token) not in written]
@@ -150,17 +164,25 @@ class Writer:
         """Open an item and return its place."""
         at = len(self._items)
         self._items.append(None)
-        self.tell("response.output_item.added", {"output_index": at, "item": item})
+        self.write("response.output_item.added", b'"output_index":%d,"item":%b' % (at, dumps(item)))
         return at
 
-    def done(self, at: int, item: JsonObject) -> None:
-        """Close an item."""
+    def done(self, at: int, item: bytes) -> None:
+        """Close an item, which is written."""
         self._items[at] = item
-        self.tell("response.output_item.done", {"output_index": at, "item": item})
+        self.write("response.output_item.done", b'"output_index":%d,"item":%b' % (at, item))
 
-    def output(self) -> list[JsonObject]:
-        """Return the items that are done."""
-        return [item for item in self._items if item is not None]
+    def begin(self, body: JsonObject) -> None:
+        """Write the events that begin a stream."""
+        fields = b'"response":%b' % dumps(body)
+        for kind in ("response.created", "response.in_progress"):
+            self.write(kind, fields)
+
+    def end(self, kind: str, body: JsonObject) -> None:
+        """Write the last event, which has the items that are done; nothing ahead of them in the body is a list."""
+        before, behind = dumps(body | {"output": []}).split(b'"output":[]', 1)
+        items = b",".join([item for item in self._items if item is not None])
+        self.write(kind, b'"response":%b"output":[%b]%b' % (before, items, behind))
 
 
 class Content:
@@ -217,7 +239,7 @@ class Message:
     def close(self, status: str = "completed") -> None:
         """Close the message."""
         self._close_content()
-        self._writer.done(self._at, self._item(status))
+        self._writer.done(self._at, dumps(self._item(status)))
 
     def _close_content(self) -> None:
         content, self._content = self._content, None
@@ -273,7 +295,7 @@ class Thought:
             writer.tell("response.reasoning_summary_text.done", {**place, "text": text})
             writer.tell("response.reasoning_summary_part.done", {**place, "part": {"type": "summary_text", "text": text}})
         item = encode_item(text, token, self._at, writer.ids, self.id)
-        writer.done(self._at, item | ({"status": status} if status else {}))
+        writer.done(self._at, dumps(item | ({"status": status} if status else {})))
 
 
 class Call:
@@ -281,7 +303,8 @@ class Call:
 
     def __init__(self, writer: Writer, call: ir.ToolCall) -> None:
         self._writer = writer
-        self._item = encode_answer_call(altered(call, arguments=""), writer.next_place(), writer.ids, writer.losses)
+        bare = altered(call, arguments="") if call.arguments else call
+        self._item = encode_answer_call(bare, writer.next_place(), writer.ids, writer.losses)
         self._field = "input" if call.kind == "custom" else "arguments"
         self._at = writer.add(self._item | ({"status": "in_progress"} if "status" in self._item else {}))
         kind = "response.custom_tool_call_input" if call.kind == "custom" else "response.function_call_arguments"
@@ -289,11 +312,13 @@ class Call:
 
     def close(self, status: str | None = None) -> None:
         """Close the call; one that was cut off says so, where its type has a status."""
-        told = {self._field: self.live.text()}
-        name = {"name": self._item["name"]} if self._field == "arguments" else {}
-        self._writer.tell(f"{self.live.kind}.done", {**self.live.place, **name, **told})
-        ended = {"status": status} if status and "status" in self._item else {}
-        self._writer.done(self._at, self._item | told | ended)
+        field, place = self._field.encode(), self.live.fields
+        text = b'"%b":%b' % (field, self.live.written())
+        name = b'"name":%b,' % dumps(self._item["name"]) if self._field == "arguments" else b""
+        self._writer.write(f"{self.live.kind}.done", b"%b,%b%b" % (place, name, text))
+        ended = self._item | {"status": status} if status and "status" in self._item else self._item
+        before, behind = dumps(ended).split(b'"%b":""' % field, 1)
+        self._writer.done(self._at, before + text + behind)
 
 
 class Run:
@@ -331,7 +356,7 @@ class Run:
         word = item.get("status")
         if not status and (word == "completed" or (word == "failed" and self._kind == "mcp_call")):  # others have no event for it
             self._writer.tell(f"response.{self._kind}.{word}", self._place)
-        self._writer.done(self._at, item)
+        self._writer.done(self._at, dumps(item))
 
 
 class Runs:
@@ -368,4 +393,4 @@ def write_image(writer: Writer, item: JsonObject) -> None:
     place = {"item_id": item["id"], "output_index": at}
     for word in ("in_progress", "generating", "completed"):
         writer.tell(f"response.image_generation_call.{word}", place)
-    writer.done(at, item)
+    writer.done(at, dumps(item))
