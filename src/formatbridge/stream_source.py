@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -211,18 +212,25 @@ class StreamSource:
     def collect(self, happened: list[events.Event]) -> list[events.Event]:
         """Keep what happened and hand it on."""
         self._collector.take(happened)
-        for event in happened:
-            kind = type(event)
-            if kind is events.PartStart or kind is events.PartEnd:
-                if event.part is not None:  # type: ignore[union-attr]  # the test says so
-                    self._calls.feed(event)  # type: ignore[arg-type]  # the collected ones keep their ids, for the report
-            elif kind is events.Failed:
-                self.error = event.error  # type: ignore[union-attr]  # the test says so
-                self.is_over = self.has_ended = True
-            elif kind is events.End:
-                self._refuse_half()
-                self.is_over = self.has_ended = True
+        for at, event in enumerate(happened):
+            note = _NOTED.get(type(event))
+            if note is not None:
+                happened[at] = note(self, event)
         return happened
+
+    def _tell_apart(self, event: events.PartStart | events.PartEnd) -> events.Event:
+        """Return what is told of a call with an id of its own; the collected ones keep their ids, for the report."""
+        return event if event.part is None else self._calls.feed(event)
+
+    def _fail(self, event: events.Failed) -> events.Event:
+        self.error = event.error
+        self.is_over = self.has_ended = True
+        return event
+
+    def _finish(self, event: events.End) -> events.Event:
+        self._refuse_half()
+        self.is_over = self.has_ended = True
+        return event
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
         event, given = self._understood(event)
@@ -283,6 +291,15 @@ class StreamSource:
             if formats.load(name).is_own_event(raw):
                 raise refusal(event, self.near.NAME, [("", f"is an event of {name}")])
         return False
+
+
+_NOTED: dict[type[events.Event], Callable[[StreamSource, Any], events.Event]] = {
+    events.PartStart: StreamSource._tell_apart,
+    events.PartEnd: StreamSource._tell_apart,
+    events.Failed: StreamSource._fail,
+    events.End: StreamSource._finish,
+}
+"""Kind of event to what comes of it for the source itself."""
 
 
 def _is_json(data: bytes) -> bool:

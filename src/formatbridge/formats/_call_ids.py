@@ -55,7 +55,7 @@ def _with_id(call: ir.ToolCall, ids: CallIds, losses: Ledger) -> ir.ToolCall:
 
 
 class CallsApart:
-    """Does for a stream what ``tell_apart`` does for an answer. The events that are given are changed.
+    """Does for a stream what ``tell_apart`` does for an answer.
 
     What was written stays written: an id that comes after the same one was given to another call is numbered itself.
     """
@@ -64,18 +64,19 @@ class CallsApart:
         self._ids: dict[int, CallIds] = {}
         self._given: dict[tuple[int, int], str] = {}
 
-    def feed(self, event: events.PartStart | events.PartEnd) -> None:
-        """Give the call that an event tells of its id."""
+    def feed(self, event: events.PartStart | events.PartEnd) -> events.PartStart | events.PartEnd:
+        """Return an event with its id for the call that it tells of."""
         part = event.part
         if type(part) is not ir.ToolCall:
-            return
+            return event
         place = event.choice, event.index
         if type(event) is events.PartStart:
             if event.choice not in self._ids:
                 self._ids[event.choice] = CallIds()
             self._given[place] = self._ids[event.choice].give(part.id)
-        if part.id != self._given.get(place, part.id):
-            event.part = replace(part, id=self._given[place])
+        if part.id == self._given.get(place, part.id):
+            return event
+        return replace(event, part=replace(part, id=self._given[place]))
 
 
 # Requests.

@@ -20,6 +20,8 @@ _CHOICES: Mapping[ir.Format, str] = {
 }
 """Where a choice stands in the body of an answer, by its number; a message is one itself."""
 
+_MOST_WAITING = 100
+"""Events that wait at most to be folded."""
 _NAMES = ("id", "name")
 """What a call tells of itself when it opens, and may tell otherwise when it closes."""
 
@@ -100,7 +102,10 @@ class _Choice:
 
 
 class Collector:
-    """Folds events to an answer; memory grows with the answer, time with its events."""
+    """Folds events to an answer; memory grows with the answer, time with its events.
+
+    The last few wait until somebody asks what they add up to: of a short answer nobody may.
+    """
 
     def __init__(self, format: ir.Format) -> None:
         self._format = format
@@ -110,15 +115,19 @@ class Collector:
         self._usage: ir.Usage | None = None
         self._error: ir.Error | None = None
         self._extra: ir.JsonObject = {}
-        #: The pieces of the part that grew last; they grow with it.
-        self.latest: list[str] = []
+        self._latest: list[str] = []
+        self._waiting: list[events.Event] = []
 
     def and_then(self, happened: Iterable[events.Event]) -> Collector:
         """Return a collector that has taken some more events; this one has not."""
+        self._fold()
         made = copy(self)
+        made._waiting = []
         made._choices = {index: choice.copy() for index, choice in self._choices.items()}
         made._extra = {**self._extra}
-        made.take(event for event in happened if made._has_place(event))
+        for event in happened:
+            if made._has_place(event):
+                _HANDLERS[type(event)](made, event)
         return made
 
     def _has_place(self, event: events.Event) -> bool:
@@ -133,15 +142,28 @@ class Collector:
 
     def feed(self, event: events.Event) -> None:
         """Take one event."""
-        _HANDLERS[type(event)](self, event)
+        self.take((event,))
 
     def take(self, happened: Iterable[events.Event]) -> None:
         """Take what happened."""
-        for event in happened:
+        self._waiting += happened
+        if len(self._waiting) > _MOST_WAITING:
+            self._fold()
+
+    def _fold(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for event in waiting:
             _HANDLERS[type(event)](self, event)
+
+    @property
+    def latest(self) -> list[str]:
+        """The pieces of the part that grew last; they grow with it."""
+        self._fold()
+        return self._latest
 
     def response(self) -> ir.Response:
         """Return the answer as far as it has come."""
+        self._fold()
         start = self._start
         return ir.Response(
             format=self._format,
@@ -165,11 +187,13 @@ class Collector:
 
     def first_parts(self, *, is_over: bool) -> Mapping[int, Growing]:
         """Return the parts of the first choice, by number. That is the one numbered 0, unless the answer is over without it."""
+        self._fold()
         first = min(self._choices, default=0) if is_over else 0
         return self._choices[first].parts if first in self._choices else {}
 
     def so_far(self) -> list[events.Event]:
         """Return the events that fold to the answer as far as it has come, each part in one piece; what is open stays open."""
+        self._fold()
         made: list[events.Event] = [self._start]
         for index, choice in self._choices.items():
             for number, part in sorted(choice.parts.items()):
@@ -179,6 +203,7 @@ class Collector:
 
     def unfinished(self) -> list[events.Event]:
         """Return what would close the answer, as one that ran out of tokens: the open parts, then the choices without an end."""
+        self._fold()
         made: list[events.Event] = []
         for index, choice in self._choices.items() if self._choices else ((0, _Choice()),):
             made += [events.PartEnd(index, number) for number, part in choice.parts.items() if part.is_open]
@@ -205,7 +230,7 @@ class Collector:
         choice = self._choices[event.choice]
         part = choice.parts[event.index]
         part.pieces.append(event.text)
-        self.latest = part.pieces
+        self._latest = part.pieces
         if event.logprobs:
             choice.tokens(part.part).extend(event.logprobs)
 
