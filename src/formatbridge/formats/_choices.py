@@ -72,7 +72,7 @@ class ChoicesInOrder:
         if is_of_a_choice(event):
             return self._take(event)
         made: list[events.Event] = []
-        if isinstance(event, events.End | events.Failed):
+        if self._kept and isinstance(event, events.End | events.Failed):
             for _, kept in sorted(self._kept.items()):
                 made += [replace(each, choice=self._begun) for each in kept]
                 self._begun += 1

@@ -19,6 +19,7 @@ from formatbridge.formats.chat_completions.calls import encode_plain_call
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
 from formatbridge.formats.chat_completions.finish import decode_finish, encode_finish
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
+from formatbridge.ir import events
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -93,7 +94,7 @@ def encode_response(
     return body
 
 
-def encode_head(response: ir.Response, losses: Ledger, options: Options) -> JsonObject:
+def encode_head(response: ir.Response | events.Start, losses: Ledger, options: Options) -> JsonObject:
     """Write what stands at the top of an answer and of every chunk of a stream."""
     return {
         "id": encode_id(response.id, "chatcmpl-") or losses.added("/id", "chatcmpl-0"),
@@ -103,7 +104,7 @@ def encode_head(response: ir.Response, losses: Ledger, options: Options) -> Json
     }
 
 
-def _encode_created(response: ir.Response, losses: Ledger, options: Options) -> int:
+def _encode_created(response: ir.Response | events.Start, losses: Ledger, options: Options) -> int:
     """Write the time of an answer in whole seconds; nothing reads a clock."""
     if response.created is None:
         created: int = losses.added("/created", options.created or 0)

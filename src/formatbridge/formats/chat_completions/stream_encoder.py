@@ -37,6 +37,7 @@ _BEHIND_ARGUMENTS = b"}}]" + _BEHIND_TEXT
 _ROLE = b'%b{"index":%d,"delta":{"role":"assistant","content":""' + _BEHIND_TEXT
 _CALL = b'%b{"index":%d,"delta":{"tool_calls":[{"index":%d,"id":%b,"type":"%b","%b":{"name":%b,"%b":""}%b' + _BEHIND_ARGUMENTS[1:]
 _ARGUMENTS = b'%b{"index":%d,"delta":{"tool_calls":[{"index":%d,"%b":{"%b":'
+_FINISH = b'%b{"index":%d,"delta":{},"finish_reason":"%b"}' + _BEHIND_CHOICE
 _END = encode_event(DONE)
 
 
@@ -83,8 +84,9 @@ class StreamEncoder:
         """Take one event and return the chunks that it becomes."""
         if type(event) is events.Delta and event.choice in self._choices:
             return self._delta(event)  # nearly always
-        if is_of_a_choice(event) and event.choice in self._choices:
-            return self._feed(event)  # its turn has come
+        if is_of_a_choice(event) and event.choice in self._choices:  # its turn has come
+            handle = _HANDLERS.get(type(event))
+            return handle(self, event) if handle else b""
         return b"".join([self._feed(each) for each in self._order.feed(event)])
 
     def _feed(self, event: events.Event) -> bytes:
@@ -104,8 +106,7 @@ class StreamEncoder:
     # The answer as a whole.
 
     def _begin(self, event: events.Start) -> bytes:
-        answer = ir.Response("chat_completions", event.id, event.model, [], event.created)
-        head = encode_head(answer, nowhere(), self._options)
+        head = encode_head(event, nowhere(), self._options)
         head["object"] = "chat.completion.chunk"
         self._head = head | self._no_usage if self._no_usage else head
         self._before = b'data: %b,"choices":[' % dumps(self._head)[:-1]
@@ -123,17 +124,21 @@ class StreamEncoder:
         del event  # it says nothing
         made = b""
         if not self._choices:
-            made = _ROLE % (self._before, 0) + self._chunk(0, {}, finish="stop")
+            made = _ROLE % (self._before, 0) + _FINISH % (self._before, 0, b"stop")
         if self._usage is not None and self._tells_usage:
-            usage = encode_usage(self._usage, nowhere())
-            made += b"data: %b\n\n" % dumps(self._head | {"choices": [], "usage": usage})
+            made += self._usage_chunk(encode_usage(self._usage, nowhere()))
         return made + _END
 
-    def _chunk(self, index: int, delta: JsonObject, finish: str | None = None, logprobs: JsonObject | None = None) -> bytes:
-        choice: JsonObject = {"index": index, "delta": delta, "finish_reason": finish}
+    def _chunk(self, index: int, delta: JsonObject, logprobs: JsonObject | None = None) -> bytes:
+        choice: JsonObject = {"index": index, "delta": delta, "finish_reason": None}
         if logprobs:
             choice["logprobs"] = logprobs
         return self._before + dumps(choice) + _BEHIND_CHOICE
+
+    def _usage_chunk(self, usage: JsonObject) -> bytes:
+        if self._no_usage:  # which stands ahead of the choices
+            return b"data: %b\n\n" % dumps(self._head | {"choices": [], "usage": usage})
+        return self._before + b'],"usage":%b}\n\n' % dumps(usage)
 
     def _choice(self, index: int) -> tuple[_Choice, bytes]:
         """Return a choice and, at its first sight, the chunk that gives its role."""
@@ -305,7 +310,7 @@ class StreamEncoder:
             cited = encode_answer([ir.Text("", citations=choice.citations)], "", "", nowhere(), self._options)
             made += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
         word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", nowhere())
-        return made + self._chunk(event.choice, {}, finish=word)
+        return made + _FINISH % (self._before, event.choice, word.encode())
 
 
 _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {

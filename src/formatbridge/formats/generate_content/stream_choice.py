@@ -29,8 +29,8 @@ class Choice:
     called: list[ir.Part] = field(default_factory=list)
     partial: PartialCalls | None = None
     finish: JsonObject = field(default_factory=dict)
-    sources: Sources = field(default_factory=Sources)
-    pages: Gathered = field(default_factory=Gathered)
+    sources: Sources | None = None
+    pages: Gathered | None = None
     tokens: list[ir.TokenLogprob] = field(default_factory=list)
     weighed: int = 0
     extra: JsonObject = field(default_factory=dict)
@@ -48,6 +48,8 @@ class Choice:
 
     def cite(self, made: list[events.Event]) -> JsonObject | None:
         """Hang each citation on the text that it vouches for, or tell it alone where that has closed; return what no citation holds."""
+        if self.sources is None:
+            return None
         texts = {number: ir.Text("".join(pieces)) for number, pieces in self.texts.items()}
         unread = decode_citations(self.sources.told, list(texts.values()), self.src)
         still_open = self.open_texts

@@ -22,7 +22,7 @@ from formatbridge.formats.generate_content.parts import decode_text
 from formatbridge.formats.generate_content.reasoning import is_late
 from formatbridge.formats.generate_content.results import decode_result
 from formatbridge.formats.generate_content.stream_choice import Choice
-from formatbridge.formats.generate_content.stream_pieces import PartialCalls
+from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
 from formatbridge.formats.generate_content.stream_untold import untold
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
@@ -45,8 +45,8 @@ class StreamDecoder:
 
     def __init__(self) -> None:
         self.is_complete = False
-        self.start: events.Start | None = events.Start(None, None)
         self._told = events.Start(None, None)
+        self.start: events.Start | None = self._told
         self._choices: dict[int, Choice] = {}
         self._running: set[int] = set()  # the candidates that have not said why they ended
         self._id: str | None = None
@@ -71,7 +71,7 @@ class StreamDecoder:
             return [*made, *self.beside(), events.Failed(decode_error(raw, status=None))]
         for candidate in raw.get("candidates") or ():
             self._feed_candidate(candidate, made)
-        self.recount(raw)
+        self._usage = raw.get("usageMetadata") or self._usage
         if raw.get("promptFeedback"):
             self._feedback |= {key: value for key, value in raw["promptFeedback"].items() if value is not None}
         if not _EVENT.issuperset(raw):
@@ -170,12 +170,14 @@ class StreamDecoder:
         if raw.get("finishMessage"):
             choice.finish["finishMessage"] = raw["finishMessage"]
         if not _SOURCES.isdisjoint(raw):
+            choice.sources = choice.sources or Sources()
             choice.sources.feed(raw)
         if raw.get("logprobsResult"):
             self._feed_logprobs(choice, raw["logprobsResult"], made)
         if not _CANDIDATE.issuperset(raw):
             told = rest(raw, _CANDIDATE) or {}
             if _PAGES in told:
+                choice.pages = choice.pages or Gathered()
                 choice.pages.feed(told[_PAGES])
                 told[_PAGES] = choice.pages.told
             choice.extra |= told
@@ -305,7 +307,7 @@ class StreamDecoder:
         """End a candidate: what it rests on, whatever is open, and why."""
         if choice.partial:
             self._end_calls(choice, made)
-        unread = choice.cite(made) if choice.sources.told else None
+        unread = choice.cite(made)
         if choice.tokens:
             number = choice.open_texts[0] if choice.open_texts else self._text(choice, ir.Text, made)
             made.append(events.Delta(choice.index, number, "", choice.tokens))

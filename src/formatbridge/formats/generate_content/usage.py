@@ -32,13 +32,21 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     usage = ir.Usage(prompt + (tools or 0), output, total or None, raw.get("cachedContentTokenCount"), None, thoughts, src)
     usage.tool_prompt = tools
     if not _COUNTS.issuperset(raw):
-        unread: JsonObject = {}
-        usage.input_modality = _decode_modalities(raw, "promptTokensDetails", prompt, unread)
-        spoken = usage.output - (thoughts or 0)
-        usage.output_modality = _decode_modalities(raw, "candidatesTokensDetails", spoken, unread)
-        usage.cached_modality = _decode_modalities(raw, "cacheTokensDetails", None, unread)
-        usage.extra = joined(rest(raw, _USAGE), unread) if unread else rest(raw, _USAGE)
+        _decode_details(raw, usage, prompt, usage.output - (thoughts or 0))
     return usage
+
+
+def _decode_details(raw: JsonObject, usage: ir.Usage, prompt: int, spoken: int) -> None:
+    """Read what usage has beside the counts: tokens by modality, and what no other format counts."""
+    unread: JsonObject = {}
+    if "promptTokensDetails" in raw:
+        usage.input_modality = _decode_modalities(raw, "promptTokensDetails", prompt, unread)
+    if "candidatesTokensDetails" in raw:
+        usage.output_modality = _decode_modalities(raw, "candidatesTokensDetails", spoken, unread)
+    if "cacheTokensDetails" in raw:
+        usage.cached_modality = _decode_modalities(raw, "cacheTokensDetails", None, unread)
+    extra = rest(raw, _USAGE)
+    usage.extra = joined(extra, unread) if unread else extra
 
 
 def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: JsonObject) -> dict[str, int] | None:
