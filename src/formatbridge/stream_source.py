@@ -237,8 +237,8 @@ class StreamSource:
         raw = check_event(given, event, self.near.NAME)
         if not self._is_at_home:
             self._is_at_home = self._is_own(raw, event)
+            self._has_begun, self._head = True, b""
         self._record.add(event.data)
-        self._has_begun, self._head = True, b""
         kind = raw.get("type")
         self.kind = kind if isinstance(kind, str) else ""
         self.heard += self.kind not in PINGS

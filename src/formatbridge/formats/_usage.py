@@ -44,11 +44,13 @@ def drop_counts(usage: ir.Usage, names: Iterable[str], losses: Ledger) -> None:
     """Note each count that is lost, one by one within a group; zero counts nothing. A tool's prompt is still in the input."""
     for name in names:
         value = getattr(usage, name)
-        if name == "tool_prompt" and value:
+        if not value:
+            continue
+        if name == "tool_prompt":
             losses.changed(usage, name, usage.input, "accounting", severity="info")
         elif isinstance(value, dict):
             for word, count in value.items():
                 if count:
                     losses.dropped(usage, f"{name}.{word}", "accounting", severity="info")
-        elif value:
+        else:
             losses.dropped(usage, name, "accounting", severity="info")

@@ -28,7 +28,8 @@ from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.ir import events
 from formatbridge.streaming.replay import unfold
 
-_EVENT = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
+_USUAL = frozenset({"candidates", "modelVersion", "responseId", "usageMetadata"})
+_EVENT = _USUAL | {"createTime", "promptFeedback"}
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
 _PLAIN = frozenset({"content", "index"})
 _SOURCES = frozenset({"groundingMetadata", "citationMetadata"})
@@ -61,10 +62,11 @@ class StreamDecoder:
         if self._is_over or not raw:  # an empty one keeps the connection alive
             return []
         made: list[events.Event] = []
-        is_error = raw.get("error") or (_EVENT.isdisjoint(raw) and is_bare_error(raw))
+        is_usual = _USUAL.issuperset(raw)
+        is_error = not is_usual and (raw.get("error") or (_EVENT.isdisjoint(raw) and is_bare_error(raw)))
         if self.start is not None:
             self._begin({} if is_error else raw, made)
-        elif not (self._told.id and self._told.model and (self._told.created or "createTime" not in raw)):
+        elif not (is_usual and self._told.id and self._told.model):
             self._told = name_late(self._told, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), made)
         if is_error:
             self._is_over = self.is_complete = True
@@ -72,12 +74,16 @@ class StreamDecoder:
         for candidate in raw.get("candidates") or ():
             self._feed_candidate(candidate, made)
         self._usage = raw.get("usageMetadata") or self._usage
-        if raw.get("promptFeedback"):
-            self._feedback |= {key: value for key, value in raw["promptFeedback"].items() if value is not None}
-        if not _EVENT.issuperset(raw):
-            self._extra |= rest(raw, _EVENT) or {}
+        if not is_usual:
+            self._feed_rarer(raw)
         self.is_complete = bool(self._feedback.get("blockReason")) or bool(self._choices and not self._running)
         return made
+
+    def _feed_rarer(self, raw: JsonObject) -> None:
+        """Take what few events have: feedback on the prompt, and what nobody knows."""
+        if raw.get("promptFeedback"):
+            self._feedback |= {key: value for key, value in raw["promptFeedback"].items() if value is not None}
+        self._extra |= rest(raw, _EVENT) or {}
 
     def grow(self, text: str) -> None:
         """Take another piece of the last event's text."""
