@@ -48,6 +48,31 @@ def test_an_infinity_is_refused_wherever_it_stands(fixture: Fixture) -> None:
             assert caught.value.problems[0][1].startswith("is inf, expected a finite number"), (pointer, target)
 
 
+@pytest.mark.parametrize("name", ["top_k", "max_output_tokens", "input"])
+@pytest.mark.parametrize("padding", [b"", PADDING])
+def test_an_infinity_under_the_name_of_another_format_is_refused(name: str, padding: bytes) -> None:
+    """What is a number in one format may be anything in those that do not know its name."""
+    text = b'{"model":"m","messages":[{"role":"user","content":"Q"}],"%s":1e400}' % name.encode()
+
+    with pytest.raises(fb.InvalidPayloadError, match=f"/{name} is inf, expected a finite number"):
+        fb.convert_request(text + padding, source="chat_completions", target="messages")
+
+
+@pytest.mark.parametrize("response", [{"a": MARK}, {"output": MARK}, {"error": {"b": [MARK]}}])
+@pytest.mark.parametrize("padding", [b"", PADDING])
+def test_an_infinity_in_what_a_function_returned_is_refused(response: Any, padding: bytes) -> None:
+    """Other formats get the object in words, and in words an infinity is none any more."""
+    turns = [
+        {"role": "user", "parts": [{"text": "Q"}]},
+        {"role": "model", "parts": [{"functionCall": {"id": "c", "name": "f", "args": {}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "c", "name": "f", "response": response}}]},
+    ]
+    text = json.dumps({"contents": turns}).replace(json.dumps(MARK), "1e400").encode() + padding
+
+    with pytest.raises(fb.InvalidPayloadError, match=r"/functionResponse/response.* is inf, expected a finite number"):
+        fb.convert_request(text, source="generate_content", target="messages", model="m")
+
+
 @pytest.mark.parametrize(
     ("source", "beside"),
     [

@@ -128,9 +128,12 @@ def check_but_for_infinities(losses: Ledger, source: str, kind: Kind) -> tuple[J
     reader = _reader(source, kind)
     if reader.is_sound(raw):
         return raw, losses.text is None
-    if losses.text is not None:
-        refuse_infinity(losses, source, kind)
-    return _read(reader.in_full, raw, source, kind), True
+    try:
+        return _read(reader.in_full, raw, source, kind), losses.text is None
+    except InvalidPayloadError:
+        if losses.text is not None:  # an infinity is the graver fault, and explains others
+            refuse_infinity(losses, source, kind)
+        raise
 
 
 def check_request(losses: Ledger, near: Format) -> tuple[JsonObject, bool, list[ir.Message] | None]:

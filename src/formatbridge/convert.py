@@ -210,7 +210,7 @@ def convert_request(
         del checked  # as large as the body, and of no more use
         model, talk = request.model or "", talk_of(request) if texts is None else talk_of_texts(request.messages)
         if not is_finite:
-            refuse_infinity(losses, near.NAME, "request", unread_of_request(raw, talk))
+            refuse_infinity(losses, near.NAME, "request", unread_of_request(raw, near.NAME, talk, is_usual=texts is not None))
         made, tools = encode_request_for(request, far, losses, options, talk)
     if options.raise_on is not None:
         refuse_losses(losses, options)

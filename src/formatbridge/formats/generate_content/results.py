@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._codec import dumps
+from formatbridge._codec import dumps, may_hold_infinity
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import is_plain, weigh_unknown
@@ -29,16 +29,19 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     if type(output) is str:
         made.content.append(ir.Text(output, f"{src}/functionResponse/response/output"))
     elif response is not None:
-        made.content.append(_decode_response(response, f"{src}/functionResponse/response"))
+        words = _decode_response(response, f"{src}/functionResponse/response")
+        made.content.append(words)
         if "error" in response and len(response) == 1:
             made.is_error = True
+        if "Infinity" in words.text and may_hold_infinity(response):  # which whoever looks for one must find
+            made.extra = {"functionResponse/response": response}
     if result.get("parts"):
         returned = [decode_returned(part, f"{src}/functionResponse/parts/{index}") for index, part in enumerate(result["parts"])]
         made.content += weigh_unknown([part for part in returned if part is not None])
     if "thoughtSignature" in raw:
         made.signature = decode_signature(raw, src)
     if len(raw) > 1 or len(result) > 3 or not (given and name and response is not None):  # else these are all there is
-        made.extra = joined(rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/"))
+        made.extra = joined(made.extra, rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/"))
     if call_id is None:
         made.extra, made.id_made = joined({ITSELF: name or ""}, made.extra), True
     elif given and name and name != called:
