@@ -36,17 +36,6 @@ _ASKS_NOTHING = frozenset({
 _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assistant", "system": "system"}
 
 
-def decode_plain(raw: JsonObject, src: str, role: ir.Role | None = None) -> ir.Message | None:
-    """Read a turn of one text, or an instruction; None where there is anything else in it. Without a role it is the user's."""
-    items = raw.get("parts")
-    if not items or len(items) > 1 or len(items[0]) > 1 or not CONTENT.issuperset(raw):
-        return None
-    text = items[0].get("text")
-    if text is None:
-        return None
-    return ir.Message(role or _ROLES.get(raw.get("role"), "user"), [ir.Text(text, f"{src}/parts/0")], src)
-
-
 def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | None = None) -> ir.Message:
     """Read one turn of the contents; without a role it is the user's. ``last``: the turn of the model's that it may go on with."""
     role = _ROLES.get(raw.get("role"), "user")
@@ -54,11 +43,10 @@ def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | N
         _go_on(last, raw, src, calls)
         return last
     parts = decode_parts(raw.get("parts"), src, calls)
-    if role == "user":
-        weigh_unknown(parts, _ASKS_NOTHING)
+    extra = None if CONTENT.issuperset(raw) else rest(raw, CONTENT)
     if role == "user" and parts and type(parts[0]) is ir.ToolResult and (len(parts) == 1 or _is_results(parts)):
-        role = "tool"
-    return ir.Message(role, parts, src, rest(raw, CONTENT))
+        return ir.Message("tool", parts, src, extra)
+    return ir.Message(role, weigh_unknown(parts, _ASKS_NOTHING) if role == "user" else parts, src, extra)
 
 
 def _go_on(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:

@@ -19,7 +19,6 @@ from formatbridge.formats.generate_content.content import (
     CONTENT,
     decode_message,
     decode_parts,
-    decode_plain,
     encode_instruction,
     encode_message,
 )
@@ -196,27 +195,18 @@ def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
 
 
 def _decode_messages(body: JsonObject) -> list[ir.Message]:
-    """Read the instructions and the contents. Where all are plain texts, nobody asks which call has which id.
+    """Read the instructions and the contents.
 
     Contents of the model's in a row are one turn: the official client keeps one of each event of a stream.
     """
     messages: list[ir.Message] = []
     system, contents = body.get("systemInstruction"), body["contents"]
-    calls: Calls | None = None
+    calls = Calls(contents)
     if system:
-        plain = decode_plain(system, "/systemInstruction", "system")
-        if plain is None:
-            calls = Calls(contents)
-            messages += _decode_instructions(system, calls)
-        else:
-            messages.append(plain)
+        messages += _decode_instructions(system, calls)
     last: ir.Message | None = None  # the model's, if the last turn is
     for index, raw in enumerate(contents):
-        src = f"/contents/{index}"
-        message = decode_plain(raw, src)
-        if message is None or (last is not None and message.role == "assistant"):
-            calls = calls or Calls(contents)
-            message = decode_message(raw, src, calls, last)
+        message = decode_message(raw, f"/contents/{index}", calls, last)
         if message is not last:
             messages.append(message)
             last = message if message.role == "assistant" else None

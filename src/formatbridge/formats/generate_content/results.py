@@ -24,20 +24,11 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     result = raw["functionResponse"]
     name, given, response = result.get("name"), result.get("id"), result.get("response")
     call_id, called = calls.answer(given, name or "")
-    made = ir.ToolResult(call_id or calls.make_id(src, result), [], src, name or None)
     output = response.get("output") if response and len(response) == 1 else None
-    if type(output) is str:
-        made.content.append(ir.Text(output, f"{src}/functionResponse/response/output"))
-    elif response is not None:
-        words = _decode_response(response, f"{src}/functionResponse/response")
-        made.content.append(words)
-        if "error" in response and len(response) == 1:
-            made.is_error = True
-        if "Infinity" in words.text and may_hold_infinity(response):  # which whoever looks for one must find
-            made.extra = {"functionResponse/response": response}
-    if result.get("parts"):
-        returned = [decode_returned(part, f"{src}/functionResponse/parts/{index}") for index, part in enumerate(result["parts"])]
-        made.content += weigh_unknown([part for part in returned if part is not None])
+    if type(output) is str and given and name and name == called and len(raw) == 1 and len(result) == 3:  # these are all there is
+        return ir.ToolResult(given, [ir.Text(output, f"{src}/functionResponse/response/output")], src, name)
+    made = ir.ToolResult(call_id or calls.make_id(src, result), [], src, name or None)
+    _decode_content(result, f"{src}/functionResponse", made)
     if "thoughtSignature" in raw:
         made.signature = decode_signature(raw, src)
     if len(raw) > 1 or len(result) > 3 or not (given and name and response is not None):  # else these are all there is
@@ -47,6 +38,21 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     elif given and name and name != called:
         made.name, made.extra = None, joined({"functionResponse/name": name}, made.extra)
     return made
+
+
+def _decode_content(result: JsonObject, src: str, made: ir.ToolResult) -> None:
+    """Read the object that was returned, and media beside it."""
+    response = result.get("response")
+    if response is not None:
+        words = _decode_response(response, f"{src}/response")
+        made.content.append(words)
+        if "error" in response and len(response) == 1:
+            made.is_error = True
+        if "Infinity" in words.text and may_hold_infinity(response):  # which whoever looks for one must find
+            made.extra = {"functionResponse/response": response}
+    if result.get("parts"):
+        returned = [decode_returned(part, f"{src}/parts/{index}") for index, part in enumerate(result["parts"])]
+        made.content += weigh_unknown([part for part in returned if part is not None])
 
 
 def _decode_response(response: JsonObject, src: str) -> ir.Text:
