@@ -40,6 +40,13 @@ def details(raw: JsonObject, name: str, alias: str, main: str, leftover: JsonObj
     return name, found
 
 
+def count_reasoning_in(usage: ir.Usage) -> None:
+    """Count the reasoning in where the total says that the server counted it beside the output, as some compatible servers do."""
+    reasoning = usage.reasoning or 0
+    if usage.total == usage.input + usage.output + reasoning:
+        usage.output += reasoning
+
+
 def drop_counts(usage: ir.Usage, names: Iterable[str], losses: Ledger) -> None:
     """Note each count that is lost, one by one within a group; zero counts nothing. A tool's prompt is still in the input."""
     for name in names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._usage import details, drop_counts, either
+from formatbridge.formats._usage import count_reasoning_in, details, drop_counts, either
 from formatbridge.losses import Ledger
 
 DETAILS = (
@@ -82,6 +82,8 @@ def _decode_details(
     made_at: str = "completion_tokens_details",
 ) -> None:
     """Read what the usual details have beside tokens cached and thought, and what the unusual ones have."""
+    if usage.reasoning:
+        count_reasoning_in(usage)
     if sent and (sent.get("audio_tokens") or not _USUAL_INPUT.issuperset(sent)):  # a zero, which is usual, counts nothing
         usage.input_modality = _decode_modality(sent)
         usage.extra = joined(usage.extra, rest(sent, _INPUT, f"{sent_at}/"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._usage import details, drop_counts, either
+from formatbridge.formats._usage import count_reasoning_in, details, drop_counts, either
 from formatbridge.losses import Ledger
 
 _NAMES = (
@@ -43,8 +43,12 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
         # Nothing stands under the other names, and no counts but these: what follows below would find nothing more.
         written, thought = sent.get("cache_write_tokens"), made.get("reasoning_tokens")
         total, read = raw.get("total_tokens") or None, sent.get("cached_tokens")
-        return ir.Usage(raw.get("input_tokens") or 0, raw.get("output_tokens") or 0, total, read, written, thought, src)
-    return _decode_any(raw, src)
+        usage = ir.Usage(raw.get("input_tokens") or 0, raw.get("output_tokens") or 0, total, read, written, thought, src)
+    else:
+        usage = _decode_any(raw, src)
+    if usage.reasoning:
+        count_reasoning_in(usage)
+    return usage
 
 
 def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
