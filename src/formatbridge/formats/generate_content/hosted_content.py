@@ -22,7 +22,6 @@ def decode_code(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
         role="call",
         id=code.get("id") or made_id,
         arguments=code.get("code") or "",
-        status="completed",
         signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         src=src,
         raw=raw,

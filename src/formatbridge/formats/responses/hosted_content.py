@@ -58,8 +58,17 @@ def _odd_status(raw: JsonObject, *, failed: bool) -> JsonObject | None:
     return None if status in (None, "completed") or (failed and status == "failed") else {"status": status}
 
 
-def _status(part: ir.Hosted, otherwise: str) -> str:
-    return part.status if part.status in ("completed", "incomplete", "failed") else otherwise
+def _is_cut(raw: JsonObject, *told: object) -> bool:
+    """Say whether a run broke off before anything came of it, as a call without its result says elsewhere."""
+    return raw.get("status") == "incomplete" and all(value is None for value in told)
+
+
+def _status(call: ir.Hosted, result: ir.Hosted | None, otherwise: str = "completed") -> str:
+    """Return how a run ended; one whose result never came did not, as far as anybody knows."""
+    status = (result or call).status
+    if status in ("completed", "incomplete", "failed"):
+        return status
+    return "incomplete" if result is None and call.role == "call" else otherwise
 
 
 # Images that the model drew.
@@ -102,11 +111,11 @@ def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Led
 
 def _decode_code(raw: JsonObject, src: str) -> ir.Hosted:
     told = raw.get("outputs")
-    outputs = told or []
+    is_cut, outputs = _is_cut(raw, told), told or []
     logs = [output["logs"] for output in outputs if output.get("type") == "logs"]
     return ir.Hosted(
         family="code",
-        role="both",
+        role="call" if is_cut else "both",
         id=raw.get("id") or f"ci_{src.rpartition('/')[2]}",
         arguments=raw.get("code") or "",
         output=None if told is None else "".join(logs),
@@ -115,7 +124,7 @@ def _decode_code(raw: JsonObject, src: str) -> ir.Hosted:
         raw=raw,
         extra=joined(
             rest(raw, _CODE),
-            _odd_status(raw, failed=True),
+            None if is_cut else _odd_status(raw, failed=True),
             *(
                 rest(output, _LOGS, f"outputs/{index}/") if output.get("type") == "logs" else {f"outputs/{index}": output}
                 for index, output in enumerate(outputs)
@@ -133,7 +142,7 @@ def _encode_code(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Ite
     return {
         "type": "code_interpreter_call",
         "id": call.id or ids.make("ci", index),
-        "status": _status(end, "completed"),
+        "status": _status(call, result),
         "code": call.arguments or "",
         "container_id": losses.added(f"/output/{index}/container_id", ""),
         "outputs": [{"type": "logs", "logs": text} for text in printed] or None,
@@ -146,9 +155,10 @@ def _encode_code(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Ite
 def _decode_mcp(raw: JsonObject, src: str) -> ir.Hosted:
     error = raw.get("error")
     said, unread = _error_text(error) if error is not None else (None, None)
+    is_cut = _is_cut(raw, raw.get("output"), error)
     return ir.Hosted(
         family="mcp",
-        role="both",
+        role="call" if is_cut else "both",
         id=raw.get("id") or f"mcp_{src.rpartition('/')[2]}",
         name=raw["name"],
         server=raw["server_label"],
@@ -158,7 +168,7 @@ def _decode_mcp(raw: JsonObject, src: str) -> ir.Hosted:
         status=raw.get("status"),
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _MCP), _odd_status(raw, failed=error is not None), unread),
+        extra=joined(rest(raw, _MCP), None if is_cut else _odd_status(raw, failed=error is not None), unread),
     )
 
 
@@ -183,7 +193,7 @@ def _encode_mcp(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Item
     return {
         "type": "mcp_call",
         "id": call.id or ids.make("mcp", index),
-        "status": _status(end, "completed" if error is None else "failed"),
+        "status": _status(call, result, "completed" if error is None else "failed"),
         "server_label": call.server or "",
         "name": call.name or "",
         "arguments": call.arguments or "",
@@ -235,7 +245,7 @@ def _encode_search(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: I
     return {
         "type": "web_search_call",
         "id": call.id or ids.make("ws", index),
-        "status": _status(result or call, "completed"),
+        "status": _status(call, result),
         "action": {"type": "search", "query": query, "queries": [query]},
     }
 
