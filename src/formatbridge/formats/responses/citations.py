@@ -52,17 +52,22 @@ def _encode_citation(citation: ir.Citation, start: int, length: int, losses: Led
         losses.extras(citation)
     if citation.cited_text is not None:
         losses.dropped(citation, "cited_text", severity="info")
-    first = 0 if citation.start is None else max(citation.start - start, 0)
-    last = length if citation.end is None else max(citation.end - start, 0)
-    for name, given, made in (("start", citation.start, first), ("end", citation.end, last)):
-        if given is not None and given < start:  # it cites a text that has ended
-            losses.changed(citation, name, made, "span_lost", severity="info")
+    first = 0 if citation.start is None else _within(citation, "start", citation.start - start, length, losses)
     if citation.url is not None:
+        last = length if citation.end is None else _within(citation, "end", citation.end - start, length, losses)
         if citation.file_id is not None:
             losses.dropped(citation, "file_id")
         title = citation.title or ""
         return {"type": "url_citation", "url": citation.url, "title": title, "start_index": first, "end_index": last}
     return {"type": "file_citation", "file_id": citation.file_id, "filename": citation.title or "", "index": first}
+
+
+def _within(citation: ir.Citation, name: str, place: int, length: int, losses: Ledger) -> int:
+    """Return a place of a citation in its text: the nearest one, if it is in another text."""
+    if 0 <= place <= length:
+        return place
+    made: int = losses.changed(citation, name, min(max(place, 0), length), "span_lost", severity="info")
+    return made
 
 
 def _decode_url(raw: JsonObject, src: str) -> ir.Citation:
