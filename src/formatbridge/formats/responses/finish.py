@@ -48,8 +48,8 @@ WORDS: Mapping[ir.FinishReason, tuple[str, str | None, bool]] = {
 """Our reasons to the status and its reason, and whether nothing is lost by that."""
 
 _DETAILS = frozenset({"reason"})
-_CUTS = frozenset({"length", "context_length", "content_filter", "error", "cancelled"})
-"""Our reasons that leave the last item as far as it came."""
+_CUTS = frozenset({"length", "context_length", "content_filter", "refusal", "error", "cancelled"})
+"""Our reasons that leave the last item as far as it came; a refusal in words does not."""
 _UNFINISHED = frozenset({"queued", "in_progress"})
 """Statuses of an answer that is still to come: for all others that is no end, only the nearest word they have."""
 
@@ -80,7 +80,7 @@ def encode_finish(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger
     if finish is None:
         return {"status": "completed", "error": None, "incomplete_details": None}
     status, reason, is_exact = WORDS[finish.reason]
-    if finish.reason == "refusal" and any(isinstance(part, ir.Refusal) for part in parts):
+    if _is_refused_in_words(finish, parts):
         status, reason = "completed", None
     note_finish(finish, reason or status, is_exact, losses)
     return {
@@ -88,6 +88,11 @@ def encode_finish(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger
         "error": {"code": "server_error", "message": finish.message or str(finish.raw or "")} if status == "failed" else None,
         "incomplete_details": {"reason": reason} if reason else None,
     }
+
+
+def _is_refused_in_words(finish: ir.Finish, parts: list[ir.Part]) -> bool:
+    """Say whether the model refused in words of its own: such an answer is complete, where a block breaks one off."""
+    return finish.reason == "refusal" and any(isinstance(part, ir.Refusal) for part in parts)
 
 
 def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> ir.Refusal | None:
@@ -121,14 +126,15 @@ def unfinished(body: JsonObject) -> JsonObject:
     return body | {"status": "in_progress", "incomplete_details": None, "output": output}
 
 
-def as_ended(items: list[JsonObject], finish: ir.Finish | None, *, has_failed: bool) -> list[JsonObject]:
+def as_ended(items: list[JsonObject], status: str) -> list[JsonObject]:
     """Return the items of an answer with the status that its end gives to the last one."""
-    return _with_last(items, "incomplete") if has_failed or status_of_last(finish) == "incomplete" else items
+    return items if status == "completed" else _with_last(items, status)
 
 
-def status_of_last(finish: ir.Finish | None) -> str:
+def status_of_last(finish: ir.Finish | None, parts: list[ir.Part]) -> str:
     """Return the status of the last item: an answer that ran out or was stopped broke off in it."""
-    return "incomplete" if finish is not None and finish.reason in _CUTS else "completed"
+    is_cut = finish is not None and finish.reason in _CUTS and not _is_refused_in_words(finish, parts)
+    return "incomplete" if is_cut else "completed"
 
 
 def _with_last(items: list[JsonObject], status: str) -> list[JsonObject]:

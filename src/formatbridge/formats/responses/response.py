@@ -12,7 +12,7 @@ from formatbridge.formats._plain_answer import PlainAnswer
 from formatbridge.formats._protocol import Context
 from formatbridge.formats.responses.answer import decode_answer, decode_plain_items, encode_answer, encode_plain_answer
 from formatbridge.formats.responses.errors import decode_failure, encode_failure, says_cancelled, take_request_id
-from formatbridge.formats.responses.finish import as_ended, decode_finish, encode_finish, refusal_of
+from formatbridge.formats.responses.finish import as_ended, decode_finish, encode_finish, refusal_of, status_of_last
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
@@ -82,7 +82,7 @@ def encode_response(
     choice = response.choices[0] if plain else _only_choice(response, losses)
     finish = choice.finish
     refusal = None if plain else refusal_of(finish, choice.parts, losses)
-    ended = encode_finish(finish, choice.parts, losses)
+    ended, last = encode_finish(finish, choice.parts, losses), status_of_last(finish, choice.parts)
     if refusal:
         choice = ir.Choice(parts=[*choice.parts, refusal], logprobs=choice.logprobs, src=choice.src)
     if response.error:
@@ -99,7 +99,7 @@ def encode_response(
         "created_at": created,
         **ended,
         "model": model,
-        "output": as_ended(output, finish, has_failed=response.error is not None),
+        "output": as_ended(output, "incomplete" if response.error else last),
         **_encode_echo(context, losses),
     }
     if response.usage:

@@ -121,7 +121,7 @@ class StreamEncoder:
             self._close(slot)
         self._has_refusal = had_refusal
         self._settle_held(None)
-        self._leave_items(status_of_last(event.finish))
+        self._leave_items(status_of_last(event.finish, self._refusals()))
         self._runs.close()
 
     def _refusals(self) -> list[ir.Part]:
