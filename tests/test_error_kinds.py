@@ -9,6 +9,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import FORMATS, formats, ir
+from formatbridge.formats._errors import QUOTA_CODES
 from formatbridge.losses import nowhere
 from tests.directions import CROSSINGS
 
@@ -83,6 +84,20 @@ def test_what_is_said_of_a_cancelled_answer_stays(message: str) -> None:
     assert read.error is not None
     assert read.error.kind == "cancelled"
     assert message in back.decode()
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 500])
+@pytest.mark.parametrize("code", sorted(QUOTA_CODES))
+def test_an_empty_account_is_one_in_a_body_and_in_a_stream(code: str, status: int) -> None:
+    """Relays choose the status as they like; who pays for the account has to hear of it either way."""
+    body = {"error": {"message": "no", "type": "new_api_error", "code": code}}
+
+    whole = fb.convert_error(body, source="chat_completions", target="messages", status=status)
+    _, streamed = through("chat_completions", "messages", b"data: " + json.dumps(body).encode() + b"\n\n")
+
+    assert whole.body["error"]["type"] == "billing_error"
+    assert streamed.error is not None
+    assert streamed.error.kind == "billing"
 
 
 def tells_kind(losses: tuple[fb.Loss, ...]) -> bool:

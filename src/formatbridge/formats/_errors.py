@@ -56,18 +56,22 @@ WORDINGS: Mapping[ir.ErrorKind, _Wording] = {
     "timeout": _Wording(504, "server_error", "timeout"),
 }
 
-BY_CODE: Mapping[str, ir.ErrorKind] = {
-    "API_KEY_INVALID": "authentication",
-    "context_length_exceeded": "invalid_request",
-    **{wording.code: kind for kind, wording in WORDINGS.items() if wording.code},
-}
-"""Codes that mean the same whatever the status beside them."""
-
 QUOTA_CODES = frozenset({
     "insufficient_user_quota", "pre_consume_token_quota_failed", "insufficient_quota", "quota_exceeded", "billing_error",
     "billing_hard_limit_reached", "credit_balance_too_low",
 })  # fmt: skip
 """Codes and types that say that the account is empty."""
+
+FORBIDDEN = (401, 403)
+"""Statuses that relays also give for an account that is empty; the type alone may say it there."""
+
+BY_CODE: Mapping[str, ir.ErrorKind] = {
+    "API_KEY_INVALID": "authentication",
+    "context_length_exceeded": "invalid_request",
+    **dict.fromkeys(QUOTA_CODES, "billing"),
+    **{wording.code: kind for kind, wording in WORDINGS.items() if wording.code},
+}
+"""Codes that mean the same whatever the status beside them."""
 
 FAULTS = frozenset({
     "invalid_prompt", "data_residency_mismatch", "bio_policy", "misalignment_policy_violation", "invalid_image", "invalid_image_format",
@@ -79,7 +83,6 @@ FAULTS = frozenset({
 
 _BY_CODE_ALONE: Mapping[str, ir.ErrorKind] = {
     "vector_store_timeout": "timeout",
-    **dict.fromkeys(QUOTA_CODES, "billing"),
     **dict.fromkeys(FAULTS, "invalid_request"),
 }
 """Codes that decide where there is no status: in a stream, and in an answer that failed."""
@@ -96,6 +99,8 @@ def classify(status: int | None, *, code: object = None, word: object = None) ->
         return BY_CODE[code]
     if status is None and isinstance(code, str) and code in _BY_CODE_ALONE:
         return _BY_CODE_ALONE[code]
+    if status in FORBIDDEN and isinstance(word, str) and word in QUOTA_CODES:
+        return "billing"
     if status is not None and status in BY_STATUS:
         return BY_STATUS[status]
     if status is not None and 500 <= status < 600:

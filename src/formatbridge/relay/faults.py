@@ -24,7 +24,7 @@ from formatbridge.errors import (
     UnexpectedResponseError,
 )
 from formatbridge.formats._error_shapes import reason_in, retry_delay
-from formatbridge.formats._errors import BY_WORD, QUOTA_CODES, WORDINGS, classify, is_error_body, says_error
+from formatbridge.formats._errors import BY_WORD, FORBIDDEN, QUOTA_CODES, WORDINGS, classify, is_error_body, says_error
 from formatbridge.relay.secret import Mask
 from formatbridge.streaming.sse import without_comments
 
@@ -218,7 +218,7 @@ def may_pass(error: UnexpectedResponseError) -> bool:
 def _class_of(status: int, fault: Fault) -> type[APIStatusError]:
     if status < 400:
         return UnexpectedResponseError
-    if status in (401, 403) and {fault.code, fault.type} & QUOTA_CODES:
+    if status in FORBIDDEN and {fault.code, fault.type} & QUOTA_CODES:
         return QuotaExceededError
     return CLASSES.get(status, InternalServerError if status >= 500 else APIStatusError)
 
