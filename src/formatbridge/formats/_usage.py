@@ -47,6 +47,12 @@ def count_reasoning_in(usage: ir.Usage) -> None:
         usage.output += reasoning
 
 
+def join_ttls(usage: ir.Usage, total: int | None, losses: Ledger) -> None:
+    """Note that what was written to the cache is in ``total`` only, whatever time it stays: it may have been told by these times alone."""
+    if usage.cache_write_ttl and any(usage.cache_write_ttl.values()):
+        losses.changed(usage, "cache_write_ttl", total, "accounting", severity="info")
+
+
 def drop_counts(usage: ir.Usage, names: Iterable[str], losses: Ledger) -> None:
     """Note each count that is lost, one by one within a group; zero counts nothing. A tool's prompt is still in the input."""
     for name in names:
@@ -55,6 +61,8 @@ def drop_counts(usage: ir.Usage, names: Iterable[str], losses: Ledger) -> None:
             continue
         if name == "tool_prompt":
             losses.changed(usage, name, usage.input, "accounting", severity="info")
+        elif name == "cache_write_ttl":
+            join_ttls(usage, usage.cache_write, losses)
         elif isinstance(value, dict):
             for word, count in value.items():
                 if count:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._usage import drop_counts
+from formatbridge.formats._usage import drop_counts, join_ttls
 from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 
@@ -20,7 +20,7 @@ _SHARED = {
     "candidatesTokensDetails": frozenset({"text", "audio"}),
     "cacheTokensDetails": frozenset({"text", "image", "audio"}),
 }
-_UNCOUNTED = ("cache_write_ttl", "accepted_prediction", "rejected_prediction", "server_tools")
+_UNCOUNTED = ("accepted_prediction", "rejected_prediction", "server_tools")
 
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
@@ -80,8 +80,10 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write usage; details that the source did not give are not invented."""
     if usage.extra:
         losses.extras(usage)
-    if usage.cache_write_ttl or usage.accepted_prediction or usage.rejected_prediction or usage.server_tools:
+    if usage.accepted_prediction or usage.rejected_prediction or usage.server_tools:
         drop_counts(usage, _UNCOUNTED, losses)
+    if usage.cache_write_ttl:
+        join_ttls(usage, usage.input, losses)
     if usage.cache_write:
         losses.changed(usage, "cache_write", None, "accounting", severity="info")
     if usage.reasoning and usage.reasoning > usage.output:

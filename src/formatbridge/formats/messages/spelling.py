@@ -53,7 +53,7 @@ SPELLING = Spelling(
         "Usage.input": ("input_tokens",),
         "Usage.output": ("output_tokens",),
         "Usage.cache_read": ("cache_read_input_tokens",),
-        "Usage.cache_write": ("cache_creation_input_tokens",),
+        "Usage.cache_write": ("cache_creation_input_tokens", "cache_creation"),
         "Usage.cache_write_ttl": ("cache_creation",),
         "Usage.reasoning": ("output_tokens_details/thinking_tokens",),
         "Usage.server_tools": ("server_tool_use",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._usage import drop_counts
+from formatbridge.formats._usage import drop_counts, join_ttls
 from formatbridge.losses import Ledger
 
 _USAGE = frozenset({
@@ -82,8 +82,8 @@ def _encode_counts(usage: ir.Usage, losses: Ledger) -> JsonObject:
     by_ttl, counts = usage.cache_write_ttl or {}, usage.server_tools or {}
     if by_ttl and by_ttl.keys() <= _TTLS.keys():
         body["cache_creation"] = {name: by_ttl.get(ttl, 0) for ttl, name in _TTLS.items()}
-    elif any(by_ttl.values()):
-        losses.dropped(usage, "cache_write_ttl", "accounting", severity="info")
+    else:
+        join_ttls(usage, usage.cache_write, losses)
     if counts and counts.keys() <= _SERVER_TOOLS.keys():
         body["server_tool_use"] = {name: counts.get(word, 0) for word, name in _SERVER_TOOLS.items()}
     elif any(counts.values()):

@@ -69,7 +69,7 @@ SPELLING = Spelling(
         "Usage.output": ("output_tokens", "completion_tokens"),
         "Usage.total": ("total_tokens",),
         "Usage.cache_read": tuple(f"{at}/cached_tokens" for at in _DETAILS),
-        "Usage.cache_write": tuple(f"{at}/cache_write_tokens" for at in _DETAILS),
+        "Usage.cache_write": tuple(f"{at}/{name}" for name in ("cache_write_tokens", "cache_write_tokens_details") for at in _DETAILS),
         "Usage.cache_write_ttl": tuple(f"{at}/cache_write_tokens_details" for at in _DETAILS),
         "Usage.reasoning": ("output_tokens_details/reasoning_tokens", "completion_tokens_details/reasoning_tokens"),
         "Usage.input_modality": _DETAILS,
