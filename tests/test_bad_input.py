@@ -115,6 +115,19 @@ def test_what_was_nested_as_in_another_format_is_missing_where_it_belongs(
     assert caught.value.problems == tuple((pointer, "is missing, expected a value") for pointer in told)
 
 
+@pytest.mark.parametrize(("found", "told"), [(3, "3"), (None, "null"), ("x", "the string 'x'"), ([], "an array")])
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("chat_completions", "messages"), ("messages", "messages"), ("responses", "input"), ("generate_content", "contents")],
+)
+def test_what_is_no_turn_is_told_where_it_stands(source: str, name: str, found: Any, told: str) -> None:
+    """A key of something that has none would be looked for in vain."""
+    with pytest.raises(fb.InvalidPayloadError) as caught:
+        _convert(REQUESTS[source] | {name: [found]}, source, "responses" if source == "messages" else "messages")
+
+    assert caught.value.problems == ((f"/{name}/0", f"is {told}, expected an object"),)
+
+
 @pytest.mark.parametrize("key", ["str", "0", "list", "string"])
 def test_a_key_that_is_called_like_a_type_is_no_place_of_a_fault(key: str) -> None:
     """What may be text or a list was an object; what a validator calls the two is no key of it."""

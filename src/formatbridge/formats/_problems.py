@@ -95,7 +95,7 @@ def _labels(tag: str | Callable[[Any], str | None], labels: dict[str, str]) -> C
     """Return a discriminator that gives the labels of what another, or a key, tells."""
 
     def label(value: Any) -> str | None:
-        if isinstance(tag, str) and not isinstance(value, dict):
+        if not isinstance(value, dict):
             return next(iter(labels.values()))  # any member says that this is no object
         found = value.get(tag) if isinstance(tag, str) else tag(value)
         return labels.get(found, found) if isinstance(found, str) else None
