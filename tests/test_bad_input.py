@@ -93,26 +93,34 @@ def test_a_wrong_leaf_is_named_with_what_was_expected(path: str, value: Any, tol
 @pytest.mark.parametrize(
     ("source", "wrong", "told"),
     [
-        ("responses", {"tools": [{"type": "function", "function": {"name": "f"}}]}, ["/tools/0/name"]),
-        ("responses", {"tools": [{"type": "custom", "custom": {"name": "f"}}]}, ["/tools/0/name"]),
-        ("responses", {"tool_choice": {"type": "function", "function": {"name": "f"}}}, ["/tool_choice/name"]),
+        ("responses", {"tools": [{"type": "function", "function": {"name": "f"}}]}, {"/tools/0/name": "a string"}),
+        ("responses", {"tools": [{"type": "custom", "custom": {"name": "f"}}]}, {"/tools/0/name": "a string"}),
+        ("responses", {"tool_choice": {"type": "function", "function": {"name": "f"}}}, {"/tool_choice/name": "a string"}),
         (
             "responses",
             {"text": {"format": {"type": "json_schema", "json_schema": {"name": "f", "schema": {}}}}},
-            ["/text/format/name", "/text/format/schema"],
+            {"/text/format/name": "a string", "/text/format/schema": "an object"},
         ),
-        ("messages", {"tools": [{"type": "custom", "custom": {"name": "f"}}]}, ["/tools/0/name", "/tools/0/input_schema"]),
-        ("chat_completions", {"messages": [{"role": "user", "user": {"content": "x"}}]}, ["/messages/0/content"]),
+        (
+            "messages",
+            {"tools": [{"type": "custom", "custom": {"name": "f"}}]},
+            {"/tools/0/name": "a string", "/tools/0/input_schema": "an object"},
+        ),
+        (
+            "chat_completions",
+            {"messages": [{"role": "user", "user": {"content": "x"}}]},
+            {"/messages/0/content": "a string or an array"},
+        ),
     ],
 )
 def test_what_was_nested_as_in_another_format_is_missing_where_it_belongs(
-    source: str, wrong: dict[str, Any], told: list[str]
+    source: str, wrong: dict[str, Any], told: dict[str, str]
 ) -> None:
     """The commonest mistake: a tool as chat completions spell it, whose key is called like the kind of the tool."""
     with pytest.raises(fb.InvalidPayloadError) as caught:
         _convert(REQUESTS[source] | wrong, source, "generate_content")
 
-    assert caught.value.problems == tuple((pointer, "is missing, expected a value") for pointer in told)
+    assert caught.value.problems == tuple((pointer, f"is missing, expected {wanted}") for pointer, wanted in told.items())
 
 
 @pytest.mark.parametrize(("found", "told"), [(3, "3"), (None, "null"), ("x", "the string 'x'"), ([], "an array")])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from copy import copy
+from functools import cache, reduce
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import SchemaValidator
 
 from formatbridge._codec import describe
-from formatbridge._pointers import escape
+from formatbridge._pointers import escape, unescape
 from formatbridge.formats._wire import WHOLE, dicts_of
 
 _EXPECTED = {
@@ -36,6 +37,7 @@ _BOUNDS = {
 _MOST = 20
 
 
+_MISSING = object()
 _LABEL = "\0"
 """What the name of a union's member begins with in an error; no field's name does."""
 
@@ -47,23 +49,40 @@ def problems_of(shape: Any, body: Any) -> list[tuple[str, str]]:
 
 def problems_with(validate: Callable[[Any], Any], body: Any) -> list[tuple[str, str]]:
     """Return what a validator of a ``labelled`` schema refuses in a body."""
+    found = _faults(validate, body)
+    above = {pointer[:end] for pointer in found for end in range(len(pointer)) if pointer[end] == "/"}
+    told = {pointer: found[pointer] for pointer in [pointer for pointer in found if pointer not in above][:_MOST]}
+    lacking = [pointer for pointer, (value, wanted) in told.items() if value is _MISSING and not wanted]
+    if lacking:
+        # What is missing has a type that the validator tells only of something that is there: so something is put there that has none.
+        wrong = _faults(validate, reduce(_put, lacking, body))
+        told |= {pointer: wrong[pointer] for pointer in lacking if pointer in wrong}
+    return [(pointer, _told(*fault)) for pointer, fault in told.items()]
+
+
+def _faults(validate: Callable[[Any], Any], body: Any) -> dict[str, tuple[Any, list[str]]]:
+    """Return what is refused by its pointer: what stands there, and what was expected as far as the validator says."""
+    found: dict[str, tuple[Any, list[str]]] = {}
     try:
         validate(body)
     except ValidationError as error:
-        return _problems(error, body)
-    return []
+        for item in error.errors(include_url=False):
+            if item["loc"][-1:] == (_LABEL + WHOLE,):
+                continue
+            pointer, value = _place(item, body)
+            wanted = found.setdefault(pointer, (value, []))[1]
+            if item["type"] != "missing":
+                wanted.append(_expected(item))
+    return found
 
 
-def _problems(error: ValidationError, body: Any) -> list[tuple[str, str]]:
-    found: dict[str, tuple[Any, list[str]]] = {}
-    for item in error.errors(include_url=False):
-        if item["loc"][-1:] == (_LABEL + WHOLE,):
-            continue
-        pointer, value = _place(item, body)
-        found.setdefault(pointer, (value, []))[1].append(_expected(item))
-    above = {pointer[:end] for pointer in found for end in range(len(pointer)) if pointer[end] == "/"}
-    deepest = [pointer for pointer in found if pointer not in above]
-    return [(pointer, _told(*found[pointer])) for pointer in deepest[:_MOST]]
+def _put(body: Any, pointer: str) -> Any:
+    """Return a body with something of no type where a key is missing; all that is not on the way there is shared."""
+    step, *others = pointer[1:].split("/", 1)
+    made: Any = copy(body)
+    key: Any = int(step) if isinstance(body, list) else unescape(step)
+    made[key] = _put(body[key], f"/{others[0]}") if others else _MISSING
+    return made
 
 
 @cache
@@ -97,19 +116,16 @@ def _labels(tag: str | Callable[[Any], str | None], labels: dict[str, str]) -> C
     def label(value: Any) -> str | None:
         if not isinstance(value, dict):
             return next(iter(labels.values()))  # any member says that this is no object
-        found = value.get(tag) if isinstance(tag, str) else tag(value)
+        found = value.get(tag, "?") if isinstance(tag, str) else tag(value)
         return labels.get(found, found) if isinstance(found, str) else None
 
     label.__name__ = tag if isinstance(tag, str) else tag.__name__
     return label
 
 
-_MISSING = object()
-
-
 def _told(value: Any, wanted: list[str]) -> str:
     was = "is missing" if value is _MISSING else f"is {describe(value)}"
-    return f"{was}, expected {' or '.join(dict.fromkeys(wanted))}"
+    return f"{was}, expected {' or '.join(dict.fromkeys(wanted)) or 'a value'}"
 
 
 def _place(item: Any, body: Any) -> tuple[str, Any]:
@@ -137,8 +153,6 @@ def _expected(item: Any) -> str:
         return f"one of {context['expected']}"
     if kind == "union_tag_invalid":
         return f"one of {context['expected_tags'].replace(repr(_LABEL)[1:-1], '')}"
-    if kind == "missing":
-        return "a value"
     return str(item["msg"]).removeprefix("Input should be ")
 
 
