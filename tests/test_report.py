@@ -162,3 +162,15 @@ def test_members_of_another_role_that_servers_leave_empty_are_no_losses() -> Non
     body = {"model": "m", "messages": [USER | unset | {"tool_calls": []}]}
 
     assert fb.convert_request(body, source="chat_completions", target="generate_content").losses == ()
+
+
+def test_whoever_looks_at_a_conversion_in_a_debugger_works_out_no_report() -> None:
+    """The report of a long conversation takes longer than the conversion, and equal keys are looked for in its text."""
+    asked = {"model": "m", "seed": 1, "messages": [{"role": "user", "content": "x"}]}
+    made = fb.convert_request(asked, source="chat_completions", target="messages")
+
+    unread = repr(made)
+    assert [loss.path for loss in made.losses] == ["/seed"]
+
+    assert unread == "<ConvertedRequest request chat_completions -> messages, report unread>"
+    assert repr(made) == "<ConvertedRequest request chat_completions -> messages, 1 loss, 1 addition>"

@@ -211,5 +211,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+    """List the public names, loaded or not, and those that every module has."""
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

@@ -90,9 +90,15 @@ class Converted:
             raise InvalidPayloadError(self.target, self.kind, problems_of(model, self.body)) from None
 
     def __repr__(self) -> str:
-        """Show the direction and the size of the report, not the payload."""
-        counts = f"{len(self.losses)} losses, {len(self.additions)} additions"
-        return f"<{type(self).__name__} {self.kind} {self.source} -> {self.target}, {counts}>"
+        """Show the direction and the size of the report, not the payload. A debugger asks for this: it works out no report."""
+        report = "report unread"
+        if self._losses is not None:
+            report = f"{_counted(self._losses, 'loss', 'losses')}, {_counted(self.additions, 'addition', 'additions')}"
+        return f"<{type(self).__name__} {self.kind} {self.source} -> {self.target}, {report}>"
+
+
+def _counted(told: tuple[object, ...], one: str, several: str) -> str:
+    return f"{len(told)} {one if len(told) == 1 else several}"
 
 
 class ConvertedRequest(Converted):
