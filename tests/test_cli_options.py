@@ -384,3 +384,15 @@ def test_a_cut_stream_ends_as_the_option_says(monkeypatch: pytest.MonkeyPatch, c
     assert _run(monkeypatch, cut, *made) == 2
     assert _run(monkeypatch, cut, *made, "--on-truncated", "close", "--created", "5") == 0
     assert capfdbinary.readouterr().out.endswith(b"data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize("command", [("send", "--from", "messages"), ("models",)])
+def test_a_relay_that_nobody_named_is_asked_for_by_its_option(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
+    """Arguments of Python and profiles are not to be had there."""
+    monkeypatch.delenv("FORMATBRIDGE_BASE_URL", raising=False)
+
+    assert _run(monkeypatch, ASKED, *command) == 2
+
+    assert capfdbinary.readouterr().err == b"formatbridge: base_url is missing, expected --base-url or FORMATBRIDGE_BASE_URL\n"

@@ -35,6 +35,11 @@ from formatbridge.spelling import ABSENT, resolve
 _READ = 65_536
 _UNSURE = 0.2
 """Confidence of a detection below which nothing is converted unasked."""
+_ARGUMENTS = {
+    "pass model=": "pass --model",
+    "an argument, FORMATBRIDGE_BASE_URL or a profile that has one": "--base-url or FORMATBRIDGE_BASE_URL",
+}
+"""What errors say of arguments of Python, and of the options that stand for these."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -101,7 +106,10 @@ def _has_come(partial: Converted) -> bool:
 
 def _in_options(error: fb.FormatBridgeError) -> str:
     """Return what an error says, with the option where it names an argument of Python."""
-    return str(error).replace("pass model=", "pass --model") if isinstance(error, fb.ConfigurationError) else str(error)
+    text = str(error)
+    for argument, option in _ARGUMENTS.items() if isinstance(error, fb.ConfigurationError) else ():
+        text = text.replace(argument, option)
+    return text
 
 
 def _form(given: argparse.Namespace) -> str:
@@ -161,7 +169,7 @@ def _format_and_kind(body: bytes, source: str | None, kind: str | None) -> tuple
     is_sure = found.confidence >= _UNSURE and kind_ == found.kind
     if format_ is None or kind_ is None or (source is None and not is_sure):
         guess = f"; it may be a {found.format} {found.kind}" if found.format else ""
-        wanted = " and ".join(name for name, given in (("--from", source), ("--kind", kind)) if given is None)
+        wanted = " and ".join(name for name, given in (("--from", source), ("--kind", kind_)) if given is None)
         raise fb.ConfigurationError(f"what the body is cannot be told for sure{guess}: say {wanted}")
     read_as = {"format": format_, "kind": kind_, "confidence": found.confidence}
     return format_, kind_, {} if source else {"read_as": read_as}
