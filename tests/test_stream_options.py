@@ -180,11 +180,8 @@ def test_what_was_collected_before_an_error_is_kept_by_both(ending: bytes, error
         yield _begun("messages")
         yield ending
 
-    async def collect() -> fb.Converted:
-        return await fb.collect_stream(chunks(), source="messages", target="responses")
-
     with pytest.raises(error) as awaited:
-        asyncio.run(collect())
+        asyncio.run(fb.collect_stream(chunks(), source="messages", target="responses"))
     with pytest.raises(error) as waited:
         fb.collect_stream([_begun("messages"), ending], source="messages", target="responses")
 

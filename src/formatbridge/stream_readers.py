@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import overload
+from typing import Any, overload
 
 from pydantic import BaseModel
 
@@ -40,7 +40,7 @@ def collect_stream(
     target: ir.Format | str | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
-) -> Awaitable[Converted]: ...
+) -> Coroutine[Any, Any, Converted]: ...
 
 
 def collect_stream(
@@ -50,7 +50,7 @@ def collect_stream(
     target: ir.Format | str | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
-) -> Converted | Awaitable[Converted]:
+) -> Converted | Coroutine[Any, Any, Converted]:
     """Collect a stream to one answer; await it for an async iterable.
 
     ``request`` is the converted request that the stream answers: tools come home as ``convert_response`` brings them.
