@@ -36,6 +36,7 @@ _CHUNK = _HEAD | {"error"}
 _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs", "stop_reason"})
 _DELTA = REASONING | {"role", "content", "refusal", "tool_calls", "function_call", "annotations", "audio", "images"}
 _WORDS = frozenset({"role", "content"})
+_BEFORE_REFUSAL = REASONING | BESIDE | _WORDS
 
 
 class StreamDecoder:
@@ -171,6 +172,12 @@ class StreamDecoder:
         place = "message" if raw.get("delta") is None else "delta"  # some servers answer with the whole message in one event
         delta = raw.get(place) or {}
         told = raw.get("logprobs")
+        if (
+            told and told.get("content") and delta.get("content") and delta.get("refusal")
+        ):  # the tokens go with the text, before it closes
+            first = {key: value for key, value in delta.items() if key in _BEFORE_REFUSAL}
+            self._feed_choice({"index": index, place: first, "logprobs": {"content": told["content"]}}, made)
+            delta, told = ({key: value for key, value in whole.items() if key not in first} for whole in (delta, told))
         if delta and self._feed_words(choice, delta, made):
             if told and (delta.get("content") or delta.get("refusal")):
                 self._feed_logprobs(choice, told, made)  # before what closes the text that they are of
