@@ -152,14 +152,13 @@ class StreamEncoder:
 
     def _release(self) -> bytes:
         """Write what waited, up to the first part that is still open."""
-        made = b""
+        made: list[bytes] = []
         while self._open is None:
             index = next((index for index, told in self._held.items() if _may_begin(told)), None)
             if index is None:
                 break
-            for event in self._held.pop(index):
-                made += self._write(event)
-        return made
+            made += map(self._write, self._held.pop(index))
+        return b"".join(made)
 
     def _write(self, event: _PartEvent) -> bytes:
         if isinstance(event, events.PartStart):
@@ -265,11 +264,10 @@ class StreamEncoder:
                 made += self._grow(held, final.text)
             if not held.head:
                 return made
-        told = final.citations if isinstance(final, ir.Text) else None
-        for citation in held.citations or told or ():
-            if can_cite(citation, nowhere()):
-                made += self._blocks.delta({"type": "citations_delta", "citation": encode_citation(citation, "", "", nowhere())})
-        return made + self._blocks.stop()
+        told = held.citations or (final.citations if isinstance(final, ir.Text) else None) or ()
+        cited = [encode_citation(citation, "", "", nowhere()) for citation in told if can_cite(citation, nowhere())]
+        deltas = [self._blocks.delta({"type": "citations_delta", "citation": citation}) for citation in cited]
+        return b"".join([made, *deltas, self._blocks.stop()])
 
     def _close_thought(self, held: _Open, final: ir.Part | None) -> bytes:
         thought = final if isinstance(final, ir.Reasoning) else held.part
