@@ -158,16 +158,14 @@ def encode_citations(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
     visible, leads = _visible(parts)
     places = _bytes(visible, {place for citation in found for place in (citation.start, citation.end) if place is not None})
     chunks: dict[bytes, tuple[int, JsonObject]] = {}
-    spans: dict[tuple[int | None, int | None], list[int]] = {}
+    spans: dict[tuple[int | None, int | None], dict[int, None]] = {}
     for citation in found:
         chunk = _encode_chunk(citation, losses)
         number, _ = chunks.setdefault(dumps(chunk), (len(chunks), chunk))
         if citation.start is not None or citation.end is not None:
-            numbers = spans.setdefault((citation.start, citation.end), [])
-            if number not in numbers:
-                numbers.append(number)
+            spans.setdefault((citation.start, citation.end), {})[number] = None
     supports = [
-        {"segment": _encode_segment(start, end, places, leads, visible), "groundingChunkIndices": numbers}
+        {"segment": _encode_segment(start, end, places, leads, visible), "groundingChunkIndices": list(numbers)}
         for (start, end), numbers in spans.items()
     ]
     return {"groundingChunks": [chunk for _, chunk in chunks.values()]} | ({"groundingSupports": supports} if supports else {})
