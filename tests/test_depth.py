@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import formatbridge as fb
-from formatbridge._codec import MAX_DEPTH
+from formatbridge._codec import NotJsonError, loads
+from formatbridge._deep import MAX_DEPTH, read_in_steps, write
 
 JsonValue = Any
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
 
 
 def _deep(levels: int, leaf: JsonValue) -> JsonValue:
@@ -58,3 +68,90 @@ def test_a_key_that_stands_twice_is_reported_at_any_depth() -> None:
     made = fb.convert_request(body, source="chat_completions", target="messages")
 
     assert [_leaf(loss.before) for loss in made.losses if loss.path == "/metadata"] == [1]
+
+
+SCHEMAS: dict[str, Callable[[JsonValue], JsonValue]] = {
+    "chat_completions": lambda schema: {
+        "model": "m",
+        "messages": [{"role": "user", "content": "x"}],
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}],
+    },
+    "messages": lambda schema: {
+        "model": "m",
+        "max_tokens": 5,
+        "messages": [{"role": "user", "content": "x"}],
+        "tools": [{"name": "f", "input_schema": schema}],
+    },
+    "responses": lambda schema: {
+        "model": "m",
+        "input": [
+            {"role": "user", "content": "x"},
+            {"type": "additional_tools", "role": "developer", "tools": [{"type": "function", "name": "f", "parameters": schema}]},
+        ],
+    },
+    "generate_content": lambda schema: {
+        "contents": [{"role": "user", "parts": [{"text": "x"}]}],
+        "tools": [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}],
+    },
+}
+
+
+def _far_down(calls: int, act: Callable[[], JsonValue]) -> JsonValue:
+    return act() if not calls else _far_down(calls - 1, act)
+
+
+@pytest.mark.parametrize("levels", [128, 250, 500])
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize("source", fb.FORMATS)
+@pytest.mark.parametrize("spelled", [lambda body: body, json.dumps], ids=["dict", "text"])
+def test_how_much_stack_the_caller_has_left_decides_nothing(
+    spelled: Callable[[JsonValue], JsonValue], source: str, target: str, levels: int
+) -> None:
+    """A web framework calls from deep down, and what was read in a test is refused there."""
+    body = spelled(SCHEMAS[source](_deep(levels, {"type": "string"})))
+
+    def act() -> JsonValue:
+        made = fb.convert_request(body, source=source, target=target, model="m")
+        return made.json(), made.losses
+
+    shallow = act()  # and everything that is made once
+
+    assert _far_down(sys.getrecursionlimit() - 250, act) == shallow
+
+
+def test_a_body_may_have_as_many_levels_from_deep_down() -> None:
+    """The limit is one of the body alone."""
+
+    def levels(count: int) -> bool:
+        text = '{"a": ' * count + '"\\ud83d"' + "}" * count
+        try:
+            loads(text, [])
+        except NotJsonError:
+            return False
+        return True
+
+    counts = range(MAX_DEPTH - 2, MAX_DEPTH + 3)
+
+    assert _far_down(sys.getrecursionlimit() - 250, lambda: list(map(levels, counts))) == list(map(levels, counts))
+
+
+@given(JSON, st.booleans())
+def test_what_is_nested_deep_is_written_as_anything_else(value: JsonValue, is_sorted: bool) -> None:
+    """The writer for it is another one than the usual, so the two may differ."""
+    assert write(value, sort_keys=is_sorted) == json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=is_sorted)
+
+
+@given(JSON, st.data())
+def test_what_is_nested_deep_is_read_as_anything_else(value: JsonValue, data: st.DataObject) -> None:
+    """The reader for it is another one than the usual; what it refuses, it refuses in the same words."""
+    text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1])))
+    at = data.draw(st.integers(0, len(text)))
+    text = text[:at] + data.draw(st.sampled_from(["", ",", ":", "[", "}", '"', " "])) + text[at + data.draw(st.integers(0, 1)) :]
+
+    def told(read: Callable[[str, json.JSONDecoder], JsonValue]) -> JsonValue:
+        try:
+            return read(text, json.JSONDecoder(object_pairs_hook=list))
+        except json.JSONDecodeError as error:
+            return error.msg, error.pos
+
+    assert told(read_in_steps) == told(lambda text, decoder: decoder.decode(text))

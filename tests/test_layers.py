@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "formatbridge"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_json", "errors", "_pointers", "_reasons", "_version"),
-    ("ir", "_sparse"),
+    ("ir", "_deep", "_sparse"),
     ("given",),
     ("options",),
     ("spelling",),

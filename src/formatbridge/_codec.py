@@ -15,13 +15,11 @@ from typing import Any, NamedTuple
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from formatbridge import _deep
+from formatbridge._deep import MAX_DEPTH
 from formatbridge._json import JsonValue
 from formatbridge._pointers import escape
 from formatbridge._sparse import LONG, SPARSE, dumps_in_pieces, values_in
-
-MAX_DEPTH = 512
-"""Levels of nesting that a body may have."""
-
 
 _MOST_DIGITS = 4300  # what Python itself will parse or write
 _MOST_BITS = 14_000
@@ -122,7 +120,7 @@ def dumps(value: JsonValue, source: bytes | bytearray | str | None = None) -> by
             return dumps_in_pieces(value, source)
         return to_json(value, inf_nan_mode="constants")
     except (PydanticSerializationError, ValueError):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        return _deep.write(value).encode()
 
 
 def checked(value: JsonValue, mended: list[Mend] | None = None) -> JsonValue:
@@ -211,8 +209,8 @@ def loads_loosely(text: bytes | bytearray | str) -> JsonValue:
     except UnicodeDecodeError as error:
         raise NotJsonError("", f"is not UTF-8 at byte {error.start}") from None
     try:
-        return json.loads(decoded.removeprefix(_BOM), parse_int=_parse_int)
-    except RecursionError:
+        return _deep.read(decoded.removeprefix(_BOM), json.JSONDecoder(parse_int=_parse_int))
+    except _deep.TooDeepError:
         raise NotJsonError("", f"is nested more than {MAX_DEPTH} levels deep") from None
     except json.JSONDecodeError as error:
         raise NotJsonError("", f"is not JSON: {error.msg.removesuffix(' at')} at character {error.pos}") from None
@@ -251,10 +249,7 @@ class _Pairs(list[tuple[str, JsonValue]]):
 def repeated_keys(text: bytes | bytearray | str) -> list[tuple[str, JsonValue]]:
     """Return the pointer of every key that stands more than once in its object, with the value that does not count."""
     decoded = text if isinstance(text, str) else bytes(text).decode()
-    try:
-        value = json.loads(decoded.removeprefix(_BOM), object_pairs_hook=_Pairs)
-    except RecursionError:  # deeper than anything that was let in
-        return []
+    value = _deep.read(decoded.removeprefix(_BOM), json.JSONDecoder(object_pairs_hook=_Pairs))
     found: list[tuple[str, JsonValue]] = []
     pending: list[tuple[str, JsonValue]] = [("", value)]
     while pending:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
+from formatbridge._deep import read, spell
 from formatbridge._json import JsonValue
 from formatbridge.options import Severity
 from formatbridge.spelling import ABSENT, ITSELF, Own, Spelling, is_empty, resolve
@@ -170,7 +171,8 @@ def _join(node: Any, place: str) -> str:
 
 def _says(text: JsonValue, value: JsonValue) -> bool:
     """Say whether something is the JSON text of a value; 1 is 1.0 there, and not true."""
+    decoder = json.JSONDecoder(parse_int=float)
     try:
-        return len({json.dumps(json.loads(each, parse_int=float), sort_keys=True) for each in (text, json.dumps(value))}) == 1
-    except (TypeError, ValueError, RecursionError):
+        return len({spell(read(each, decoder)) for each in (text, spell(value))}) == 1
+    except (TypeError, ValueError):
         return False

@@ -16,7 +16,7 @@ SPARSE = 4096
 """Bytes of text to a value, from which on it is that."""
 
 _LONG_STRING = 64 * 1024
-_DEEP = 64
+_DEEP = 20  # levels, of which each takes two of what the stack has left
 _MARK = "\0"
 _MARKED = to_json(_MARK)
 _QUOTE, _ESCAPE = b'"\\'

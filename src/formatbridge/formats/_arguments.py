@@ -10,6 +10,7 @@ from pydantic_core import from_json, to_json
 
 from formatbridge import ir
 from formatbridge._codec import Mend, NotJsonError, dumps, loads, may_hold_infinity
+from formatbridge._deep import read
 from formatbridge._json import JsonObject
 from formatbridge.losses import Examine, Ledger
 
@@ -156,7 +157,7 @@ def _parse_carefully(text: str) -> tuple[JsonObject | None, bool]:
 
     try:
         value = loads(text)
-        json.loads(text, object_pairs_hook=collect)
-    except (NotJsonError, ValueError, RecursionError):
+        read(text, json.JSONDecoder(object_pairs_hook=collect))
+    except (NotJsonError, ValueError):
         return None, False
     return (value, repeated) if isinstance(value, dict) else (None, False)

@@ -5,13 +5,13 @@ What the target's choice cannot say is said by leaving tools out, with each one 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from operator import attrgetter
 
 from formatbridge import ir
-from formatbridge._codec import dumps, loads
+from formatbridge._deep import spell
+from formatbridge._json import JsonObject
 from formatbridge.formats._protocol import ToolRules
 from formatbridge.losses import Ledger
 
@@ -73,10 +73,17 @@ def _told_once(request: ir.Request) -> ir.Request:
 
 def _words_of(tool: ir.Tool) -> str:
     """Spell a tool without where it stood, the same for equal ones."""
-    bare = replace(tool, src="")
-    if isinstance(bare, ir.Namespace):
-        bare = replace(bare, tools=[replace(inner, src="") for inner in bare.tools])
-    return json.dumps([type(tool).__name__, loads(dumps(bare))], sort_keys=True)
+    return spell([type(tool).__name__, _told_of(tool)])
+
+
+def _told_of(tool: ir.Tool) -> JsonObject:
+    """Return the fields of a tool but where it stood, as plain values."""
+    told: JsonObject = {name: getattr(tool, name) for name in tool.__slots__ if name != "src"}
+    if isinstance(tool, ir.Namespace):
+        told["tools"] = [_told_of(inner) for inner in tool.tools]
+    elif tool.cache:
+        told["cache"] = [tool.cache.ttl, tool.cache.extra]
+    return told
 
 
 def _none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import deque
 from typing import Any
 
-from formatbridge._codec import MAX_DEPTH, dumps
+from formatbridge._codec import dumps
+from formatbridge._deep import MAX_DEPTH, spell
 from formatbridge._json import JsonObject
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._extra import rest
@@ -215,15 +215,10 @@ class Gathered:
 
     def _add(self, key: str, known: list[Any], items: list[Any]) -> None:
         if key not in self._seen:
-            self._seen[key] = set(map(_word, known))
-        words = list(map(_word, items))
+            self._seen[key] = set(map(spell, known))
+        words = list(map(spell, items))
         known += [item for word, item in zip(words, items, strict=True) if word not in self._seen[key]]
         self._seen[key].update(words)
-
-
-def _word(item: Any) -> str:
-    """Return what equal values have in common, to be found at once."""
-    return json.dumps(item, sort_keys=True)
 
 
 class Sources:
