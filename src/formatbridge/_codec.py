@@ -18,13 +18,14 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from formatbridge import _deep
 from formatbridge._deep import MAX_DEPTH
 from formatbridge._json import JsonValue
-from formatbridge._pointers import escape
+from formatbridge._pointers import Way, pointer_to
 from formatbridge._sparse import LONG, SPARSE, dumps_in_pieces, values_in
 
 _MOST_DIGITS = 4300  # what Python itself will parse or write
 _MOST_BITS = 14_000
 _BOM = codecs.BOM_UTF8.decode()
 _LONGEST = 64 * 1024 * 1024
+_LONGEST_POINTERS = 16 * 1024 * 1024  # to places where half a character is mended: a long key above many would be told for each
 
 _SHORTEST_INFINITY = 309  # digits that the smallest infinity has where it is written without an exponent
 _EXPONENT = b"0e"  # how one begins once all digits are the same; quickest found from the end, in half the time of the dump
@@ -125,57 +126,65 @@ def dumps(value: JsonValue, source: bytes | bytearray | str | None = None) -> by
 
 def checked(value: JsonValue, mended: list[Mend] | None = None) -> JsonValue:
     """Return a copy of a value that shares its strings; raise ``NotJsonError`` where JSON cannot hold it. ``mended`` as in ``loads``."""
-    copy, nested = _checked_leaf(value, "", mended)
-    pending = [(value, copy, "")] if nested else []
+    copy, nested = _checked_leaf(value, (), mended)
+    pending: list[tuple[Any, Any, Way, int]] = [(value, copy, (), 0)] if nested else []
     while pending:
-        node, made, pointer = pending.pop()
-        if pointer.count("/") > MAX_DEPTH:
-            raise NotJsonError(pointer[:200], f"is nested more than {MAX_DEPTH} levels deep")
-        for key, item in node.items() if isinstance(node, dict) else enumerate(node):
+        node, made, way, depth = pending.pop()
+        if depth > MAX_DEPTH:
+            raise NotJsonError(pointer_to(way)[:200], f"is nested more than {MAX_DEPTH} levels deep")
+        is_object = isinstance(node, dict)
+        for key, item in node.items() if is_object else enumerate(node):
+            if is_object and not (isinstance(key, str) and (key.isascii() or not _has_surrogate(key))):
+                raise NotJsonError(pointer_to(way), f"has the key {key!r}, expected a string of valid Unicode")
             kind = type(item)
             if (kind is str and item.isascii()) or item is None or kind is bool:
-                leaf, nested = item, False
+                leaf = item
             else:
-                place = f"{pointer}/{escape(key) if isinstance(key, str) else key}"
+                place = (way, key)
                 leaf, nested = _checked_leaf(item, place, mended)
                 if nested:
-                    pending.append((item, leaf, place))
-            if isinstance(made, list):
-                made.append(leaf)
-            elif isinstance(key, str) and (key.isascii() or not _has_surrogate(key)):
+                    pending.append((item, leaf, place, depth + 1))
+            if is_object:
                 made[key] = leaf
             else:
-                raise NotJsonError(pointer, f"has the key {key!r}, expected a string of valid Unicode")
+                made.append(leaf)
     return copy
 
 
-def _checked_leaf(item: JsonValue, pointer: str, mended: list[Mend] | None) -> tuple[JsonValue, bool]:
+def _checked_leaf(item: JsonValue, way: Way, mended: list[Mend] | None) -> tuple[JsonValue, bool]:
     """Copy one value without its members; say whether it has members."""
     if isinstance(item, str):
-        return _checked_text(item, pointer, mended), False
-    if isinstance(item, float) and not math.isfinite(item):
-        raise NotJsonError(pointer, f"is {item}, expected a finite number")
-    if isinstance(item, int) and item.bit_length() > _MOST_BITS:
-        raise NotJsonError(pointer, f"is {describe(item)}, expected fewer digits")
-    if item is None or isinstance(item, bool | int | float):
-        return item, False
-    if isinstance(item, _TooLong):
-        raise NotJsonError(pointer, f"is a number of {item.digits} digits, expected fewer digits")
+        return _checked_text(item, way, mended), False
     if isinstance(item, dict):
         return {}, True
     if isinstance(item, list | tuple):
         return [], True
-    expected = "dict" if isinstance(item, Mapping) else "JSON value"
-    raise NotJsonError(pointer, f"is a {type(item).__name__}, expected a {expected}")
+    if (fault := _fault_of(item)) is not None:
+        raise NotJsonError(pointer_to(way), fault)
+    return item, False
 
 
-def _checked_text(text: str, pointer: str, mended: list[Mend] | None) -> str:
+def _fault_of(item: object) -> str | None:
+    """Say what is wrong with a value that is no text and has no members; None where nothing is."""
+    if isinstance(item, float) and not math.isfinite(item):
+        return f"is {item}, expected a finite number"
+    if isinstance(item, int) and item.bit_length() > _MOST_BITS:
+        return f"is {describe(item)}, expected fewer digits"
+    if item is None or isinstance(item, bool | int | float):
+        return None
+    if isinstance(item, _TooLong):
+        return f"is a number of {item.digits} digits, expected fewer digits"
+    return f"is a {type(item).__name__}, expected a {'dict' if isinstance(item, Mapping) else 'JSON value'}"
+
+
+def _checked_text(text: str, way: Way, mended: list[Mend] | None) -> str:
     if not _has_surrogate(text):
         return text
     joined = join_surrogates(text)
     if not _has_surrogate(joined):
         return joined
-    if mended is None:
+    pointer = pointer_to(way)
+    if mended is None or len(pointer) * len(mended) > _LONGEST_POINTERS:
         raise NotJsonError(pointer, "holds a lone surrogate, expected valid Unicode")
     whole = without_surrogates(joined)
     mended.append(Mend(pointer, joined.encode(errors="backslashreplace").decode(), whole))
@@ -251,20 +260,19 @@ def repeated_keys(text: bytes | bytearray | str) -> list[tuple[str, JsonValue]]:
     decoded = text if isinstance(text, str) else bytes(text).decode()
     value = _deep.read(decoded.removeprefix(_BOM), json.JSONDecoder(object_pairs_hook=_Pairs))
     found: list[tuple[str, JsonValue]] = []
-    pending: list[tuple[str, JsonValue]] = [("", value)]
+    pending: list[tuple[Way, JsonValue]] = [((), value)]
     while pending:
-        pointer, node = pending.pop()
+        way, node = pending.pop()
         if isinstance(node, _Pairs):
             last = {key: index for index, (key, _) in enumerate(node)}
             for index, (key, item) in enumerate(node):
-                place = f"{pointer}/{escape(key)}"
                 if last[key] != index:
-                    found.append((place, _plain(item)))
+                    found.append((pointer_to((way, key)), _plain(item)))
                 elif isinstance(item, list):
-                    pending.append((place, item))
+                    pending.append(((way, key), item))
         else:
             items = enumerate(node) if isinstance(node, list) else ()
-            pending += [(f"{pointer}/{index}", item) for index, item in items if isinstance(item, list)]
+            pending += [((way, index), item) for index, item in items if isinstance(item, list)]
     return found
 
 

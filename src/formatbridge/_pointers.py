@@ -30,16 +30,32 @@ def to_snake(key: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
-def objects_in(body: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of a body, each with its pointer."""
-    pending: list[tuple[str, Any]] = [("", body)]
+Way = tuple["Way", str | int] | tuple[()]
+"""A place in a body: that of what holds it, and the step from there; nothing for the body itself.
+
+To go through a body costs as much as the body has; with a pointer for each place it may cost as much as its longest key for each.
+"""
+
+
+def pointer_to(way: Way) -> str:
+    """Write the pointer of a place."""
+    steps: list[str] = []
+    while way:
+        way, step = way
+        steps.append(f"/{escape(step) if isinstance(step, str) else step}")
+    return "".join(reversed(steps))
+
+
+def objects_in(body: Any) -> Iterator[tuple[Way, dict[str, Any]]]:
+    """Yield the objects of a body, each with its place."""
+    pending: list[tuple[Way, Any]] = [((), body)]
     while pending:
-        pointer, node = pending.pop()
+        way, node = pending.pop()
         if isinstance(node, dict):
-            yield pointer, node
-            pending += [(f"{pointer}/{escape(key)}", item) for key, item in node.items()]
+            yield way, node
+            pending += [((way, key), item) for key, item in node.items()]
         elif isinstance(node, list):
-            pending += [(f"{pointer}/{index}", item) for index, item in enumerate(node)]
+            pending += [((way, index), item) for index, item in enumerate(node)]
 
 
 def is_below(path: str, rank: int, ranks: Mapping[str, int]) -> bool:

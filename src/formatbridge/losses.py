@@ -13,7 +13,7 @@ from threading import RLock
 from typing import Any
 
 from formatbridge._json import JsonValue
-from formatbridge._pointers import is_below, objects_in
+from formatbridge._pointers import is_below, objects_in, pointer_to
 from formatbridge._reasons import REASONS, REQUIRED
 from formatbridge._settling import UNSEEN, Change, Examine, Note, Settling
 from formatbridge.options import SEVERITIES, Severity
@@ -171,7 +171,8 @@ class Ledger:
         """Look for the objects of the target's body to which something was added."""
         if self.unplaced is None:
             return
-        pointers = {id(node): pointer for pointer, node in objects_in(body)}
+        wanted = {id(node) for node, _ in self.unplaced}
+        pointers = {id(node): pointer_to(way) for way, node in objects_in(body) if id(node) in wanted}
         for node, key in self.unplaced:
             if id(node) in pointers:
                 self.added(f"{pointers[id(node)]}/{key}", node[key])

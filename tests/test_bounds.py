@@ -1,0 +1,42 @@
+"""What a body may cost in memory, and what may become of it, is bounded by its size, however it is made."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+Body = dict[str, Any]
+
+
+def _peak(act: Callable[[], object]) -> int:
+    """Return the most bytes that were in use at a time."""
+    tracemalloc.start()
+    try:
+        act()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("half", ["", "\\ud83d"], ids=["whole", "mended"])
+@pytest.mark.parametrize("spelled", [json.loads, str.encode], ids=["dict", "text"])
+@pytest.mark.parametrize("target", ["chat_completions", "messages"])
+def test_a_long_key_over_many_objects_is_no_long_pointer_for_each(target: str, spelled: Callable[[str], Any], half: str) -> None:
+    """A pointer is worth its bytes only where there is something to tell: 1 MB over 20,000 objects were 20 GB."""
+    key, inner = "k" * 100_000, ",".join(["{}"] * 2_000)
+    text = f'{{"model": "m{half}", "messages": [{{"role": "user", "content": "x"}}], "novel": {{"{key}": [{inner}]}}}}'
+
+    def act() -> None:
+        made = fb.convert_request(spelled(text), source="chat_completions", target=target)
+        assert made.losses is not None
+        assert made.additions is not None
+
+    act()  # what is made once is made
+
+    assert _peak(act) < 40 * len(text)
