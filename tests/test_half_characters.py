@@ -16,6 +16,8 @@ from tests.servers import body_of
 from tests.test_bad_input import REQUESTS
 
 HIGH, LOW = "\ud83d", "\ude00"
+LONE = "\\ud800"
+"""Half a character, as JSON text spells it."""
 PLACES = {
     "chat_completions": "/messages/0/content",
     "messages": "/messages/0/content",
@@ -137,6 +139,29 @@ def test_an_error_is_told_with_what_is_left_of_it(source: str, target: str, body
 
     assert "no �" in made.json().decode()
     assert [each[0] for each in mended(made)] == [path] if path else len(mended(made)) == 1
+
+
+@pytest.mark.parametrize("value", ["NaN", f'"{LONE}"', f'{{"{LONE}": 1}}', "1e400"])
+def test_a_key_with_half_a_character_is_told_in_whole_ones(value: str) -> None:
+    """Whoever logs the refusal writes it as UTF-8."""
+    with pytest.raises(fb.InvalidPayloadError) as caught:
+        fb.convert_request(f'{{"x": {{"{LONE}": {value}}}}}', source="chat_completions", target="messages")
+
+    assert "/x has the key '\\ud800', expected a string of valid Unicode" in str(caught.value)
+    assert str(caught.value).encode()
+
+
+@pytest.mark.parametrize("lone", [LONE, LONE.encode().decode("unicode_escape")], ids=["escaped", "bare"])
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_an_error_that_is_no_json_tells_of_nothing_in_it(lone: str, target: str) -> None:
+    """It is the message as it stands, so no pointer leads into it."""
+    body = f'{{"error": {{"message": "boom {lone}"}}, "{lone}": "{lone}"}}'
+
+    made = fb.convert_error(body, source="chat_completions", target=target, status=400)
+
+    assert [each for each in mended(made) if each[0] != "/message"] == []
+    assert "".join(loss.path for loss in made.losses).encode() is not None
+    assert made.json()
 
 
 # Streams.

@@ -197,10 +197,12 @@ def read_error_body(body: Any, source: ir.Format, mended: list[_codec.Mend]) -> 
     if isinstance(body, bytes | bytearray):
         body = bytes(body).decode(errors="replace")
     if isinstance(body, str):
+        found: list[_codec.Mend] = []
         try:
-            body = _codec.loads(body, mended)
+            body = _codec.loads(body, found)
         except _codec.NotJsonError:
             return _object_of({"message": body}, source, "error", mended), None
+        mended += found
     if isinstance(body, dict | BaseModel):
         return _object_of(body, source, "error", mended), ""
     if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
