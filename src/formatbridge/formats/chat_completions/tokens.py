@@ -15,16 +15,23 @@ from formatbridge.options import Options
 
 
 def decode_outer_token(raw: JsonObject, src: str) -> tuple[ir.Signature | None, JsonObject | None]:
-    """Read the token of a call or an image, which compatible servers put under its vendor's name, and what else stands there."""
-    outer = raw.get("extra_content") or {}
-    google = outer.get("google") or {}
+    """Read the token of a call or an image, which compatible servers put under its vendor's name, and what else stands there.
+
+    An image of a kind that is not known may have anything there.
+    """
+    outer = raw.get("extra_content")
+    if not isinstance(outer, dict):
+        return None, None if outer is None else {"extra_content": outer}
+    google = outer.get("google")
+    if not isinstance(google, dict):
+        return None, rest(outer, frozenset(), "extra_content/")
     token = google.get("thought_signature")
+    known = frozenset({"thought_signature"} if isinstance(token, str) else ())
+    extra = joined(rest(outer, frozenset({"google"}), "extra_content/"), rest(google, known, "extra_content/google/"))
+    if not token or not known:
+        return None, extra
     place = f"{src}/extra_content/google/thought_signature"
-    extra = joined(
-        rest(outer, frozenset({"google"}), "extra_content/"),
-        rest(google, frozenset({"thought_signature"}), "extra_content/google/"),
-    )
-    return (decode_token(token, "generate_content", "thought", place, None, "chat_completions") if token else None), extra
+    return decode_token(token, "generate_content", "thought", place, None, "chat_completions"), extra
 
 
 def encode_outer_token(token: str) -> JsonObject:
