@@ -145,10 +145,16 @@ class Settling:
 
         Null, false and empty containers say nothing, nor does a zero among counts.
         """
-        found = [at for place in places if (at := self._resolve(_join(node, place)))[1] is not ABSENT]
         is_count = type(node).__name__ == "Usage"
-        said = [at for at in found if at[1] or not (is_count or at[1] is False or is_empty(at[1]))]
-        return next(iter(said or found), None)
+        first: tuple[str, JsonValue] | None = None
+        for place in places:
+            at = self._resolve(_join(node, place))
+            if at[1] is ABSENT:
+                continue
+            if at[1] or not (is_count or at[1] is False or is_empty(at[1])):
+                return at
+            first = first or at
+        return first
 
     def _resolve(self, pointer: str) -> tuple[str, JsonValue]:
         if self._body is UNSEEN:

@@ -80,7 +80,7 @@ def resolve(body: JsonValue, pointer: str, spelling: Spelling = _PLAIN) -> tuple
                 key = next((word for word in (spelling.keywords.get(key, key), to_snake(key)) if word in value), key)
             value = value.get(key, ABSENT)
         elif isinstance(value, list):
-            if not key.isdecimal() and key in value:
+            if not key.isdecimal() and value and isinstance(value[0], str) and key in value:  # a list of objects has no such text
                 key = str(value.index(key))
             value = value[int(key)] if key.isdecimal() and int(key) < len(value) else ABSENT
         else:

@@ -119,7 +119,8 @@ def _decode_choice(raw: JsonObject, position: int, answer_id: str) -> ir.Choice:
     src, place = _PLACES[position] if position < KNOWN else (f"/choices/{position}", f"/choices/{position}/message")
     parts, unread = decode_answer(raw.get("message") or {}, place, answer_id, position)
     index = raw.get("index")
-    choice = ir.Choice(parts, decode_finish(raw, parts, src), position if index is None else index, src)
+    number = position if index is None or index < 0 else index
+    choice = ir.Choice(parts, decode_finish(raw, parts, src), number, src)
     if unread:
         choice.extra = {f"message/{pointer}": value for pointer, value in unread.items()}
     if raw.get("logprobs"):

@@ -165,7 +165,7 @@ class StreamDecoder:
     # One choice of one chunk.
 
     def _feed_choice(self, raw: JsonObject, made: list[events.Event]) -> None:
-        index = raw.get("index") or 0
+        index = max(raw.get("index") or 0, 0)
         choice = self._choices.get(index)
         if choice is None:
             choice = self._choices[index] = Choice(index)

@@ -15,6 +15,7 @@ from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._spans import may_repeat
 from formatbridge.losses import Ledger
 
 _KINDS: dict[str, Any] = {"web": "web", "maps": "map", "retrievedContext": "document", "image": "web"}
@@ -164,22 +165,25 @@ def encode_citations(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
         number, _ = chunks.setdefault(dumps(chunk), (len(chunks), chunk))
         if citation.start is not None or citation.end is not None:
             spans.setdefault((citation.start, citation.end), {})[number] = None
+    tells = may_repeat((end - (start or 0) for start, end in spans if end is not None), len(visible))
     supports = [
-        {"segment": _encode_segment(start, end, places, leads, visible), "groundingChunkIndices": list(numbers)}
+        {"segment": _encode_segment(start, end, places, leads, visible if tells else None), "groundingChunkIndices": list(numbers)}
         for (start, end), numbers in spans.items()
     ]
     return {"groundingChunks": [chunk for _, chunk in chunks.values()]} | ({"groundingSupports": supports} if supports else {})
 
 
 def _encode_segment(
-    start: int | None, end: int | None, places: dict[int, int], leads: list[tuple[int, int]], visible: str
+    start: int | None, end: int | None, places: dict[int, int], leads: list[tuple[int, int]], visible: str | None
 ) -> JsonObject:
+    """Write a span, with its text unless that is not to be said again."""
     made: JsonObject = {}
     if start is not None:
         made["startIndex"] = places[start] + _lead(leads, start)
     if end is not None:
         made["endIndex"] = places[end] + _lead(leads, max(end - 1, 0))
-        made["text"] = visible[start or 0 : end]
+        if visible is not None:
+            made["text"] = visible[start or 0 : end]
     return made
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
+from formatbridge.formats._spans import may_repeat
 from formatbridge.losses import ITSELF, Ledger
 
 _Kind = Literal["web", "document", "search"]
@@ -73,12 +74,15 @@ def encode_cited_text(part: ir.Text, offset: int, at: int, losses: Ledger) -> li
         (*_span_of(citation, offset, length, losses), citation) for citation in part.citations or () if can_cite(citation, losses)
     ]
     blocks: list[JsonObject] = []
-    for start, end, cited in _cut(spans, length):
+    pieces = _cut(spans, length)
+    untold = (last - first for _, _, cited in pieces for first, last, citation in cited if citation.cited_text is None)
+    tells = may_repeat(untold, length)
+    for start, end, cited in pieces:
         block: JsonObject = {"type": "text", "text": part.text[start:end]}
         if cited:
             place = f"/content/{at + len(blocks)}/citations"
             block["citations"] = [
-                encode_citation(citation, part.text[first:last], f"{place}/{index}", losses)
+                encode_citation(citation, part.text[first:last] if tells else "", f"{place}/{index}", losses)
                 for index, (first, last, citation) in enumerate(cited)
             ]
         blocks.append(block)
@@ -127,7 +131,7 @@ def can_cite(citation: ir.Citation, losses: Ledger) -> bool:
 
 
 def encode_citation(citation: ir.Citation, span: str, at: str, losses: Ledger) -> JsonObject:
-    """Write one citation; ``span`` is the text that it vouches for."""
+    """Write one citation; ``span`` is the text that it vouches for, empty where nobody says it again."""
     if citation.extra:
         losses.extras(citation)
     if citation.file_id is not None:
