@@ -117,7 +117,14 @@ _MESSAGES: Rules = {
     ),
 }
 
+_END_USER: Rules = {
+    "user: string too long, at most 64 characters": lambda body: len(body.get("user") or "") > 64,
+    "safety_identifier: at most 128 characters": lambda body: len(body.get("safety_identifier") or "") > 128,
+}
+"""Source: the refusal of the vendor's server, and the official SDK's documentation, 2026-11."""
+
 _CHAT_COMPLETIONS: Rules = {
+    **_END_USER,
     "an assistant message with tool_calls must be followed by tool messages": lambda body: _answers_late(body["messages"]),
     "tool_choice is only allowed when tools are specified": lambda body: "tool_choice" in body and not body.get("tools"),
     "parallel_tool_calls is only allowed when tools are specified": lambda body: (
@@ -134,6 +141,7 @@ _CHAT_COMPLETIONS: Rules = {
 }
 
 _RESPONSES: Rules = {
+    **_END_USER,
     "missing required parameter: filename": lambda body: any(
         "file_data" in part and not part.get("filename") for part in _parts(body["input"])
     ),

@@ -12,9 +12,12 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 def with_legal_letters(name: str, longest: int | None) -> str:
     """Return a name in letters that every format takes; one that is too long ends in what tells it from others that begin alike."""
     legal = _ILLEGAL.sub("_", name)
-    if longest is None or len(legal) <= longest:
-        return legal
-    return f"{legal[: longest - 9]}_{sha256(name.encode()).hexdigest()[:8]}"
+    return legal if longest is None or len(legal) <= longest else shortened(legal, longest, name)
+
+
+def shortened(text: str, longest: int, whole: str) -> str:
+    """Return the beginning of a text that is too long, and behind it what tells the ``whole`` of it from others that begin alike."""
+    return f"{text[: longest - 9]}_{sha256(whole.encode()).hexdigest()[:8]}"
 
 
 class Numbers:

@@ -7,6 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._pointers import escape
+from formatbridge.formats._distinct import shortened
 from formatbridge.formats._tables import FieldTable
 from formatbridge.losses import Ledger, Own
 from formatbridge.options import Severity
@@ -60,6 +61,9 @@ _SPECIFIED: Ranges = {
 
 _MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
 """How much metadata the servers take that have any."""
+_LONGEST_NAMES = {"user": 64, "safety_identifier": 128}
+"""How many characters the names of an end user may have, where they have a field of their own."""
+_SIZED = frozenset({"metadata", *_LONGEST_NAMES})
 
 
 def decode_flat_settings(body: dict[str, Any], table: FieldTable, request: ir.Request, beside: frozenset[str]) -> bool:
@@ -97,9 +101,19 @@ def encode_flat_settings(
             body[key] = value
         else:
             body[key] = losses.changed(request, name, min(max(value, bounds[0]), bounds[1]), "out_of_range")
-    metadata = request.settings.get("metadata")
-    if metadata and "metadata" in wire:
+    if not _SIZED.isdisjoint(request.settings):
+        _cut_to_size(request, wire, body, losses)
+
+
+def _cut_to_size(request: ir.Request, wire: Mapping[str, str], body: dict[str, Any], losses: Ledger) -> None:
+    """Write what the target takes no more than so much of: a label, or a name of the end user, which then still tells one from others."""
+    settings = request.settings
+    if (metadata := settings.get("metadata")) and "metadata" in wire:
         body[wire["metadata"]] = _fitting(request, metadata, losses)
+    for name, longest in _LONGEST_NAMES.items():
+        value: Any = settings.get(name)
+        if value is not None and name in wire and len(value) > longest:
+            body[wire[name]] = losses.changed(request, name, shortened(value, longest, value), "out_of_range", severity="info")
 
 
 def _fitting(request: ir.Request, metadata: Mapping[str, str], losses: Ledger) -> dict[str, str]:
