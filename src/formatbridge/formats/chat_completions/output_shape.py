@@ -5,6 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._output import note_root
 from formatbridge.losses import ITSELF, Ledger
 
 _VOICE = "alloy"
@@ -37,6 +38,7 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
         return {}
     if format.type == "json_object":
         return {"response_format": {"type": "json_object"}}
+    note_root(format, losses)
     place = "/response_format/json_schema/name"
     made: JsonObject = {"name": format.name or losses.added(place, "response")}
     if format.description is not None:

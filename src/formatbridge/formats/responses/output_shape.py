@@ -5,6 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
+from formatbridge.formats._output import note_root
 from formatbridge.losses import ITSELF, Ledger
 
 _FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
@@ -36,6 +37,7 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
         return {}
     if format.type == "json_object":
         return {"format": {"type": "json_object"}}
+    note_root(format, losses)
     name = format.name or losses.added("/text/format/name", "response")
     schema = format.schema if format.schema is not None else losses.added("/text/format/schema", {})
     made: JsonObject = {"type": "json_schema", "name": name, "schema": schema}
