@@ -140,7 +140,22 @@ _CHAT_COMPLETIONS: Rules = {
     ),
 }
 
+
+def _chosen(body: JsonObject) -> set[str]:
+    """Return the kinds of the server's tools that a choice names."""
+    choice = body.get("tool_choice")
+    chosen = choice.get("tools", [choice]) if isinstance(choice, dict) else []
+    return {tool["type"] for tool in chosen} - {"function", "custom", "mcp"}
+
+
+def _offered(body: JsonObject) -> set[str]:
+    """Return the kinds of the tools that a request offers, from the start or on the way."""
+    items = [item for item in body["input"] if item.get("type") == "additional_tools"]
+    return {tool["type"] for holder in (body, *items) for tool in holder.get("tools") or ()}
+
+
 _RESPONSES: Rules = {
+    "tool choice not found in 'tools' parameter": lambda body: not _chosen(body) <= _offered(body),
     **_END_USER,
     "missing required parameter: filename": lambda body: any(
         "file_data" in part and not part.get("filename") for part in _parts(body["input"])

@@ -17,8 +17,9 @@ HOSTED: Mapping[str, str] = {
 }
 """Families that this format can be asked for, and its word for each."""
 
-CHOSEN: Mapping[str, str] = {"web_search": "web_search_preview"}
-"""Families whose word in a tool choice is another than in the definition: there the vendor has but the older one."""
+ALLOWED = frozenset({"web_search"})
+"""Tools that are forced as the only allowed one: a choice of one tool has but an older word for them, and the server compares it with what
+is offered. Among allowed tools any word may stand."""
 
 FAMILIES = {
     "web_search": "web_search",

@@ -9,7 +9,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.responses.hosted_tools import (
-    CHOSEN,
+    ALLOWED,
     FAMILIES,
     HOSTED,
     decode_hosted_tool,
@@ -200,6 +200,8 @@ def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
     known = frozenset({"type", "mode", "tools"} if raw["mode"] in ("auto", "required") else {"type", "tools"})
     extra = joined(rest(raw, known), leftover)
     inner: Literal["auto", "required"] = "required" if raw["mode"] == "required" else "auto"
+    if inner == "required" and len(raw["tools"]) == len(hosted) == 1 and hosted[0] in ALLOWED:  # this one is forced
+        return ir.ToolChoice(mode="hosted", names=hosted, src=src, extra=extra)
     return ir.ToolChoice(
         mode="allowed",
         names=names,
@@ -228,6 +230,8 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
             made = _encode_hosted(tools).get(choice.names[0])
             if made is None:
                 losses.dropped(choice, code="server_tool", severity="impossible")
+            elif made["type"] in ALLOWED:
+                return {"type": "allowed_tools", "mode": "required", "tools": [made]}
             return made
         case _:
             assert_never(choice.mode)
@@ -256,7 +260,7 @@ def _encode_hosted(tools: list[ir.Tool]) -> dict[str, JsonObject]:
         if isinstance(tool, ir.HostedTool) and tool.family in HOSTED:
             for name in (tool.kind, tool.name, tool.family):
                 if name is not None:
-                    made.setdefault(name, {"type": CHOSEN.get(tool.family, HOSTED[tool.family])})
+                    made.setdefault(name, {"type": HOSTED[tool.family]})
         elif isinstance(tool, ir.McpServer):
             made.setdefault(tool.label, {"type": "mcp", "server_label": tool.label})
     return made
