@@ -78,11 +78,11 @@ _MESSAGES = st.one_of(
 )
 
 
-def _in_turns(words: list[ir.Text], first: ir.Role) -> list[ir.Message]:
-    """Give texts to user and model in turns, the last to the user; the first to somebody, if it would be the model's."""
+def _in_turns(words: list[ir.Text]) -> list[ir.Message]:
+    """Give texts to user and model in turns, the last to the user; the first is an instruction, if it would be the model's."""
     made = [ir.Message("assistant" if (len(words) - at) % 2 == 0 else "user", [word]) for at, word in enumerate(words)]
     if made[0].role == "assistant":
-        made[0].role = first
+        made[0].role = "system"
     return made
 
 
@@ -109,7 +109,7 @@ _ARGUMENTS = st.sampled_from(['{"a":[1]}', '{"a":1,"a":2}', "no JSON", "", '{"a"
 _ASKED = st.tuples(st.sampled_from(["f", "g", "not legal"]), _ARGUMENTS, st.booleans())
 _Use = tuple[list[tuple[str, Any, bool]], bool, bool]
 _USES = st.lists(st.tuples(st.lists(_ASKED, min_size=1, max_size=3), st.booleans(), st.booleans()), max_size=3)
-_TALKS = st.builds(_with_uses, st.builds(_in_turns, _SAID, st.sampled_from(["system", "assistant"])), st.integers(0, 4), _USES)
+_TALKS = st.builds(_with_uses, st.builds(_in_turns, _SAID), st.integers(0, 4), _USES)
 _TOOLS = st.sampled_from(
     [[], [ir.FunctionTool("f")], [ir.FunctionTool("not legal"), ir.CustomTool(name="c")], [ir.CustomTool(name="c")]]
 )

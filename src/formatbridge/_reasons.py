@@ -41,6 +41,7 @@ REASONS: Mapping[str, str] = {
     "accounting": "the target does not count this",
     "finish_reason": "the target ends for fewer reasons",
     "prefill": "the target may not continue this turn",
+    "first_turn": "the target begins with a turn of the user's",
     "span_lost": "the target cites without offsets",
     "replayed": "the endpoint cannot stream, its answer is replayed",
     "not_portable": "depends on state of the source's server",

@@ -12,8 +12,8 @@ Talk = tuple[str | None, list[ir.Message], list[ir.ToolCall]]
 """A conversation that encoders write as it is: nothing has to be moved or merged, and nothing reported but of the arguments of calls.
 
 The text of the system prompt; the turns behind it; and the calls of all turns, in order. A turn is a text; or calls of the model's, before
-which it may say something; or results of the calls before, in their order and each of one text. No text is blank, and the last turn is the
-user's or has results.
+which it may say something; or results of the calls before, in their order and each of one text. No text is blank, the first turn is the
+user's, and the last is the user's or has results.
 """
 ITS_CALLS: Final = 2
 """Where a talk has its calls. To make a tuple with names takes a hundredth of a small request longer."""
@@ -22,8 +22,8 @@ _FIRST, _CALLS, _RESULTS, _OTHER = "", "calls", "results", "other"
 _USES: Mapping[str, str] = {"assistant": _CALLS, "user": _RESULTS, "tool": _RESULTS, "system": _OTHER, "developer": _OTHER}
 """What a turn of somebody's must hold that is not one text."""
 _AFTER: Mapping[str, frozenset[str]] = {
-    _FIRST: frozenset({"system", "user", "assistant"}),
-    "system": frozenset({"user", "assistant"}),
+    _FIRST: frozenset({"system", "user"}),
+    "system": frozenset({"user"}),
     "user": frozenset({"assistant", _CALLS}),
     "assistant": frozenset({"user"}),
     _CALLS: frozenset({_RESULTS}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
@@ -40,8 +41,8 @@ class TurnEncoder:
     """
 
     __slots__ = (
-        "_answer", "_calls", "_known", "_made_ids", "_objects", "_results", "_waiting", "hoisted", "is_native", "losses", "servers",
-        "turns",
+        "_answer", "_calls", "_known", "_made_ids", "_objects", "_opening", "_results", "_waiting", "hoisted", "is_native", "losses",
+        "servers", "turns",
     )  # fmt: skip
 
     def __init__(self, losses: Ledger, is_native: bool, known: set[str]) -> None:
@@ -57,6 +58,7 @@ class TurnEncoder:
         self._objects = NOT_READ
         self._waiting: list[_Instruction] = []
         self._answer: ir.Message | None = None
+        self._opening: ir.Message | None = None  # the first turn, where it is the model's
 
     def encode(self, messages: list[ir.Message]) -> list[JsonObject]:
         """Write a conversation."""
@@ -85,9 +87,10 @@ class TurnEncoder:
             if block["type"] == "text":
                 block["text"] = block["text"].rstrip()
                 self.losses.changed(self._answer, "", block["text"], "prefill")
-        for calls in self._calls.values():
-            for _, call in calls:
-                note_orphan(call, self.losses)
+        if self._opening is not None:
+            self.losses.changed(self._opening, "", collapse(self.turns[0]["content"]), "first_turn")
+        for _, call in chain.from_iterable(self._calls.values()):
+            note_orphan(call, self.losses)
         if self._made_ids:
             self._note_made_ids()
         for turn in self.turns:
@@ -113,6 +116,8 @@ class TurnEncoder:
         if self._waiting:
             self._place_waiting()
         self._answer = message
+        if not self.turns:
+            self._opening = message
         turn = self._turn("assistant", content)
         for part in message.parts:
             if type(part) is ir.ToolCall:
