@@ -361,3 +361,20 @@ def test_a_choice_in_a_namespace_that_no_tool_has_is_of_the_tool_of_that_name(
 
     assert '"f"' in json.dumps(made.body.get("tool_choice") or made.body["toolConfig"])
     assert [(loss.path, loss.code) for loss in made.losses] == lost
+
+
+# More tools than a server takes.
+
+
+@pytest.mark.parametrize(("target", "most"), [("chat_completions", 128), ("generate_content", 512)])
+def test_tools_beyond_what_a_server_takes_are_told_and_stay(target: str, most: int) -> None:
+    """The vendor's server refuses the request, other servers of the format take it; which tool can be spared, only the caller knows."""
+    tools = [{"name": f"f_{number}", "input_schema": {"type": "object"}} for number in range(most + 2)]
+    body = {"model": "m", "max_tokens": 9, "messages": [USER], "tools": tools}
+
+    made = fb.convert_request(body, source="messages", target=target)
+
+    declared = made.body["tools"] if target == "chat_completions" else made.body["tools"][0]["functionDeclarations"]
+    assert len(declared) == most + 2
+    told = [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses]
+    assert told == [(f"/tools/{at}", "changed", "lossy", "too_many") for at in (most, most + 1)]

@@ -49,6 +49,12 @@ def added_tools(request: ir.Request) -> list[ir.Tool]:
     return [tool for message in request.messages for tool in message.tools or ()]
 
 
+def note_excess(tools: list[ir.Tool], most: int, losses: Ledger) -> None:
+    """Note the callers' tools beyond as many as the target's server takes; which of them can be spared, nobody here knows."""
+    for tool in [tool for tool in tools if isinstance(tool, ir.FunctionTool | ir.CustomTool)][most:]:
+        losses.changed(tool, "", tool.name, "too_many")
+
+
 def server_word(tool: ir.HostedTool | ir.McpServer) -> str:
     """Return the word by which a choice names one of the server's tools or a remote server."""
     if isinstance(tool, ir.McpServer):

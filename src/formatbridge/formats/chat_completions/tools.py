@@ -7,7 +7,7 @@ from typing import Literal, assert_never
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._offer import server_word
+from formatbridge.formats._offer import note_excess, server_word
 from formatbridge.formats.chat_completions.parts import decode_cache_control
 from formatbridge.losses import ITSELF, Ledger
 
@@ -16,6 +16,8 @@ _FUNCTION = frozenset({"name", "description", "parameters", "strict"})
 _CUSTOM = frozenset({"name", "description", "format"})
 _NAME = frozenset({"name"})
 _SEARCH = frozenset({"search_context_size", "user_location"})
+_MOST_TOOLS = 128
+"""The vendor's server refuses more: "Expected an array with maximum length 128"."""
 
 
 def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
@@ -102,6 +104,8 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
                 losses.dropped(tool, severity="impossible")
             case _:
                 assert_never(tool)
+    if len(made) > _MOST_TOOLS:
+        note_excess(tools, _MOST_TOOLS, losses)
     return ({"tools": made} if made else {}) | body
 
 

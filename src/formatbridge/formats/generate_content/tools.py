@@ -7,7 +7,7 @@ from typing import assert_never
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._offer import server_word
+from formatbridge.formats._offer import note_excess, server_word
 from formatbridge.formats.generate_content.hosted_tools import decode_hosted_tool, decode_server, encode_hosted_tool, encode_server
 from formatbridge.formats.generate_content.schema import decode_schema
 from formatbridge.formats.generate_content.words import word_of
@@ -17,6 +17,7 @@ _FUNCTION = frozenset({"name", "description", "parameters", "parametersJsonSchem
 _OBJECT = frozenset({"object", "null"})
 _PLAIN_FUNCTION = frozenset({"name", "description", "parameters"})
 _CHOICE = frozenset({"mode", "allowedFunctionNames"})
+_MOST_FUNCTIONS = 512
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
 
 
@@ -55,6 +56,8 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
                 losses.dropped(tool, severity="impossible")
             case _:
                 assert_never(tool)
+    if len(functions) > _MOST_FUNCTIONS:
+        note_excess(tools, _MOST_FUNCTIONS, losses)
     first = [{"functionDeclarations": functions}] if functions else []
     entries = [*first, *hosted.values(), *([{"mcpServers": servers}] if servers else [])]
     return {"tools": entries} if entries else {}
