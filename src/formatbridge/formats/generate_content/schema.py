@@ -5,6 +5,8 @@ References stay references and nothing is written out in their place, so the res
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +16,10 @@ from formatbridge.formats.generate_content.plain import is_json_schema
 from formatbridge.formats.generate_content.words import word_of
 
 _TYPES = ("TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
-_UNCHANGED = frozenset({"description", "title", "pattern", "enum", "required"})
+_INTEGER = r"-?(0|[1-9]\d{0,18})"
+_NUMBERS = {"INTEGER": re.compile(_INTEGER), "NUMBER": re.compile(rf"{_INTEGER}(\.\d{{1,16}})?([eE][+-]?\d{{1,2}})?")}
+"""Kinds of numbers to how JSON spells them, in no more digits than one of 64 bits has."""
+_UNCHANGED = frozenset({"description", "title", "pattern", "required"})
 _COUNTS = frozenset({"maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"})
 _LIMITS = frozenset({"minimum", "maximum"})
 _ONE = frozenset({"items", "additionalProperties", "not"})
@@ -88,6 +93,22 @@ def _decode_type(value: Any, raw: JsonObject, made: JsonObject) -> None:
         made["type"] = word.lower()
 
 
+def _decode_enum(value: Any, raw: JsonObject, made: JsonObject) -> None:
+    """Read the values that are allowed, which this dialect writes as texts, those of numbers too: these are numbers elsewhere."""
+    kinds = raw.get("type")
+    words = {word_of(kind, _TYPES) for kind in (kinds if isinstance(kinds, list) else [kinds])} - {"NULL"}
+    made["enum"] = (
+        [_number(item, words) for item in value] if words and words <= _NUMBERS.keys() and isinstance(value, list) else value
+    )
+
+
+def _number(text: Any, kinds: set[str]) -> Any:
+    """Return the number that a text spells as JSON does, if it is one of these kinds; else the text."""
+    if not isinstance(text, str) or not any(_NUMBERS[kind].fullmatch(text) for kind in kinds):
+        return text
+    return json.loads(text)
+
+
 def _decode_format(value: Any, raw: JsonObject, made: JsonObject) -> None:
     if value != "enum" or "enum" not in raw:
         made["format"] = value
@@ -111,6 +132,7 @@ def _decode_nullable(value: Any, raw: JsonObject, made: JsonObject) -> None:
 
 _KEYWORDS: dict[str, Callable[[Any, JsonObject, JsonObject], None]] = {
     "type": _decode_type,
+    "enum": _decode_enum,
     "format": _decode_format,
     "ref": _decode_reference,
     "example": _decode_example,
