@@ -147,7 +147,8 @@ class _Subschema:
         self._take("required")
 
     def _take_array(self, work: _Work) -> None:
-        if isinstance(self.left.get("items"), dict | bool):
+        # Beside items that each have a schema of their own it is about those behind them.
+        if isinstance(self.left.get("items"), dict | bool) and "prefixItems" not in self.left:
             work.append((self.left.pop("items"), self._place("items"), f"{self.at}/items", self.made, "items"))
         if self.left.get("minItems") in (0, 1):
             self._take("minItems")
