@@ -84,21 +84,20 @@ def decode_web_search(raw: JsonObject, src: str) -> ir.HostedTool:
 
 def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     """Write the tools of a request: ``tools`` and ``web_search_options``, each where there is any."""
-    made, body = [], {}
+    made, body = [], JsonObject()
     for tool in tools:
         match tool:
             case ir.FunctionTool():
                 made.append(encode_function(tool, losses))
             case ir.CustomTool():
                 made.append(_encode_custom(tool, losses))
-            case ir.HostedTool():
-                if tool.family == "web_search" and "web_search_options" not in body:
-                    body["web_search_options"] = _encode_web_search(tool, losses)
-                else:
-                    losses.dropped(tool, code="server_tool", severity="impossible")
+            case ir.HostedTool(family="web_search") if body:
+                losses.dropped(tool, code="too_many")
+            case ir.HostedTool(family="web_search"):
+                body = {"web_search_options": _encode_web_search(tool, losses)}
             case ir.McpServer(allowed=[]):  # none of its tools may be used
                 losses.dropped(tool, code="excluded", severity="info")
-            case ir.McpServer():
+            case ir.HostedTool() | ir.McpServer():
                 losses.dropped(tool, code="server_tool", severity="impossible")
             case ir.Namespace():
                 losses.dropped(tool, severity="impossible")
