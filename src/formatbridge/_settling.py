@@ -165,14 +165,16 @@ class Settling:
 def _join(node: Any, place: str) -> str:
     """Return the pointer of a place: relative to the node, after an @ to the second object that the node is made of.
 
-    Each ^ in front leads one step out of the node.
+    Each ^ in front leads one step out of that.
     """
+    at, way = str(node.src), place
     if place.startswith("@"):
-        return f"{node.aside}{place[1:]}" if node.aside else f"{node.src}/@"
-    if place.startswith("^"):
-        name = place.lstrip("^")
-        return f"{node.src.rsplit('/', len(place) - len(name))[0]}/{name}"
-    return f"{node.src}/{place}" if place else str(node.src)
+        if not node.aside:
+            return f"{at}/@"
+        at, way = node.aside, place[1:].removeprefix("/")
+    name = way.lstrip("^")
+    at = at.rsplit("/", len(way) - len(name))[0]
+    return f"{at}/{name}" if name else at
 
 
 def _says(text: JsonValue, value: JsonValue) -> bool:

@@ -42,7 +42,7 @@ class Spelling:
     """Where a source format keeps canonical fields, and how grave it is to lose the fields of its own.
 
     ``places``: ``Class.field`` to pointers relative to the node, the first that says something counts; a field that stands under its own
-    name needs no row; one that begins with @ is relative to the node's ``aside``, each ^ leads one step out of it. A step into a list is
+    name needs no row; one that begins with @ is relative to the node's ``aside``, each ^ leads one step out of that. A step into a list is
     an index or a text that stands there. ``Class.field@pointer`` is a row for the node that stands there alone. ``own``:
     ``Class.pointer`` of a field in ``extra`` to what its loss means; without a row it is lossy. ``shared``: fields whose place also says
     something that stays (the key of a text, say), so that losing them changes the place. ``snake_case``: the format also takes its keys

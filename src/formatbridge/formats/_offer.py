@@ -30,6 +30,8 @@ def adapt_offer(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Req
         losses.changed(choice, "mode", "auto")
         choice = replace(choice, mode="allowed" if choice.names else "auto", inner="auto")
         request = replace(request, tool_choice=choice)
+    if choice.mode == "hosted" and choice.hosted and not rules.governs_servers:
+        choice = replace(choice, mode="allowed", names=[], inner="required")
     if choice.mode == "none":
         return _none(request, choice, rules, losses)
     if choice.mode == "required":
@@ -47,6 +49,12 @@ def added_tools(request: ir.Request) -> list[ir.Tool]:
     if not brings_tools(request):
         return []
     return [tool for message in request.messages for tool in message.tools or ()]
+
+
+def note_moved(tools: list[ir.Tool], losses: Ledger) -> None:
+    """Note that tools which come with a turn are there from the start: each at the part of the turn that brings it."""
+    for tool in tools:
+        losses.changed(tool, "place", None, "moved")
 
 
 def note_excess(tools: list[ir.Tool], most: int, losses: Ledger) -> None:

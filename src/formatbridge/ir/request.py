@@ -38,7 +38,8 @@ class ToolChoice:
     ``named``: exactly ``names[0]``; ``allowed``: among ``names``, with ``inner`` saying whether it must; ``validated``: free, with
     arguments held to their schemas; ``hosted``: a server tool of kind ``names[0]``.
     ``namespaces`` stand beside ``names`` where there are any. The field ``hosted`` has the kinds of server tools and the labels of remote
-    servers that are allowed beside them; ``free`` has those that such a list neither forbids nor asks for, where it is of functions only.
+    servers that are allowed beside them, or the one that is chosen where a list has it alone; ``free`` has those that such a list neither
+    forbids nor asks for, where it is of functions only.
     """
 
     mode: Literal["auto", "none", "required", "named", "allowed", "validated", "hosted"]

@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._offer import added_tools
+from formatbridge.formats._offer import added_tools, note_moved
 from formatbridge.formats._results import pair_loose, with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
@@ -191,7 +191,7 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
         return request.tools
     for message in request.messages:
         if message.tools:
-            losses.changed(message, "tools", None, "moved")
+            note_moved(message.tools, losses)
     return request.tools + added
 
 

@@ -97,17 +97,16 @@ def decode_modalities(raw: list[str | int]) -> list[str]:
     return ["text" if word == "modality_unspecified" else word for word in words]
 
 
-def encode_modalities(request: ir.Request, losses: Ledger) -> JsonObject:
+def encode_modalities(request: ir.Request, drawing: list[ir.HostedTool], losses: Ledger) -> JsonObject:
     """Write what the answer may hold; a tool that draws is a modality here."""
     words = list(request.settings.get("modalities") or [])
     made: JsonObject = {}
-    for tool in request.tools:
-        if type(tool) is ir.HostedTool and tool.family == "image_generation":
-            if tool.extra:
-                losses.extras(tool)
-            if tool.cache:
-                losses.dropped(tool.cache, severity="info")
-            words = losses.changed(tool, "", list(dict.fromkeys([*(words or ["text"]), "image"])), "weaker_carrier")
+    for tool in drawing:
+        if tool.extra:
+            losses.extras(tool)
+        if tool.cache:
+            losses.dropped(tool.cache, severity="info")
+        words = losses.changed(tool, "", list(dict.fromkeys([*(words or ["text"]), "image"])), "weaker_carrier")
     if words and words != ["text"]:
         made["responseModalities"] = [word.upper() for word in words]
     return made

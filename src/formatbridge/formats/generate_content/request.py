@@ -9,6 +9,7 @@ from formatbridge._json import JsonObject
 from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._arguments import encode_all_objects, read_all_objects
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._offer import note_moved
 from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._talk import Talk, output_of
@@ -162,10 +163,10 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     if request.extra:
         losses.extras(request)
     body = _encode_talk(talk, losses) if talk else _encode_messages(request, losses)
-    tools = _all_tools(request, losses) if request.tools or not talk else []
+    tools, drawing = _all_tools(request, losses) if request.tools or not talk else ([], [])
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
-    config = _encode_config(request, losses)
+    config = _encode_config(request, drawing, losses)
     if config:
         body["generationConfig"] = config
     if "tier" in request.settings or "metadata" in request.settings:
@@ -173,8 +174,8 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     return body
 
 
-def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write ``generationConfig``."""
+def _encode_config(request: ir.Request, drawing: list[ir.HostedTool], losses: Ledger) -> JsonObject:
+    """Write ``generationConfig``. ``drawing``: the tools that draw, which it is to say."""
     config: JsonObject = {}
     if request.settings:
         encode_settings(request, config, losses)
@@ -182,8 +183,8 @@ def _encode_config(request: ir.Request, losses: Ledger) -> JsonObject:
         config |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format:
         config |= encode_format(request.output_format, losses)
-    if request.tools or "modalities" in request.settings:
-        config |= encode_modalities(request, losses)
+    if drawing or "modalities" in request.settings:
+        config |= encode_modalities(request, drawing, losses)
     if request.audio:
         config |= encode_audio_output(request.audio, losses)
     if request.image:
@@ -273,17 +274,30 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     return {"contents": contents, "systemInstruction": {"parts": instructions}} if instructions else {"contents": contents}
 
 
-def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
-    """Return the tools of the request and those that were added on the way, which are there from the start here."""
-    added: list[ir.Tool] = []
+def _all_tools(request: ir.Request, losses: Ledger) -> tuple[list[ir.Tool], list[ir.HostedTool]]:
+    """Return the tools of the request and those that were added on the way, which are there from the start here.
+
+    Those that draw are no tools here and stand apart.
+    """
+    drawing: list[ir.HostedTool] = []
+    tools = _without_drawing(request.tools, drawing)
     for message in request.messages:
         if message.tools:
-            losses.changed(message, "tools", None, "moved")
-            added += message.tools
-    if not request.tools:
-        return added
-    kept = [tool for tool in request.tools if type(tool) is not ir.HostedTool or tool.family != "image_generation"]
-    return kept + added if added else kept
+            added = _without_drawing(message.tools, drawing)
+            note_moved(added, losses)
+            tools += added
+    return tools, drawing
+
+
+def _without_drawing(tools: list[ir.Tool], drawing: list[ir.HostedTool]) -> list[ir.Tool]:
+    """Return tools without those that draw, which ``drawing`` takes."""
+    kept: list[ir.Tool] = []
+    for tool in tools:
+        if type(tool) is ir.HostedTool and tool.family == "image_generation":
+            drawing.append(tool)
+        else:
+            kept.append(tool)
+    return kept
 
 
 def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> JsonObject:

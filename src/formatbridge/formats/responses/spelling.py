@@ -23,6 +23,7 @@ SPELLING = Spelling(
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
         "Request.messages": ("input",),
+        **{f"{kind}.place": ("^",) for kind in ("CustomTool", "FunctionTool", "HostedTool", "McpServer", "Namespace")},
         "Request.max_tokens": ("max_output_tokens", "prompt_cache_options/prewarm"),
         "Request.tier": ("service_tier",),
         "Request.verbosity": ("text/verbosity",),

@@ -201,7 +201,7 @@ def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
     extra = joined(rest(raw, known), leftover)
     inner: Literal["auto", "required"] = "required" if raw["mode"] == "required" else "auto"
     if inner == "required" and len(raw["tools"]) == len(hosted) == 1 and hosted[0] in ALLOWED:  # this one is forced
-        return ir.ToolChoice(mode="hosted", names=hosted, src=src, extra=extra)
+        return ir.ToolChoice(mode="hosted", names=hosted, hosted=hosted, src=src, extra=extra)
     return ir.ToolChoice(
         mode="allowed",
         names=names,
