@@ -32,6 +32,7 @@ SPELLING = Spelling(
         "ToolCall.name": ("function/name", "custom/name", "name"),
         "ToolCall.arguments": ("function/arguments", "custom/input", "arguments"),
         "ToolResult.call_id": ("tool_call_id",),
+        "Reasoning.text": ("text", "summary", "thinking"),
         "Media.detail": ("image_url/detail",),
         "Media.url": ("image_url/url", "video_url/url", "file/file_data"),
         "Media.data": ("image_url/url", "input_audio/data", "file/file_data", "video_url/url"),
