@@ -120,6 +120,8 @@ def _decode_video(raw: JsonObject, src: str) -> ir.Part:
 def _decode_file(raw: JsonObject, src: str) -> ir.Part:
     file = raw["file"]
     name, content = file.get("filename"), file.get("file_data")
+    if content is None and file.get("file_id") is None:
+        return _decode_unknown(raw, src)
     mime, data = read_file_data(content, name) if content is not None else (None, None)
     is_url = data is not None and data[:8].lower().startswith(("https://", "http://"))
     file_id = file.get("file_id")
@@ -176,7 +178,7 @@ def _decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
 
 
 def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Read a cache mark as messages spells it, which servers of many vendors take on parts, tools and results."""
+    """Read a cache mark as messages spells it, which servers of many vendors take on parts, tools, calls and results."""
     mark = raw.get("cache_control")
     if not mark:
         return None
