@@ -9,13 +9,14 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import note_beside
 from formatbridge.formats._signatures import native_token
 from formatbridge.formats.chat_completions.ids import made_id_at, stem_at
+from formatbridge.formats.chat_completions.parts import decode_cache_control
 from formatbridge.formats.chat_completions.tokens import decode_outer_token, encode_call_token, encode_outer_token
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
 _FUNCTION = frozenset({"name", "arguments"})
-_CALL = frozenset({"id", "type", "function", "extra_content", "index"})
-_CUSTOM_CALL = frozenset({"id", "type", "custom", "extra_content", "index"})
+_CALL = frozenset({"id", "type", "function", "extra_content", "index", "cache_control"})
+_CUSTOM_CALL = frozenset({"id", "type", "custom", "extra_content", "index", "cache_control"})
 
 
 def decode_plain_call(raw: object, src: str) -> ir.ToolCall | None:
@@ -42,7 +43,7 @@ def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
     if call_id and name and arguments and kind and len(raw) == 3 and len(function) == 2:  # these are all that there is
         return ir.ToolCall(call_id, name, arguments, src)
     call = ir.ToolCall(call_id or made_id_at(src, answer_id), name or "", arguments or "", src)
-    call.id_made = not call_id
+    call.id_made, call.cache = not call_id, decode_cache_control(raw, src)
     call.signature, extra = _decode_call_extra(raw, src, _CALL)
     call.extra = joined(extra, rest(function, _FUNCTION, "function/"))
     return call
@@ -58,6 +59,7 @@ def _decode_custom_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.
         arguments=custom.get("input") or "",
         kind="custom",
         signature=signature,
+        cache=decode_cache_control(raw, src),
         src=src,
         extra=joined(extra, rest(custom, frozenset({"name", "input"}), "custom/")),
     )

@@ -19,7 +19,9 @@ class PromptCacheBreakpoint(Wire):
 
 
 class CacheControl(Wire):
-    """A cache mark as messages spells it, on parts, tools, results or the request; servers that pass requests on to many vendors take it.
+    """A cache mark as messages spells it, on parts, tools, calls, results or the request.
+
+    Servers that pass requests on to many vendors take it.
 
     Source: those servers' documentation; recorded traffic.
     """

@@ -169,6 +169,7 @@ class FunctionToolCall(Wire):
     type: Literal["function"] | None = None
     index: Int | None = None
     extra_content: ExtraContent | None = None
+    cache_control: CacheControl | None = None
 
 
 class CustomCall(Wire):
@@ -192,6 +193,7 @@ class CustomToolCall(Wire):
     type: Literal["custom"]
     index: Int | None = None
     extra_content: ExtraContent | None = None
+    cache_control: CacheControl | None = None
 
 
 ToolCall = Annotated[FunctionToolCall | CustomToolCall | Unknown, _BY_TYPE]
