@@ -143,7 +143,7 @@ def note_orphans(messages: list[ir.Message], losses: Ledger) -> None:
 def note_orphan(part: ir.ToolCall | ir.ToolResult, losses: Ledger) -> None:
     """Note that no call without a result stands before a result, or that none of the results behind a call is its own."""
     if isinstance(part, ir.ToolCall):
-        losses.changed(part, "", part.id, "orphan", severity="impossible")
+        losses.changed(part, "", {"id": part.id, "name": part.name}, "orphan", severity="impossible")
     elif not (part.extra and ITSELF in part.extra):  # else it names no call, which its own format reports
         losses.changed(part, "", part.call_id, "orphan", severity="impossible")
 

@@ -49,7 +49,7 @@ SPELLING = Spelling(
         "Media.detail": ("mediaResolution/level",),
         "Media.transcript": ("audioTranscription/text",),
         "ToolCall.id": ("functionCall/id",),
-        "ToolCall.name": ("functionCall/name",),
+        "ToolCall.name": ("functionCall/name", "functionCall"),
         "ToolCall.arguments": ("functionCall/args",),
         "ToolResult.call_id": ("functionResponse/id",),
         "ToolResult.name": ("functionResponse/name",),
