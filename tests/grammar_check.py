@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from formatbridge import _codec
@@ -234,7 +235,10 @@ def _read_small_answer(checker: _Checker, raw: JsonObject) -> None:
         key, content = (candidate["index"],), candidate["content"]
         checker.expect(content.get("role") == "model", "content without its role")
         checker.expect("groundingMetadata" not in candidate or "finishReason" in candidate, "sources before the end")
-        parts = [] if content["parts"] == [{"text": ""}] else content["parts"]
+        parts = [
+            part for part, following in pairwise([*content["parts"], {}]) if part != {"text": ""} or not following.get("thought")
+        ]
+        parts = [] if parts == [{"text": ""}] else parts
         checker.expect(bool(content["parts"]), "an event without parts, of which the official chats forget their turn")
         word = "finishReason" if "finishReason" in candidate else "parts" if parts else "logprobsResult"
         checker.expect(word in candidate or word == "parts", "a candidate that says nothing")

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from formatbridge import Converted, Options, StreamConverter, collect_stream, convert_stream, formats, ir
+from formatbridge import Converted, Options, StreamConverter, collect_stream, convert_response, convert_stream, formats, ir
 from formatbridge.bodies import check
+from formatbridge.convert import ConvertedError
 from formatbridge.errors import FormatBridgeError, StreamError, StreamFailedError
+from formatbridge.formats._signatures import decode_token
 from formatbridge.ir import events
 from formatbridge.losses import Loss
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, encode_event
@@ -277,7 +279,45 @@ def stream_and_whole_agree(stream: Stream, target: str) -> str | None:
     """Law 6: collecting what was converted is converting what was collected, up to what a live stream cannot know."""
     try:
         whole = collect_stream([stream.data], source=stream.format, target=target).body
-        converter = StreamConverter(source=stream.format, target=target)
+    except StreamError:
+        return None
+    return _difference(stream, target, whole)
+
+
+def stream_and_fold_agree(stream: Stream, target: str) -> str | None:
+    """Law 6, for whoever collects in the source's own format, as its client does, and converts that.
+
+    But for arguments that are no JSON: a stream cannot say so, for they have left when it is known.
+    """
+    try:
+        folded = collect_stream([_as_done(stream)], source=stream.format).body
+    except StreamError:
+        return None
+    whole = convert_response(folded, source=stream.format, target=target)
+    if isinstance(whole, ConvertedError) or "raw_arguments" in json.dumps(folded):
+        return None
+    return _difference(stream, target, whole.body)
+
+
+def _as_done(stream: Stream) -> bytes:
+    """Return a stream of responses whose last event repeats the tokens of what is done: servers seal anew, and the first has left."""
+    made: list[ServerSentEvent] = []
+    tokens: dict[str, str] = {}
+    for event in read(stream.data):
+        raw = _value_of(event)
+        if raw.get("type") == "response.output_item.done" and raw["item"].get("encrypted_content"):
+            tokens[raw["item"].get("id")] = raw["item"]["encrypted_content"]
+        for item in (raw.get("response") or {}).get("output") or () if tokens else ():
+            if item.get("encrypted_content"):
+                item["encrypted_content"] = tokens.get(item.get("id"), item["encrypted_content"])
+        made.append(ServerSentEvent(event.event, json.dumps(raw).encode(), 0) if tokens and raw else event)
+    return write(made) if tokens else stream.data
+
+
+def _difference(stream: Stream, target: str, whole: JsonObject) -> str | None:
+    """Say in what a converted stream, collected, differs from the whole answer, but for what came late, which the report names."""
+    converter = StreamConverter(source=stream.format, target=target)
+    try:
         made = converter.feed(stream.data) + converter.finish()
     except StreamError:
         return None
@@ -288,10 +328,29 @@ def stream_and_whole_agree(stream: Stream, target: str) -> str | None:
     if any(loss.path.lower().startswith("/model") for loss in late):
         del other["model"]
         one.pop("model", None)
+    for token in (token for choice in (*one["choices"], *other["choices"]) for token in choice.get("logprobs") or ()):
+        token["logprob"] = round(token["logprob"], 6)  # as servers do in what repeats the deltas
     sources = {url for loss in late for url in _URL.findall(json.dumps(loss.before))}  # told when their text had closed
     for choice in (*one["choices"], *other["choices"]) if sources else ():
         choice["citations"] = [each for each in choice.get("citations", []) if not any(url in str(each) for url in sources)]
+    tokens = [
+        decode_token(loss.before, formats.load(stream.format).NAME, "thought", "").token
+        for loss in late
+        if isinstance(loss.before, str)
+    ]
+    one, other = (_without_tokens(form, tokens) if tokens else form for form in (one, other))
     return None if one == other else f"{stream.id} -> {target}: {_first_difference(one, other)}"
+
+
+def _without_tokens(form: Any, tokens: list[str]) -> Any:
+    """Return what a body says without tokens that came when their thoughts had left."""
+    if isinstance(form, dict):
+        token = (form.get("signature") or {}).get("token")
+        told = {key: value for key, value in form.items() if key != "signature" or token not in tokens}
+        return {key: _without_tokens(value, tokens) for key, value in told.items()}
+    if isinstance(form, list):
+        return [_without_tokens(each, tokens) for each in form if not isinstance(each, str) or each not in tokens]
+    return form
 
 
 def meaning(body: JsonObject, source: str, target: str) -> Any:

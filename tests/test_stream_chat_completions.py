@@ -365,7 +365,6 @@ def _thinks(index: int, *, kind: str = "text", **told: str) -> dict[str, Any]:
     [
         ([_thinks(0, text="one"), _thinks(1, text="two"), _thinks(1, signature="S2")], []),
         ([_thinks(0, text="one"), _thinks(1, text="two"), _thinks(0, signature="S1"), _thinks(1, signature="S2")], [0]),
-        ([_thinks(0, text="one"), {"content": "Hi."}, _thinks(0, signature="S1")], [0]),
         ([_thinks(0, kind="summary", summary="one"), _thinks(1, kind="summary", summary="two")], []),
         ([_thinks(0, kind="summary", summary="one", id="a"), _thinks(1, kind="summary", summary="two", id="a")], []),
         ([{"reasoning_details": [*_thinks(0, text="one")["reasoning_details"], *_thinks(1, text="two")["reasoning_details"]]}], []),
@@ -383,6 +382,24 @@ def test_a_token_signs_the_thought_that_its_index_names(deltas: list[dict[str, A
     assert converter.response().body == whole.body
     told = [loss.path for loss in converter.losses if loss.code == "late"]
     assert told == [f"/choices/0/message/reasoning_details/{index}/signature" for index in late]
+
+
+@pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
+def test_a_token_behind_the_text_signs_its_thought_where_it_may_stand_apart(target: str) -> None:
+    """In generate_content it comes home with its thought; elsewhere that has left, and the report says so."""
+    stream = _chunks(_thinks(0, text="one"), {"content": "Hi."}, _thinks(0, signature="S1"))
+    converter = StreamConverter(source=NAME, target=target)
+
+    made = converter.feed(stream) + converter.finish()
+
+    whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
+    told = collect_stream([made], source=target, target="messages").body["content"]
+    meant = convert_response(whole.body, source=target, target="messages").body["content"]
+    late = [loss.path for loss in converter.losses if loss.code == "late"]
+    assert converter.response().body == whole.body
+    assert (told == meant, late) == (
+        (True, []) if target == "generate_content" else (False, ["/choices/0/message/reasoning_details/0/signature"])
+    )
 
 
 def _cites(url: str, start: int, end: int) -> dict[str, Any]:

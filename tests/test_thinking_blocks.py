@@ -23,7 +23,10 @@ def _chunks(*deltas: dict[str, Any]) -> bytes:
 
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
 def test_a_block_that_tells_a_thought_again_signs_it(target: str) -> None:
-    """Proxies tell thoughts as text and then in a block with the token; told twice they would be two, of which one has no proof."""
+    """Proxies tell thoughts as text and then in a block with the token; told twice they would be two, of which one has no proof.
+
+    Where the thought has left the report says so, but in generate_content a token may stand apart from it.
+    """
     block = {"type": "thinking", "thinking": "one", "signature": "S1"}
     stream = _chunks({"reasoning_content": "one"}, {"content": "Hi."}, {"thinking_blocks": [block]})
     converter = StreamConverter(source=NAME, target=target)
@@ -34,7 +37,7 @@ def test_a_block_that_tells_a_thought_again_signs_it(target: str) -> None:
     whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
     assert converter.response().body == whole.body
     told = [loss.path for loss in converter.losses if loss.code == "late"]
-    assert told == ["/choices/0/message/thinking_blocks/0/signature"]
+    assert told == ([] if target == "generate_content" else ["/choices/0/message/thinking_blocks/0/signature"])
 
 
 def _block(text: str, signature: str = "", **beside: str) -> dict[str, Any]:

@@ -179,12 +179,12 @@ def whole_of(
     options: Options,
     *,
     has_left: bool = False,
-    tokens: Iterable[ir.TokenLogprob] = (),
+    tokens: Iterable[ir.TokenLogprob | ir.Signature] = (),
 ) -> Converted:
     """Convert a collected answer as if it had come whole; the report points into the body that it would have been.
 
     An answer that has not ended says so: nobody is to store a part for the whole. ``has_left``: it has been written as it came, so what the
-    source told late of its head is in this body alone, and so are ``tokens``, whose texts had left without them.
+    source told late of its head is in this body alone, and so are ``tokens``, whose texts and thoughts had left without them.
     """
     near, answer = source.near, source.answer()
     if near is far and not source.is_closed and (body := source.body()) is not None:  # an end of ours is in none of its events
@@ -208,11 +208,9 @@ def whole_of(
 
 
 def _note_late(answer: ir.Response, far: Format, losses: Ledger) -> None:
-    """Note what the source told of its head, of a text, a call or a thought, when that had left without it or with another."""
+    """Note what the source told of its head, of a text or a call, when that had left without it or with another."""
     for citation in _late_citations(answer) if answer.cited and not far.CITES_LAST else ():
         losses.dropped(citation, code="late")
-    for token in answer.signed:
-        losses.dropped(token, code="late")
     for name in answer.late:
         losses.dropped(answer, name, "late", severity="info")
     for part, name, told in answer.retold:

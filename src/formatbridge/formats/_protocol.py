@@ -120,8 +120,8 @@ class StreamEncoder(Protocol):
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Write an error in the stream; nothing follows. ``behind``: how many events have left, where others wrote them."""
 
-    def late(self) -> list[ir.TokenLogprob]:
-        """Return the tokens that came when the text in whose place they belong had left without them."""
+    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens of texts and thoughts that came when these had left without them, and that no other place holds."""
 
 
 class Format(Protocol):

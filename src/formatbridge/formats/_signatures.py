@@ -13,6 +13,7 @@ from typing import cast
 from formatbridge import ir
 from formatbridge.formats._parts import drop_id
 from formatbridge.losses import Ledger
+from formatbridge.options import Options
 
 _TAG = "fb1|"
 _TAG_IN_BYTES = base64.b64encode(_TAG.encode()).decode()[:4]
@@ -116,6 +117,11 @@ def native_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger
         return signature.token
     losses.dropped(signature, code="foreign_signature")
     return None
+
+
+def is_carried(signature: ir.Signature, slot: ir.Format, options: Options) -> bool:
+    """Say whether an answer keeps a token; one that it does not is reported where the whole answer is written."""
+    return options.carry_reasoning or signature.home == slot
 
 
 def drop_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger) -> None:

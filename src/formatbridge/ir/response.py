@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from formatbridge._json import JsonObject, JsonValue
-from formatbridge.ir.parts import Citation, Format, Number, Part, Signature
+from formatbridge.ir.parts import Citation, Format, Number, Part
 
 FinishReason = Literal[
     "stop", "stop_sequence", "length", "context_length", "tool_calls", "content_filter", "refusal", "pause",
@@ -118,8 +118,7 @@ class Response:
     """A whole answer. ``created`` in seconds since the epoch. ``error`` set: it failed on the way, ``choices`` is what came before.
 
     ``late``: the fields that a stream told when it had begun without them. ``retold``: its parts whose end said something else than they
-    had said, each with the field and what that was. ``cited``: the citations that came when the texts of their choice had closed;
-    ``signed``: the tokens that came when their thoughts had.
+    had said, each with the field and what that was. ``cited``: the citations that came when the texts of their choice had closed.
     """
 
     format: Format
@@ -134,7 +133,6 @@ class Response:
     late: tuple[str, ...] = ()
     retold: tuple[tuple[Part, str, str], ...] = ()
     cited: tuple[Citation, ...] = ()
-    signed: tuple[Signature, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)

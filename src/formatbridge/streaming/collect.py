@@ -74,7 +74,6 @@ class Growing:
 class _Choice:
     parts: dict[int, Growing] = field(default_factory=dict)
     cited: list[ir.Citation] = field(default_factory=list)
-    signed: list[ir.Signature] = field(default_factory=list)
     logprobs: list[ir.TokenLogprob] | None = None
     refusal_logprobs: list[ir.TokenLogprob] | None = None
     finish: ir.Finish | None = None
@@ -86,7 +85,6 @@ class _Choice:
             self,
             parts={number: part.copy() for number, part in self.parts.items()},
             cited=[*self.cited],
-            signed=[*self.signed],
             logprobs=self.logprobs and [*self.logprobs],
             refusal_logprobs=self.refusal_logprobs and [*self.refusal_logprobs],
             extra={**self.extra},
@@ -182,7 +180,6 @@ class Collector:
                 for name, told in (part.retold or {}).items()
             ),
             cited=tuple(citation for choice in self._choices.values() for citation in choice.cited),
-            signed=tuple(token for choice in self._choices.values() for token in choice.signed),
         )
 
     def first_parts(self, *, is_over: bool) -> Mapping[int, Growing]:
@@ -250,9 +247,7 @@ class Collector:
         self._choice(event.choice).cited.append(event.citation)
 
     def _sign(self, event: events.Signed) -> None:
-        choice = self._choices[event.choice]
-        choice.parts[event.index].signature = event.signature
-        choice.signed.append(event.signature)
+        self._choices[event.choice].parts[event.index].signature = event.signature
 
     def _close(self, event: events.PartEnd) -> None:
         part = self._choices[event.choice].parts[event.index]

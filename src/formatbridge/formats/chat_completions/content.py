@@ -188,7 +188,7 @@ def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
         elif kind is ir.Text or kind is ir.Refusal or kind is ir.Media:
             if seen_call and kind is ir.Text and part.text:  # type: ignore[union-attr]
                 losses.changed(part, "text", part.text, "position_lost")  # type: ignore[union-attr]
-            seen_visible = True
+            seen_visible = seen_visible or kind is not ir.Text or bool(part.text or part.signature)  # type: ignore[union-attr]
 
 
 def _note_thought(part: ir.Reasoning, losses: Ledger, carry: bool) -> None:

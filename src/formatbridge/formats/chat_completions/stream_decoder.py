@@ -267,6 +267,7 @@ class StreamDecoder:
         late = choice.thoughts.signed(index, part, choice.open[1] if choice.open is not None else None)
         if late is not None and part.signature:
             made.append(events.Signed(choice.index, late, part.signature))
+            choice.keep_beside(part.src, part.extra or {})
             return
         self._go_on(choice, part, index, made)
 

@@ -18,6 +18,7 @@ from formatbridge.formats._choices import ChoicesInOrder, is_of_a_choice
 from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._media import Sound
 from formatbridge.formats._protocol import Context
+from formatbridge.formats._signatures import is_carried
 from formatbridge.formats.chat_completions.answer import encode_answer
 from formatbridge.formats.chat_completions.errors import encode_error
 from formatbridge.formats.chat_completions.finish import encode_finish
@@ -45,8 +46,9 @@ class _Choice:
     """What a choice needs to know until it ends.
 
     ``envelopes``: what stands before and behind the text in each part's deltas; ``media``: the pieces of data and of transcript of each
-    open medium; ``thoughts``: the text of each open thought; ``untold``: one that no detail has told; ``details``, ``images``: how many
-    were told; ``is_signed``: a token stands beside the message.
+    open medium; ``thoughts``: the text of each open thought; ``untold``: one that no detail has told; ``ended``: one that a token may
+    still sign, with its number; ``unsigned``: tokens that came too late for theirs; ``details``, ``images``: how many were told;
+    ``is_signed``: a token stands beside the message.
     """
 
     def __init__(self) -> None:
@@ -59,6 +61,8 @@ class _Choice:
         self.thoughts: dict[int, list[str]] = {}
         self.tokens: dict[int, ir.Signature] = {}
         self.untold: ir.Reasoning | None = None
+        self.ended: tuple[int, ir.Reasoning] | None = None
+        self.unsigned: list[ir.Signature] = []
         self.details = 0
         self.images = 0
         self.sound: Sound | None = None
@@ -99,9 +103,9 @@ class StreamEncoder:
         _, body = encode_error(error, nowhere())
         return encode_event(dumps(body))
 
-    def late(self) -> list[ir.TokenLogprob]:
-        """Return no token: they stand beside no text."""
-        return []
+    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens of thoughts behind which others were told; those of texts stand beside no text."""
+        return [token for choice in self._choices.values() for token in choice.unsigned]
 
     # The answer as a whole.
 
@@ -247,10 +251,28 @@ class StreamEncoder:
         token = choice.tokens.pop(event.index, part.signature)
         whole = replace(part, text=part.text or text, signature=token, extra=None)
         details = encode_answer_reasoning([whole], nowhere(), self._options).get("reasoning_details")
+        choice.untold = whole if whole.text and not details else None
         if details:
-            return made + self._tell_details(choice, event.choice, details)
-        choice.untold = whole if whole.text else None
-        return made + self._tell_before(choice, event.choice) if choice.details else made
+            made += self._tell_details(choice, event.choice, details)
+        elif choice.details:
+            made += self._tell_before(choice, event.choice)
+        choice.ended = None if token or not whole.text else (event.index, whole)
+        return made
+
+    def _sign(self, event: events.Signed) -> bytes:
+        """Tell the token of a thought that has ended, if no other detail was told since: by the id of both they come home as one."""
+        choice = self._choices[event.choice]
+        if not is_carried(event.signature, "chat_completions", self._options):
+            return b""
+        number, thought = choice.ended or (-1, None)
+        is_told = choice.untold is None
+        if thought is None or number != event.index or (is_told and (thought.id is None or event.signature.kind == "thinking")):
+            choice.unsigned.append(event.signature)
+            return b""
+        whole = replace(thought, signature=event.signature)
+        details = encode_answer_reasoning([whole], nowhere(), self._options).get("reasoning_details", [])
+        choice.untold = None
+        return self._tell_details(choice, event.choice, [details[-1] | {"id": thought.id}] if is_told else details)
 
     def _tell_before(self, choice: _Choice, index: int) -> bytes:
         """Tell a thought without a token once more where it is not the only one: else nobody knows where it ended."""
@@ -262,7 +284,7 @@ class StreamEncoder:
 
     def _tell_details(self, choice: _Choice, index: int, details: list[JsonObject]) -> bytes:
         """Write details of reasoning, numbered on: of two with one number a client makes one."""
-        made_up = f"rs_{choice.details}"
+        made_up, choice.ended = f"rs_{choice.details}", None
         for number, detail in enumerate(details, choice.details):
             detail["index"] = number
             if detail.get("id") == "rs_0":
@@ -319,6 +341,7 @@ _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Delta: StreamEncoder._delta,
     events.PartMeta: StreamEncoder._meta,
     events.Cited: StreamEncoder._cite,
+    events.Signed: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._end,
     events.Finished: StreamEncoder._finish,
     events.UsageTold: StreamEncoder._tell_usage,

@@ -26,6 +26,9 @@ class Thoughts:
         self._count = 0
         self._index: int | None = None
         self._unsigned: dict[int, int] = {}
+        self._named: tuple[str, int] | None = (
+            None  # the id and the number of the thought that the last detail told, without a token
+        )
 
     def open(self, part: ir.Reasoning) -> None:
         """Begin the next thought."""
@@ -42,6 +45,8 @@ class Thoughts:
 
     def note(self, index: int | None, number: int, part: ir.Reasoning) -> None:
         """Note that a detail of an index was of a thought."""
+        if _DETAILS in part.src:
+            self._named = (part.id, number) if part.id and part.signature is None else None
         if index is not None:
             self._index = index
             if part.signature is None:
@@ -56,15 +61,25 @@ class Thoughts:
     def signed(self, index: int | None, part: ir.Reasoning, opened: int | None) -> int | None:
         """Return the number of the thought that has closed and that a token signs; None where there is none.
 
-        A token alone signs by its index, one that comes with all of the text once more by that.
+        A token alone signs by its index, one that comes with all of the text once more by that, and a sealed one by the id that it shares
+        with the detail before it.
         """
-        if part.signature is None or part.signature.kind != "thinking":
+        if part.signature is None:
             return None
+        if part.signature.kind != "thinking":
+            return self._take_named(part, opened)
         if part.text:
             return self._take_first() if self._is_told_again(part) and not self.is_again(part) else None
         if index is None or self._unsigned.get(index) == opened:
             return None
         return self._unsigned.pop(index, None)
+
+    def _take_named(self, part: ir.Reasoning, opened: int | None) -> int | None:
+        named, self._named = self._named, None
+        if named is None or part.text or named[0] != part.id or named[1] == opened:
+            return None
+        self.sign(named[1])
+        return named[1]
 
     def text(self) -> str:
         """Return the text of the open thought."""
@@ -99,7 +114,8 @@ class Thoughts:
     def is_past(self, part: ir.Reasoning) -> bool:
         """Say whether a detail tells again of a thought that has closed; each is told once."""
         if part.signature is None and part.text and self._is_told_again(part):
-            self._take_first()
+            number = self._take_first()
+            self._named = (part.id, number) if part.id else None
             return True
         return False
 

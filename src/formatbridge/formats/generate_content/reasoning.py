@@ -82,26 +82,41 @@ def is_late(signature: ir.Signature | None) -> bool:
     return signature is not None and signature.home != "generate_content" and signature.kind in _SIGNING
 
 
-def _ends_unsigned(made: list[JsonObject]) -> bool:
-    """Say whether the last part that was written is a thought without a token, which a late one would sign."""
+def ends_unsigned(made: list[JsonObject]) -> bool:
+    """Say whether the last part that was written is a thought without a token."""
     return bool(made and made[-1].get("thought")) and "thoughtSignature" not in made[-1]
 
 
 def set_apart(part: ir.Part, made: list[JsonObject], behind: list[JsonObject]) -> None:
     """Write a token that stands alone behind a thought without one as no thought, or it would be read as that one's, come late."""
-    if made and isinstance(part, ir.Reasoning) and not part.text and is_late(part.signature) and _ends_unsigned(behind):
+    if made and isinstance(part, ir.Reasoning) and not part.text and is_late(part.signature) and _has_loose(behind):
         made[0].pop("thought", None)
 
 
+def _has_loose(made: list[JsonObject]) -> bool:
+    """Say whether a late token would be read as that of a thought which was written, the last one behind all tokens."""
+    for part in reversed(made):
+        if "thoughtSignature" in part:
+            return False
+        if part.get("thought"):
+            return True
+    return False
+
+
 def sign_thoughts(parts: list[ir.Part], token: ir.Reasoning) -> bool:
-    """Give a late token to the thought that the last parts are pieces of, and make one of them; false where there is no such thought."""
-    start = len(parts)
+    """Give a late token to the last thought behind all tokens, and make one of its pieces; false where there is no such thought."""
+    end = len(parts)
+    while end and not isinstance(before := parts[end - 1], ir.Reasoning):
+        if getattr(before, "signature", None) is not None:
+            return False
+        end -= 1
+    start = end
     while start and isinstance(before := parts[start - 1], ir.Reasoning) and before.signature is None and not before.extra:
         start -= 1
-    thoughts = [part for part in parts[start:] if isinstance(part, ir.Reasoning)]
+    thoughts = [part for part in parts[start:end] if isinstance(part, ir.Reasoning)]
     if not thoughts:
         return False
-    parts[start:] = [ir.Reasoning("".join(part.text for part in thoughts), thoughts[0].src, token.signature)]
+    parts[start:end] = [ir.Reasoning("".join(part.text for part in thoughts), thoughts[0].src, token.signature)]
     return True
 
 

@@ -17,6 +17,7 @@ class Choice:
     """One candidate as far as it has come. ``texts``: all visible text.
 
     ``open``: the open part's number, and its kind where more text may go to it; ``behind``: the text before a bare token, also open.
+    ``loose``: the thought that a token would sign which comes late, the last one behind all tokens.
     """
 
     index: int
@@ -25,6 +26,7 @@ class Choice:
     parts: int = 0
     open: tuple[type[ir.Part] | None, int] | None = None
     behind: int | None = None
+    loose: int | None = None
     texts: dict[int, list[str]] = field(default_factory=dict)
     called: list[ir.Part] = field(default_factory=list)
     partial: PartialCalls | None = None

@@ -231,12 +231,18 @@ class StreamDecoder:
         elif is_bare and is_late(signature) and choice.open is not None and choice.open[0] is kind:
             made.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
             self._close_text(choice, made)
+            choice.loose = None
+        elif is_bare and signature is not None and is_late(signature) and kind is ir.Reasoning and choice.loose is not None:
+            made.append(events.Signed(choice.index, choice.loose, signature))
+            choice.loose = None
         else:
             self._whole(choice, part, made)
 
     def _grow(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], text: str, made: list[events.Event]) -> None:
-        """Add text to the open part of a kind; another kind closes it and opens the next."""
+        """Add text to the open part of a kind; another kind closes it and opens the next. An empty text parts two thoughts."""
         if not text:
+            if kind is ir.Text and choice.open is not None and choice.open[0] is ir.Reasoning:
+                self._close_text(choice, made)
             return
         number = self._text(choice, kind, made)
         made.append(events.Delta(choice.index, number, text))
@@ -254,6 +260,8 @@ class StreamDecoder:
         choice.open = (kind, number)
         if kind is ir.Text:
             choice.texts[number] = []
+        else:
+            choice.loose = number
         return number
 
     def _close_text(self, choice: Choice, made: list[events.Event]) -> None:
@@ -274,6 +282,8 @@ class StreamDecoder:
             choice.behind, choice.open = choice.open[1], None
         else:
             self._close_text(choice, made)
+        if isinstance(part, ir.Reasoning) or getattr(part, "signature", None) is not None:
+            choice.loose = None
         if isinstance(part, ir.Text):
             choice.texts[choice.parts] = [part.text]
         told = unfold(choice.index, choice.parts, part, is_ours=True)

@@ -15,15 +15,16 @@ from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._protocol import Context
+from formatbridge.formats._signatures import is_carried
 from formatbridge.formats.generate_content.citations import encode_citations
 from formatbridge.formats.generate_content.content import belongs_to_next, encode_parts
 from formatbridge.formats.generate_content.errors import encode_error
 from formatbridge.formats.generate_content.finish import encode_finish
 from formatbridge.formats.generate_content.hosted_content import python_runs
 from formatbridge.formats.generate_content.logprobs import Average, encode_logprobs
-from formatbridge.formats.generate_content.reasoning import set_apart
 from formatbridge.formats.generate_content.response import encode_response
 from formatbridge.formats.generate_content.stream_fold import NOTHING
+from formatbridge.formats.generate_content.stream_tokens import Left, Order
 from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.ir import events
@@ -37,14 +38,18 @@ _TextLike = ir.Text | ir.Refusal | ir.Reasoning
 
 @dataclass(slots=True)
 class _Part:
-    """A part that is open. ``head`` and ``tail``: the envelope of its text; None where it leaves whole. ``place``: among the visible."""
+    """A part that is open. ``head`` and ``tail``: the envelope of its text; None where it leaves whole. ``place``: among the visible.
+
+    ``next_head``: that of a thought which its first text must part from the thought before.
+    """
 
     part: ir.Part
+    left: Left
     head: bytes | None = None
+    next_head: bytes | None = None
     tail: bytes = b""
     pieces: list[str] | None = None
     place: int = -1
-    has_text: bool = False
     told: JsonObject = field(default_factory=dict)
 
 
@@ -53,7 +58,7 @@ class _Choice:
     """One candidate. ``waiting``: tokens of the part that follows; ``visible``: what citations count, in the order in which it left.
 
     ``calls``: those that have not left, in their order; ``ended``: those that wait for one before them; ``cited``: what came late;
-    ``weighed``: how likely the tokens were that have left; ``latest``: the part that left last.
+    ``weighed``: how likely the tokens were that have left; ``order``: what has left behind what.
     """
 
     around: Surroundings
@@ -67,7 +72,7 @@ class _Choice:
     cited: list[ir.Citation] = field(default_factory=list)
     has_calls: bool = False
     weighed: Average | None = None
-    latest: list[JsonObject] = field(default_factory=list)
+    order: Order = field(default_factory=Order)
     end: JsonObject | None = None
 
 
@@ -91,9 +96,9 @@ class StreamEncoder:
         del behind  # events have no numbers here
         return encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
 
-    def late(self) -> list[ir.TokenLogprob]:
-        """Return no token: they stand beside no text."""
-        return []
+    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens that came too late for their texts and thoughts; those with probabilities stand beside no text."""
+        return [token for choice in self._choices.values() for token in choice.order.unsigned]
 
     def _begin(self, event: events.Start) -> bytes:
         self._usage = event.usage
@@ -122,12 +127,14 @@ class StreamEncoder:
 
     def _start(self, event: events.PartStart) -> bytes:
         choice = self._choice(event.choice)
-        held = choice.parts[event.index] = _Part(event.part)
+        held = choice.parts[event.index] = _Part(event.part, Left(event.index))
         part = event.part
         if isinstance(part, _TextLike):
             piece = {"text": "", "thought": True} if isinstance(part, ir.Reasoning) else {"text": ""}
             head, _, tail = dumps(self._event(event.choice, [piece])).partition(b'"text":""')
             held.head, held.tail = b'data: %b"text":' % head, b"%b\r\n\r\n" % tail
+            if choice.order.begin(held.left, part):
+                held.head, held.next_head = None, held.head
         if isinstance(part, ir.Text | ir.Refusal):
             held.pieces = []
             held.place = len(choice.visible)
@@ -147,17 +154,15 @@ class StreamEncoder:
         if event.logprobs and not isinstance(held.part, ir.Refusal):  # those of a refusal have no place here
             return self._weighed_delta(choice, held, event)
         if held.head is None or not event.text:
-            return b""
-        held.has_text = True
+            return self._written(event.choice, _pieces(held, event.text)) if held.next_head and event.text else b""
+        held.left.has_text = True
         return held.head + dumps(event.text) + held.tail
 
     def _weighed_delta(self, choice: _Choice, held: _Part, event: events.Delta) -> bytes:
         choice.weighed = choice.weighed or Average()
         choice.weighed.add(event.logprobs or ())
-        parts = []
-        if held.head is not None and event.text:
-            held.has_text = True
-            parts = [{"text": event.text, "thought": True} if isinstance(held.part, ir.Reasoning) else {"text": event.text}]
+        is_written = isinstance(held.part, _TextLike) and (event.text or held.left.has_text)
+        parts = _pieces(held, event.text) if is_written else []
         return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], nowhere())})
 
     def _meta(self, event: events.PartMeta) -> bytes:
@@ -173,6 +178,20 @@ class StreamEncoder:
     def _cite(self, event: events.Cited) -> bytes:
         self._choices[event.choice].cited.append(event.citation)
         return b""
+
+    def _sign(self, event: events.Signed) -> bytes:
+        """Write the token of a thought that has closed, if it would be read as that one's."""
+        choice = self._choices[event.choice]
+        thought = choice.order.thought(event.index)
+        if not is_carried(event.signature, "generate_content", self._options):
+            return b""
+        if thought is None or not choice.order.takes(thought, event.signature):
+            choice.order.unsigned.append(event.signature)
+            return b""
+        token = ir.Reasoning("", signature=event.signature)
+        made = _encoded([token], choice)
+        choice.order.end(token, made, has_left=True)
+        return self._written(event.choice, made)
 
     def _end(self, event: events.PartEnd) -> bytes:
         """Close a part; a call waits for those that opened before it."""
@@ -199,17 +218,31 @@ class StreamEncoder:
             choice.visible[held.place] = part
         elif isinstance(part, ir.Text):  # which turned out to be one only now
             choice.visible.append(part)
-        elif isinstance(part, ir.Reasoning) and not held.has_text and belongs_to_next(part):
+        if isinstance(held.part, _TextLike):
+            choice.order.close()
+        is_gone = held.left.says_something and isinstance(part, _TextLike)
+        if isinstance(part, ir.Reasoning) and not is_gone and belongs_to_next(part):
             choice.waiting.append(part)
             return b""
-        is_gone = held.has_text and isinstance(part, _TextLike)
-        made = _tokens(part, choice) if is_gone else _encoded([*choice.waiting, part], choice)
+        made = self._tokens(part, held, choice) if is_gone else _encoded([*choice.waiting, part], choice)
         choice.waiting = []
-        if not is_gone:
-            set_apart(part, made, behind=choice.latest)
-        if made or is_gone:
-            choice.latest = made[-1:] or [{"thought": isinstance(part, ir.Reasoning)}]
+        if made and not is_gone and choice.order.stands_apart(part):
+            made[0].pop("thought", None)
+        choice.order.end(part, made, has_left=is_gone)
         return self._written(event.choice, made) if made else b""
+
+    def _tokens(self, part: ir.Part, held: _Part, choice: _Choice) -> list[JsonObject]:
+        """Write the tokens of a text that has left: those that the text would have if it came in one piece."""
+        token: ir.Signature | None = getattr(part, "signature", None)
+        bare: JsonObject = {"text": "x"} | ({"citations": None} if isinstance(part, ir.Text) else {})
+        if token is not None and not choice.order.takes(held.left, token):
+            if is_carried(token, "generate_content", self._options):
+                choice.order.unsigned.append(token)
+            token, bare = None, bare | {"signature": None}
+        if not choice.waiting and token is None:
+            return []
+        first, *others = _encoded([*choice.waiting, replace(part, **bare)], choice)
+        return [first | {"text": ""}, *others] if "thoughtSignature" in first else others
 
     def _finish(self, event: events.Finished) -> bytes:
         """End a candidate; its reason leaves with the usage."""
@@ -254,13 +287,12 @@ def _whole(held: _Part) -> ir.Part:
     return altered(held.part, **told) if told else held.part
 
 
-def _tokens(part: ir.Part, choice: _Choice) -> list[JsonObject]:
-    """Write the tokens of a text that has left: those that the text would have if it came in one piece."""
-    bare: JsonObject = {"text": "x"} | ({"citations": None} if isinstance(part, ir.Text) else {})
-    if not choice.waiting and getattr(part, "signature", None) is None:
-        return []
-    first, *others = _encoded([*choice.waiting, replace(part, **bare)], choice)
-    return [first | {"text": ""}, *others] if "thoughtSignature" in first else others
+def _pieces(held: _Part, text: str) -> list[JsonObject]:
+    """Return the parts of an event with a piece of a text; an empty one before it parts a thought from the one before."""
+    before: list[JsonObject] = [NOTHING] if held.next_head else []
+    held.head, held.next_head = held.head or held.next_head, None
+    held.left.has_text = True
+    return [*before, {"text": text, "thought": True} if isinstance(held.part, ir.Reasoning) else {"text": text}]
 
 
 def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
@@ -287,6 +319,7 @@ _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Delta: StreamEncoder._delta,
     events.PartMeta: StreamEncoder._meta,
     events.Cited: StreamEncoder._cite,
+    events.Signed: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._end,
     events.Finished: StreamEncoder._finish,
     events.UsageTold: StreamEncoder._tell_usage,

@@ -46,6 +46,7 @@ class _Candidate:
         self._tokens: JsonObject = {}
         self._lists: list[JsonObject] = []
         self._calls = PartialCalls()
+        self._is_apart = False  # an empty text stands behind the last part, a thought
 
     def grow(self, piece: JsonObject) -> bool:
         """Add a piece; false where its lists of tokens do not match those before."""
@@ -98,14 +99,22 @@ class _Candidate:
         return True
 
     def _add(self, part: JsonObject, *, is_first: bool) -> None:
-        """Add a part; the first of an event goes on with the text before it, where their flags agree and no token has ended that."""
+        """Add a part; the first of an event goes on with the text before it, where their flags agree and no token has ended that.
+
+        An empty text is none, but between two thoughts.
+        """
         text = part.get("text")
         before = self._parts[-1] if self._parts else {}
-        goes_on = is_first and "text" in before and "thoughtSignature" not in before and _flags(part) == _flags(before)
-        if goes_on and isinstance(text, str):
+        is_same = "text" in before and "thoughtSignature" not in before and _flags(part) == _flags(before)
+        if self._is_apart and is_same:
+            self._parts += [NOTHING]
+            self._texts += [[""]]
+        elif is_first and is_same and isinstance(text, str):
             self._texts[-1].append(text)
             return
+        self._is_apart = False
         if part == NOTHING and before:
+            self._is_apart = bool(before.get("thought"))
             return
         if before == NOTHING and not any(self._texts[-1]):
             self._parts.pop(), self._texts.pop()

@@ -15,7 +15,7 @@ from formatbridge._codec import dumps
 from formatbridge.formats._arguments import encode_arguments_text, wrap_text
 from formatbridge.formats._choices import FirstChoice, is_of_a_choice
 from formatbridge.formats._protocol import Context
-from formatbridge.formats._signatures import encode_token
+from formatbridge.formats._signatures import encode_token, is_carried
 from formatbridge.formats.messages.answer import encode_answer
 from formatbridge.formats.messages.calls import encode_opening
 from formatbridge.formats.messages.citations import can_cite, encode_citation
@@ -70,6 +70,7 @@ class StreamEncoder:
         self._finish: ir.Finish | None = None
         self._usage: ir.Usage | None = None
         self._counts_thoughts = False  # in the usage of its start
+        self._unsigned: list[ir.Signature] = []  # the tokens of thoughts that had left without them
         self._has_calls = False
         self._has_refusal = False
 
@@ -97,9 +98,9 @@ class StreamEncoder:
         self._is_over = True
         return write_event("error", encode_error(error, nowhere())[1])
 
-    def late(self) -> list[ir.TokenLogprob]:
-        """Return no token: it has no place for any."""
-        return []
+    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens of thoughts that had left without them; those of texts have no place at all."""
+        return [*self._unsigned]
 
     # The answer as a whole.
 
@@ -148,6 +149,15 @@ class StreamEncoder:
         elif event.index in self._held:
             self._held[event.index].append(event)
             return self._release() if held is None else b""
+        return b""
+
+    def _sign(self, event: events.Signed) -> bytes:
+        """Give a token to its thought, if that still waits."""
+        told = self._held.get(event.index)
+        if told is not None:
+            told.insert(1, events.PartMeta(event.choice, event.index, signature=event.signature))
+        elif is_carried(event.signature, "messages", self._options):
+            self._unsigned.append(event.signature)
         return b""
 
     def _release(self) -> bytes:
@@ -302,6 +312,7 @@ _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.PartStart: StreamEncoder._take,
     events.Delta: StreamEncoder._take,
     events.PartMeta: StreamEncoder._take,
+    events.Signed: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._take,
     events.Finished: StreamEncoder._finish_choice,
     events.UsageTold: StreamEncoder._tell_usage,

@@ -7,12 +7,14 @@ from typing import assert_never
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import PDF, at_home, made_filename, media_kind, read_data_url, read_file_data, write_data_url
 from formatbridge.formats._parts import drop_citations, encode_mime, encode_opaque, is_plain, known_mime
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.responses.citations import decode_citations
 from formatbridge.losses import Ledger
+from formatbridge.streaming.replay import GROWS
 
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 _FILE_DETAILS = frozenset({"auto", "low", "high"})
@@ -284,3 +286,10 @@ def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")
     return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}
+
+
+def text_of(part: ir.Part) -> str:
+    """Return what a part has of the text that deltas bring."""
+    if isinstance(part, ir.ToolCall):
+        return encode_arguments_text(part)
+    return getattr(part, GROWS.get(type(part), ""), None) or ""

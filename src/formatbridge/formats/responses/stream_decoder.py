@@ -23,7 +23,7 @@ from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import decode_response
 from formatbridge.formats.responses.stream_late import as_told, late, shape, told_behind
 from formatbridge.formats.responses.stream_order import Items, cites, length_of
-from formatbridge.formats.responses.stream_parts import BEHIND_ALL, Item, Slot, Teller, bare, cited, opening
+from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare, cited, opening
 from formatbridge.formats.responses.stream_untold import untold
 from formatbridge.formats.responses.stream_words import ARGUMENTS, MEMBERS, SAID
 from formatbridge.ir import events
@@ -206,10 +206,10 @@ class StreamDecoder:
             self._release()
 
     def _add_late(self, item: Item, raw: JsonObject) -> None:
-        """Tell what only the last event says of an item that was done, in parts behind all others."""
+        """Tell what only the last event says of an item that was done."""
         parts, missing = late(item, raw)
         for at, part in parts:
-            self._tell.settle(self._tell.open(item, at, bare(part), place=BEHIND_ALL), part)
+            self._tell.add(item, at, part)
         self._extra = gathered(self._extra, missing)
 
     def _close(self, item: Item, raw: JsonObject) -> None:

@@ -14,20 +14,20 @@ from typing import Any
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats._protocol import Context
+from formatbridge.formats._signatures import is_carried
 from formatbridge.formats.responses.finish import refusal_of, status_of_last
 from formatbridge.formats.responses.hosted_content import encode_generated_image, has_item
 from formatbridge.formats.responses.ids import ItemIds
+from formatbridge.formats.responses.parts import text_of
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response
 from formatbridge.formats.responses.stream_writer import Call, Content, Live, Message, Run, Runs, Thought, Writer, write_image
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
 from formatbridge.options import Options
-from formatbridge.streaming.replay import GROWS
 
 _ENDS = {"completed": "response.completed", "failed": "response.failed"}
 """Status of an answer to its last event; for all others it is incomplete."""
@@ -90,8 +90,8 @@ class StreamEncoder:
             self._writer.go_on(behind)
         return self.feed(events.Failed(error))
 
-    def late(self) -> list[ir.TokenLogprob]:
-        """Return the tokens whose texts had left without them."""
+    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens whose texts and thoughts had left without them."""
         return self._writer.late()
 
     # The answer as a whole.
@@ -231,7 +231,7 @@ class StreamEncoder:
             slot.signature = slot.signature or getattr(event.part, "signature", None)
             slot.citations[:] = getattr(event.part, "citations", None) or slot.citations
             is_same = type(event.part) is type(slot.part)
-            text = _text_of(event.part) if is_same else ""
+            text = text_of(event.part) if is_same else ""
             if is_same or not slot.is_open:
                 slot.part = event.part
             if slot.live is None:
@@ -260,7 +260,7 @@ class StreamEncoder:
         elif isinstance(part, ir.Hosted) and has_item(part):
             slot.item = Run.open(self._writer, part, slot.index)
             slot.live = slot.item.live
-        text = _text_of(part)
+        text = text_of(part)
         if slot.live and text:
             slot.length += len(text)
             self._writer.grow(slot.live, text)
@@ -360,7 +360,11 @@ class StreamEncoder:
             slot.item.settle(slot.item.call)
             slot.item.close(None, "incomplete")
 
-    # Tokens of parts that have no slot for them.
+    # Tokens of parts that have no slot for them, or no more.
+
+    def _sign(self, event: events.Signed) -> None:
+        if is_carried(event.signature, "responses", self._options):
+            self._writer.unsigned.append(event.signature)
 
     def _settle_held(self, following: _Slot | None) -> None:
         """Write the token of an empty text, now that it is known whether it must say that it stands alone."""
@@ -380,18 +384,12 @@ class StreamEncoder:
             self._writer.done(self._writer.add(bare), dumps(item))
 
 
-def _text_of(part: ir.Part) -> str:
-    """Return what a part has of the text that deltas bring."""
-    if isinstance(part, ir.ToolCall):
-        return encode_arguments_text(part)
-    return getattr(part, GROWS.get(type(part), ""), None) or ""
-
-
 _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], None]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._start_part,
     events.Delta: StreamEncoder._grow,
     events.PartMeta: StreamEncoder._tell,
+    events.Signed: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._end_part,
     events.Finished: StreamEncoder._finish_choice,
     events.UsageTold: StreamEncoder._tell_usage,

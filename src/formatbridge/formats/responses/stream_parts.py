@@ -21,7 +21,7 @@ _WHOSE = {f"response.{kind}_{field}.{when}": kind for kind, field in GROWING.ite
 """Kind of event to the kind of item that it is about."""
 _NAMES = {"function_call": ("call_id", "name"), "custom_tool_call": ("call_id", "name"), "mcp_call": ("name", "server_label")}
 """Kind of item to what says whose it is."""
-BEHIND_ALL = (maxsize, 0)
+_BEHIND_ALL = (maxsize, 0)
 """The place of what comes when its own is long past."""
 
 
@@ -53,7 +53,7 @@ class Item:
     """An item of the output. ``slots``: its parts by place; once closed, it keeps only what tells why the answer ended.
 
     ``execution``: who is to run it. ``said``: how much it said when it was done; ``start``, ``length``: how much visible text is before it
-    and in it; ``waiting``: its events that need to know that, with the parts that they cite.
+    and in it; ``waiting``: its events that need to know that, with the parts that they cite. ``thought``: the number of its thought.
     ``heard``, ``known``: the arguments of a call that did not open, and what else is known of it. ``added``: the item as it opened;
     ``told``: its parts as their own events have them, by list and number.
     """
@@ -62,6 +62,7 @@ class Item:
     at: int
     id: str | None
     slots: dict[int, Slot] = field(default_factory=dict)
+    thought: int | None = None
     latest: Slot | None = None
     is_closed: bool = False
     has_refusal: bool = False
@@ -127,6 +128,8 @@ class Teller:
             part = replace(part, signature=held.signature)
             self.token = None
         slot = item.slots[at] = item.latest = Slot(self._parts, part, part.src)
+        if isinstance(part, ir.Reasoning):
+            item.thought = slot.number
         self._parts += 1
         self.made.append(events.PartStart(0, slot.number, part, place))
         return slot
@@ -169,6 +172,13 @@ class Teller:
             expected["signature"] = whole.signature
         is_told = type(whole) is type(slot.part) and replace(slot.part, **expected) == whole
         self.made.append(events.PartEnd(0, slot.number, None if is_told else whole, whole.extra if is_told else None))
+
+    def add(self, item: Item, at: int, part: ir.Part) -> None:
+        """Tell what comes when its item is over: the token of a thought that was told, else a part behind all others."""
+        if isinstance(part, ir.Reasoning) and part.signature is not None and item.thought is not None:
+            self.made.append(events.Signed(0, item.thought, part.signature))
+        else:
+            self.settle(self.open(item, at, bare(part), place=_BEHIND_ALL), part)
 
     def grow(self, slot: Slot, text: Any, tokens: list[ir.TokenLogprob] | None = None) -> None:
         """Tell a piece of a part; what is no text is none."""

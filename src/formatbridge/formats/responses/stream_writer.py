@@ -64,7 +64,10 @@ class Live:
 
 
 class Writer:
-    """Writes events, numbers them, and keeps the items that are done: the last event repeats them all."""
+    """Writes events, numbers them, and keeps the items that are done: the last event repeats them all.
+
+    ``unsigned``: the tokens of thoughts that were done without them.
+    """
 
     def __init__(self) -> None:
         self.losses = nowhere()
@@ -74,6 +77,7 @@ class Writer:
         self._tokens: list[ir.TokenLogprob] = []
         self._untaken: list[ir.TokenLogprob] = []  # what the texts that are done left of them
         self._taken: list[ir.TokenLogprob] = []
+        self.unsigned: list[ir.Signature] = []
         self._items: list[bytes | None] = []
         self._number = 0
         self._out: list[bytes] = []
@@ -125,9 +129,9 @@ class Writer:
         self._taken += taken
         return encode_tokens(taken, self.losses, needs_bytes=True)
 
-    def late(self) -> list[ir.TokenLogprob]:
-        """Return the tokens of texts that were done without them."""
-        made: list[ir.TokenLogprob] = []
+    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens of texts and thoughts that were done without them."""
+        made: list[ir.TokenLogprob | ir.Signature] = [*self.unsigned]
         left, written = self._tokens, set(map(id, self._taken))
         items = [loads(item) for item in self._items if item is not None]
         for part in (part for item in items if item["type"] == "message" for part in item["content"]):
