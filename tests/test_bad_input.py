@@ -335,3 +335,25 @@ def test_a_typed_model_may_be_nested_as_deep_as_a_dict() -> None:
     model = Request.model_validate(REQUESTS["messages"] | {"tools": [{"name": "f", "input_schema": _deep(300)}]})
 
     assert fb.convert_request(model, target="messages").losses == ()
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize("kind", [{}, {"type": "novel"}], ids=["no type", "unknown"])
+@pytest.mark.parametrize("given", [5, "x", [1], {"google": 5}, {"google": [1]}, {"google": {"thought_signature": 5}}], ids=str)
+def test_what_stands_for_a_token_of_an_image_may_be_anything(given: Any, kind: dict[str, Any], target: str) -> None:
+    """Nothing checks an image without a known type, so a server of tomorrow must not end in somebody else's exception."""
+    image = {**kind, "image_url": {"url": "https://img.test/a.png"}, "extra_content": given}
+    turn = {"role": "assistant", "content": "y", "images": [image]}
+    request = {"model": "m", "messages": [{"role": "user", "content": "x"}, turn, {"role": "user", "content": "z"}]}
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    stream = [head | {"choices": [{"index": 0, "delta": turn, "finish_reason": "stop"}]}]
+
+    made = [
+        fb.convert_request(request, source="chat_completions", target=target),
+        fb.collect_stream(
+            [f"data: {json.dumps(event)}\n\n".encode() for event in stream], source="chat_completions", target=target
+        ),
+    ]
+
+    at_home = target == "chat_completions"
+    assert all(at_home or any("/images/0" in loss.path for loss in each.losses) for each in made)

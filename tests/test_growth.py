@@ -16,7 +16,7 @@ import formatbridge as fb
 from formatbridge.formats.chat_completions.stream_calls import Calls
 from formatbridge.formats.generate_content.stream_pieces import Gathered
 
-FEW, FACTOR = 30, 8
+FEW, FACTOR = 16, 8  # 128 at the most, the number of tools that servers take: more of them are told of one by one
 MOST = FACTOR * 1.2
 
 Body = dict[str, Any]

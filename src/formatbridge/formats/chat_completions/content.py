@@ -29,6 +29,7 @@ from formatbridge.losses import Ledger
 
 MESSAGE = REASONING | {"role", "content", "refusal", "tool_calls", "function_call"}
 _IMAGE = frozenset({"type", "image_url", "index", "extra_content"})
+_ODD_IMAGE = frozenset({"image_url", "extra_content"})
 BESIDE = frozenset({"extra_content", "thought_signature"})
 """The names under which a token stands beside a message."""
 _HISTORY = MESSAGE | BESIDE | {"images"}
@@ -225,7 +226,7 @@ def decode_images(raw: list[JsonObject] | None, src: str, first: int = 0) -> lis
 
 
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
-    """Read an image; its index only says again where it stands, and one of a kind that is not known stays as it is."""
+    """Read an image; its index only says again where it stands. What is of no known kind is one by its address, or stays as it is."""
     image = raw.get("image_url")
     if isinstance(image, str):  # some servers leave out the object around it
         image = {"url": image}
@@ -233,6 +234,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         return ir.Opaque(format="chat_completions", raw=raw, what=str(raw.get("type")), src=src)
     mime, data = read_data_url(url) or (None, None)
     signature, extra = decode_outer_token(raw, src)
+    known = _IMAGE if raw.get("type") == "image_url" else _ODD_IMAGE | ({"index"} if isinstance(raw.get("index"), int) else set())
     return ir.Media(
         kind="image",
         mime=mime,
@@ -240,5 +242,5 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         url=None if data is not None else url,
         signature=signature,
         src=src,
-        extra=joined(rest(raw, _IMAGE), extra, rest(image, frozenset({"url"}), "image_url/")),
+        extra=joined(rest(raw, known), extra, rest(image, frozenset({"url"}), "image_url/")),
     )
