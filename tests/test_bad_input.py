@@ -15,7 +15,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 import formatbridge as fb
 from formatbridge.formats import _problems
-from formatbridge.formats._wire import dicts_of
+from formatbridge.formats._checkers import dicts_of
 from formatbridge.formats.messages.wire import Request
 from tests.directions import CROSSINGS
 

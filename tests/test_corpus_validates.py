@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator
 
 from formatbridge import FORMATS
-from formatbridge.formats import _wire
+from formatbridge.formats import _checkers
 from tests import corpus
 
 MODEL_NAMES = {"request": "Request", "response": "Response", "error": "Error", "models": "ModelList"}
@@ -56,4 +56,4 @@ def _model(format_name: str, kind: str) -> type[BaseModel]:
 
 @functools.cache
 def _checker(model: type[BaseModel]) -> SchemaValidator:
-    return _wire.checker(model)
+    return _checkers.checker(model)

@@ -17,8 +17,8 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge.bodies import check, wire_model
+from formatbridge.formats._checkers import checker
 from formatbridge.formats._protocol import Kind
-from formatbridge.formats._wire import checker
 from formatbridge.formats.chat_completions import wire as chat_completions
 from formatbridge.formats.messages import wire as messages
 from formatbridge.formats.responses import wire as responses

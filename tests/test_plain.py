@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from formatbridge.formats._wire import checker
+from formatbridge.formats._checkers import checker
 from formatbridge.formats.generate_content import schema as dialect
 from formatbridge.formats.generate_content.plain import is_json_schema, is_plain_schema, plain_content, plain_function
 from formatbridge.formats.generate_content.tools import decode_function

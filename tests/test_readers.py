@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from formatbridge import FORMATS
 from formatbridge.bodies import wire_model
-from formatbridge.formats._wire import checker, reader
+from formatbridge.formats._checkers import checker, reader
 from tests.fixtures import Fixture, fixtures
 
 FAULTS: list[Any] = [None, 1.5, 10**30, 2**53 + 1, "no such thing", [], {"type": "no such thing"}]

@@ -212,4 +212,4 @@ def test_a_node_that_says_more_ends_a_talk(kind: type, name: str) -> None:
 
 def test_a_talk_has_its_system_prompt_apart() -> None:
     """No target has it among the turns."""
-    assert talk_of(ir.Request("messages", "m", False, [_LATE, _ASK])) == ("s", [_ASK], [])
+    assert talk_of(ir.Request("messages", "m", False, [_LATE, _ASK])) == ([_LATE, _ASK], "s", [_ASK], [])

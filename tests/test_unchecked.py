@@ -14,22 +14,66 @@ from formatbridge.errors import InvalidPayloadError
 from formatbridge.formats import load
 from formatbridge.formats._plain_answer import plain_answer_of
 from formatbridge.formats._protocol import Format, Kind
-from formatbridge.formats._talk import talk_of, talk_of_texts
+from formatbridge.formats._talk import talk_of
 from formatbridge.losses import Ledger
 from tests.corpus import entries
 from tests.fixtures import fixtures
 from tests.pointers import leaves, objects, value_at, with_value
 
+
+def _chat_call(call_id: str) -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+def _google_call(call_id: str, name: str) -> dict[str, Any]:
+    return {"functionCall": {"id": call_id, "name": name, "args": {"a": 1}}}
+
+
+def _google_result(call_id: str, name: str) -> dict[str, Any]:
+    return {"functionResponse": {"id": call_id, "name": name, "response": {"output": "R"}}}
+
+
 TALKS: dict[str, dict[str, Any]] = {
     "chat_completions": {
         "model": "m",
-        "messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}, {"role": "assistant", "content": "A"}],
+        "messages": [
+            {"role": "system", "content": "S"},
+            {"role": "user", "content": "U"},
+            {"role": "assistant", "content": "A"},
+            {"role": "user", "content": [{"type": "text", "text": "V"}]},
+            {"role": "assistant", "content": "B", "tool_calls": [_chat_call("c"), _chat_call("d")]},
+            {"role": "tool", "tool_call_id": "c", "content": "R"},
+            {"role": "tool", "tool_call_id": "d", "content": "S"},
+            {"role": "assistant", "content": None, "tool_calls": [_chat_call("c")]},
+            {"role": "tool", "tool_call_id": "c", "content": "T"},
+        ],
         "temperature": 1,
     },
     "messages": {
         "model": "m",
         "system": "S",
-        "messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "A"}],
+        "messages": [
+            {"role": "user", "content": "U"},
+            {"role": "assistant", "content": [{"type": "text", "text": "A"}]},
+            {"role": "user", "content": [{"type": "text", "text": "V"}]},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "text", "text": "B"},
+                    {"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}},
+                    {"type": "tool_use", "id": "d", "name": "g", "input": {}},
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "c", "content": "R"},
+                    {"type": "tool_result", "tool_use_id": "d", "content": "S"},
+                ],
+            },
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "T"}]},
+        ],
         "max_tokens": 5,
     },
     "responses": {
@@ -37,16 +81,32 @@ TALKS: dict[str, dict[str, Any]] = {
         "instructions": "S",
         "input": [
             {"type": "message", "role": "user", "content": "U"},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "A"}]},
             {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "V"}]},
+            {"type": "message", "role": "assistant", "content": "B"},
+            {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+            {"type": "function_call", "call_id": "d", "name": "g", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "R"},
+            {"type": "function_call_output", "call_id": "d", "output": "S"},
+            {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "T"},
         ],
     },
     "generate_content": {
         "systemInstruction": {"parts": [{"text": "S"}]},
-        "contents": [{"role": "user", "parts": [{"text": "U"}]}, {"role": "model", "parts": [{"text": "A"}]}],
+        "contents": [
+            {"role": "user", "parts": [{"text": "U"}]},
+            {"role": "model", "parts": [{"text": "A"}]},
+            {"parts": [{"text": "V"}]},
+            {"role": "model", "parts": [{"text": "B"}, _google_call("c", "f"), _google_call("d", "g")]},
+            {"role": "user", "parts": [_google_result("c", "f"), _google_result("d", "g")]},
+            {"role": "model", "parts": [_google_call("c", "f")]},
+            {"role": "user", "parts": [_google_result("c", "f")]},
+        ],
         "generationConfig": {"temperature": 0.5},
     },
 }
-"""Format to a request whose conversation is nothing but texts."""
+"""Format to a request whose conversation is texts, calls and their results."""
 ANSWERS: dict[str, dict[str, Any]] = {
     "chat_completions": {
         "id": "i",
@@ -125,7 +185,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
 }
 """Format to an answer that is a text and calls."""
 STRANGE: tuple[Any, ...] = (
-    None, True, 0, 1.5, 2**70, "", "x", "user", "model", "assistant", "tool", "system", "message", [], ["x"], [[]], [{}], {}, {"text": "x"},
+    None, True, 0, 1.5, 2**70, "", " ", "x", "c", "d", "calls", "results",
+    "user", "model", "assistant", "tool", "system", "message", [], ["x"], [[]], [{}], {}, {"text": "x"},
     [{"text": "x"}], [{"text": 1}], [{"type": "text", "text": "x"}], [{"type": "input_text", "text": "x"}], {"parts": [{"text": "x"}]},
 )  # fmt: skip
 
@@ -151,38 +212,39 @@ def _without_member(body: dict[str, Any], pointer: str, key: str) -> dict[str, A
 
 
 def _read(check: Callable[[Ledger, Format], tuple[Any, ...]], body: Any, format: Format) -> Any:
-    """Return what was read of a body without a check; None where all of it was to be checked, or is refused."""
+    """Return a body as it was checked, and what was read of it without a check; None where all of it was to be checked, or is refused."""
     try:
-        return check(Ledger(copy.deepcopy(body), format.SPELLING), format)[2]
+        checked, _, read = check(Ledger(copy.deepcopy(body), format.SPELLING), format)
     except InvalidPayloadError:
         return None
+    return None if read is None else (checked, read)
 
 
 def _checked(body: dict[str, Any], name: str, kind: Kind) -> dict[str, Any]:
-    """Return a body as its checker does, which must refuse and change nothing of it."""
+    """Return a body as its checker does, which must not refuse it."""
     try:
-        checked = check(copy.deepcopy(body), name, kind)
+        return check(copy.deepcopy(body), name, kind)
     except InvalidPayloadError as error:
         pytest.fail(f"{body} was read, and is refused: {error}")
-    assert checked == body
-    return checked
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_texts_are_read_unchecked_as_they_would_be_checked(name: ir.Format) -> None:
+def test_talks_are_read_unchecked_as_they_would_be_checked(name: ir.Format) -> None:
     """What only the checker refuses would get through, and what only the long way reads would be lost."""
     format, count = load(name), 0
     for body in _bodies(name, "request", TALKS[name]):
-        texts = _read(check_request, body, format)
-        if texts is None:
+        read = _read(check_request, body, format)
+        if read is None:
             continue
         count += 1
-        checked = _checked(body, name, "request")
+        checked, talk = read
+        in_full = _checked(body, name, "request")
 
-        made = format.decode_request(body, model="m", stream=None, texts=texts)
+        made = format.decode_request(checked, model="m", stream=None, talk=talk)
 
-        assert made == format.decode_request(checked, model="m", stream=None)
-        assert talk_of_texts(made.messages) == talk_of(made)
+        assert checked == in_full
+        assert made == format.decode_request(in_full, model="m", stream=None)
+        assert talk == talk_of(made)
 
     assert count > 30, "hardly anything was read unchecked"
 
@@ -196,12 +258,14 @@ def test_plain_answers_are_read_unchecked_as_they_would_be_checked(name: ir.Form
         if read is None:
             continue
         count += 1
-        checked = _checked(body, name, "response")
+        checked, (choice, plain) = read
+        in_full = _checked(body, name, "response")
 
-        made = format.decode_response(body, read[0])
+        made = format.decode_response(checked, choice)
 
-        assert made == format.decode_response(checked)
-        assert read[1] == plain_answer_of(made)
+        assert checked == in_full
+        assert made == format.decode_response(in_full)
+        assert plain == plain_answer_of(made)
 
     assert count > 30, "hardly anything was read unchecked"
 

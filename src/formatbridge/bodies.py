@@ -15,10 +15,11 @@ from formatbridge.formats._errors import is_error_body
 from formatbridge.formats._plain_answer import PlainAnswer
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format, Kind
+from formatbridge.formats._talk import Talk
 from formatbridge.losses import Ledger
 
 if TYPE_CHECKING:
-    from formatbridge.formats._wire import Reader
+    from formatbridge.formats._checkers import Reader
 
 TEXT = (bytes, bytearray, str)
 """What JSON text may be."""
@@ -40,7 +41,8 @@ def wire_model(name: str, kind: Kind) -> type[BaseModel]:
 
 @cache
 def _reader(name: str, kind: Kind) -> Reader:
-    from formatbridge.formats._wire import Wire, reader
+    from formatbridge.formats._checkers import reader
+    from formatbridge.formats._wire import Wire
 
     model = cast("type[Wire]", wire_model(name, kind))
     return reader(model, model.USUAL, model.SPOKEN)
@@ -136,15 +138,18 @@ def check_but_for_infinities(losses: Ledger, source: str, kind: Kind) -> tuple[J
         raise
 
 
-def check_request(losses: Ledger, near: Format) -> tuple[JsonObject, bool, list[ir.Message] | None]:
-    """Validate a request as ``check_but_for_infinities`` does; the third value is its conversation, read, where that is only texts.
+def check_request(losses: Ledger, near: Format) -> tuple[JsonObject, bool, Talk | None]:
+    """Validate a request as ``check_but_for_infinities`` does; the third value is its conversation, read, where that is a plain one.
 
-    To tell texts from anything else while they are read takes half the time that it takes to check them first.
+    To tell texts and calls from anything else while they are read takes half the time that it takes to check them first.
     """
     raw: JsonObject = losses.body
-    texts = near.decode_texts(raw)
-    if texts is not None and _reader(near.NAME, "request").is_sound_beside(raw):
-        return raw, losses.text is None, texts
+    talk = near.decode_talk(raw)
+    if talk is not None:
+        reader = _reader(near.NAME, "request")
+        checked = raw if reader.is_sound_beside(raw) else reader.read_beside(raw)
+        if checked is not None:
+            return checked, losses.text is None, talk
     return *check_but_for_infinities(losses, near.NAME, "request"), None
 
 
@@ -164,7 +169,7 @@ def refuse_infinity(losses: Ledger, source: str, kind: Kind, values: list[Any] |
     """
     text = losses.text
     assert text is not None
-    if values == [] or _codec.has_no_exponent(text) or _codec.is_finite(losses.body if values is None else values, len(text)):
+    if _codec.has_no_exponent(text) or _codec.is_finite(losses.body if values is None else values, len(text)):
         return
     try:
         _codec.checked(losses.body)

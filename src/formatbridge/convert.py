@@ -16,6 +16,7 @@ from formatbridge._reasons import REASONS
 from formatbridge.bodies import (
     TEXT,
     check_answer,
+    check_but_for_infinities,
     check_error,
     check_request,
     read_checked,
@@ -34,7 +35,7 @@ from formatbridge.formats._parts import drop_id
 from formatbridge.formats._plain_answer import PlainAnswer, plain_answer_of
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Kind, OwnTool
-from formatbridge.formats._talk import ITS_CALLS, Talk, talk_of, talk_of_texts
+from formatbridge.formats._talk import ITS_CALLS, Talk, talk_of
 from formatbridge.formats._tools import adapt_tools
 from formatbridge.formats._unread import unread_of_answer, unread_of_request
 from formatbridge.given import a, checked_model, checked_status, checked_stream
@@ -201,7 +202,11 @@ def convert_request(
     near, far = formats.load_both(source_of(body) if source is None else source, target)
     losses = read_unchecked(body, near, "request")
     raw: JsonObject = losses.body
-    checked, is_finite, texts = check_request(losses, near)
+    talk: Talk | None = None
+    if near is far:
+        checked, is_finite = check_but_for_infinities(losses, near.NAME, "request")
+    else:
+        checked, is_finite, talk = check_request(losses, near)
     model = model or raw.get("model") or ""
     if not model and far.IN_URL:
         raise ConfigurationError(f"{far.NAME} needs a model: pass model=")
@@ -212,11 +217,13 @@ def convert_request(
             refuse_infinity(losses, near.NAME, "request")
         made = _same_request(without_foreign_tokens(raw, checked, near, body, losses), near, model, stream)
     else:
-        request = near.decode_request(checked, model=model or None, stream=stream, texts=texts)
+        request = near.decode_request(checked, model=model or None, stream=stream, talk=talk)
         del checked  # as large as the body, and of no more use
-        model, talk = request.model or "", talk_of(request) if texts is None else talk_of_texts(request.messages)
-        if not is_finite:
-            refuse_infinity(losses, near.NAME, "request", unread_of_request(raw, near.NAME, talk, is_usual=texts is not None))
+        model = request.model or ""
+        if talk is None:
+            talk = talk_of(request)
+        if not is_finite and (unread := unread_of_request(raw, near.NAME, talk)) != []:
+            refuse_infinity(losses, near.NAME, "request", unread)
         made, tools = encode_request_for(request, far, losses, options, talk)
     if options.raise_on is not None:
         refuse_losses(losses, options)

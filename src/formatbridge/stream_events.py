@@ -13,9 +13,9 @@ from formatbridge import _codec, ir
 from formatbridge._json import JsonObject
 from formatbridge.bodies import check_error
 from formatbridge.errors import StreamDecodeError
+from formatbridge.formats._checkers import reader
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format
-from formatbridge.formats._wire import reader
 from formatbridge.streaming.sse import PINGS, ServerSentEvent
 
 _SHOWN = 3

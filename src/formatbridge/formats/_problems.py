@@ -12,7 +12,8 @@ from pydantic_core import SchemaValidator
 
 from formatbridge._codec import describe
 from formatbridge._pointers import escape, unescape
-from formatbridge.formats._wire import WHOLE, dicts_of
+from formatbridge.formats._checkers import dicts_of
+from formatbridge.formats._wire import WHOLE
 
 _EXPECTED = {
     "string_type": "a string",

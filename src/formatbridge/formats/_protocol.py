@@ -156,13 +156,11 @@ class Format(Protocol):
     StreamDecoder: Callable[[], StreamDecoder]
     StreamEncoder: Callable[[Options, Context | None], StreamEncoder]
 
-    def decode_texts(self, body: JsonObject) -> list[ir.Message] | None:
-        """Read what the wire model of requests calls ``SPOKEN``, which nobody has checked; None where it is more than texts."""
+    def decode_talk(self, body: JsonObject) -> Talk | None:
+        """Read what the wire model of requests calls ``SPOKEN``, which nobody has checked; None where it is no plain conversation."""
 
-    def decode_request(
-        self, body: JsonObject, *, model: str | None, stream: bool | None, texts: list[ir.Message] | None = None
-    ) -> ir.Request:
-        """Read a request; ``model`` and ``stream`` stand in for what the URL says. ``texts``: what ``decode_texts`` has read of it."""
+    def decode_request(self, body: JsonObject, *, model: str | None, stream: bool | None, talk: Talk | None = None) -> ir.Request:
+        """Read a request; ``model`` and ``stream`` stand in for what the URL says. ``talk``: what ``decode_talk`` has read of it."""
 
     def encode_request(self, request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
         """Write a request. ``talk``: its conversation, where that is a plain one."""

@@ -8,36 +8,48 @@ from typing import Any, Final
 from formatbridge import ir
 from formatbridge.formats._parts import is_plain
 
-Talk = tuple[str | None, list[ir.Message], list[ir.ToolCall]]
+Talk = tuple[list[ir.Message], str | None, list[ir.Message], list[ir.ToolCall]]
 """A conversation that encoders write as it is: nothing has to be moved or merged, and nothing reported but of the arguments of calls.
 
-The text of the system prompt; the turns behind it; and the calls of all turns, in order. A turn is a text; or calls of the model's, before
-which it may say something; or results of the calls before, in their order and each of one text. No text is blank, the first turn is the
-user's, and the last is the user's or has results.
+All turns; the text of the system prompt; the turns behind it; and the calls of all turns, in order. A turn is a text; or calls of the
+model's, before which it may say something; or results of the calls before, in their order and each of one text. No text is blank, the
+first turn is the user's, and the last is the user's or has results.
 """
-ITS_CALLS: Final = 2
-"""Where a talk has its calls. To make a tuple with names takes a hundredth of a small request longer."""
+ITS_TURNS: Final = 0
+ITS_CALLS: Final = 3
+"""Where a talk has all its turns, and its calls. To make a tuple with names takes a hundredth of a small request longer."""
 
-_FIRST, _CALLS, _RESULTS, _OTHER = "", "calls", "results", "other"
-_USES: Mapping[str, str] = {"assistant": _CALLS, "user": _RESULTS, "tool": _RESULTS, "system": _OTHER, "developer": _OTHER}
+Use = str | int
+"""What a turn is to those around it: its speaker, if it is one text, or else one of these numbers, which no unchecked role can be."""
+FIRST: Final = 0
+"""What comes before the first turn, which may be a system prompt."""
+CALLS: Final = 1
+"""A turn of the model's that calls, or results that are not all there yet."""
+RESULTS: Final = 2
+"""The last results of some calls."""
+_OTHER: Final = 3
+_USES: Mapping[str, Use] = {"assistant": CALLS, "user": RESULTS, "tool": RESULTS, "system": _OTHER, "developer": _OTHER}
 """What a turn of somebody's must hold that is not one text."""
-_AFTER: Mapping[str, frozenset[str]] = {
-    _FIRST: frozenset({"system", "user"}),
+AFTER: Mapping[Use, frozenset[Use]] = {
+    FIRST: frozenset({"system", "user"}),
     "system": frozenset({"user"}),
-    "user": frozenset({"assistant", _CALLS}),
+    "user": frozenset({"assistant", CALLS}),
     "assistant": frozenset({"user"}),
-    _CALLS: frozenset({_RESULTS}),
-    _RESULTS: frozenset({"assistant", _CALLS}),
+    CALLS: frozenset({RESULTS}),
+    RESULTS: frozenset({"assistant", CALLS}),
 }
 """What may come first, behind somebody's text, behind calls that wait for results, and behind the last results of some calls."""
-_LAST = frozenset({"user", _RESULTS})
+FEW: Final = 6
+"""So many turns may be read in vain; of more the last is looked at first, where marks of caches and media stand as a rule."""
+LAST: frozenset[Use] = frozenset({"user", RESULTS})
 
 
 def talk_of(request: ir.Request) -> Talk | None:
     """Return a request's conversation if it is a plain one; None for any other. Names and ids may still have to be adapted."""
-    messages, last, answered = request.messages, _FIRST, 0
+    messages, answered = request.messages, 0
+    last: Use = FIRST
     calls: list[ir.ToolCall] = []
-    kind: str
+    kind: Use
     for message in messages:
         parts, kind = message.parts, message.role
         if not parts or message.extra or message.tools or message.effort:
@@ -45,7 +57,7 @@ def talk_of(request: ir.Request) -> Talk | None:
         part = parts[0]
         if type(part) is not ir.Text or len(parts) > 1:
             kind = _USES[kind]
-            answered = _answered(parts, calls, answered) if kind is _RESULTS else _asked(parts, calls, answered)
+            answered = _answered(parts, calls, answered) if kind == RESULTS else _asked(parts, calls, answered)
             if answered < 0:
                 return None
         elif (  # what ``_is_said`` asks: to call it takes a fiftieth of a small request
@@ -53,27 +65,20 @@ def talk_of(request: ir.Request) -> Talk | None:
             or part.extra or part.cache or part.citations or part.signature
         ):  # fmt: skip
             return None
-        if kind not in _AFTER[last]:
+        if kind not in AFTER[last]:
             return None
-        last = kind if answered == len(calls) else _CALLS
-    if last not in _LAST:
-        return None
-    first = messages[0]
-    return (first.parts[0].text, messages[1:], calls) if first.role == "system" else (None, messages, calls)  # type: ignore[union-attr]  # a text
+        last = kind if answered == len(calls) else CALLS
+    return talk_that_ends(last, messages, calls)
 
 
-def talk_of_texts(messages: list[ir.Message]) -> Talk | None:
-    """Return a conversation of nothing but texts if it is a plain one, as ``talk_of`` does; None for any other."""
-    last = _FIRST
-    for message in messages:
-        text = message.parts[0].text  # type: ignore[union-attr]  # of a text
-        if not text or text.isspace() or message.role not in _AFTER[last]:
-            return None
-        last = message.role
-    if last != "user":
+def talk_that_ends(last: Use, messages: list[ir.Message], calls: list[ir.ToolCall]) -> Talk | None:
+    """Return the talk of turns each of which may stand behind the one before it; None where nothing may end as they do."""
+    if last not in LAST:
         return None
     first = messages[0]
-    return (first.parts[0].text, messages[1:], []) if first.role == "system" else (None, messages, [])  # type: ignore[union-attr]  # a text
+    if first.role == "system":
+        return messages, first.parts[0].text, messages[1:], calls  # type: ignore[union-attr]  # a text
+    return messages, None, messages, calls
 
 
 def output_of(result: ir.ToolResult) -> str:

@@ -13,30 +13,28 @@ from formatbridge import ir
 from formatbridge.formats._plain_answer import PlainAnswer
 from formatbridge.formats._talk import ITS_CALLS, Talk
 
-_TURNS: Mapping[ir.Format, str] = {
-    "chat_completions": "messages", "messages": "messages", "responses": "input", "generate_content": "contents",
-}  # fmt: skip
-"""Where requests of the formats have their turns."""
+_NUMBERS = frozenset({"model", "stream", "temperature", "top_p"})
+_CONFIG = "generationConfig"
+_TYPED_CONFIG = frozenset({"temperature", "topP", "topK", "candidateCount", "seed", "maxOutputTokens"})
+"""Members of the object under which generate_content has its settings that are numbers."""
+_TYPED: Mapping[ir.Format, frozenset[str]] = {
+    "chat_completions": _NUMBERS | {"messages", "n", "seed", "max_tokens", "max_completion_tokens"},
+    "messages": _NUMBERS | {"messages", "system", "top_k", "max_tokens"},
+    "responses": _NUMBERS | {"input", "instructions", "max_output_tokens"},
+    "generate_content": frozenset({"model", "stream", "contents", "systemInstruction", _CONFIG}),
+}
+"""Usual fields of requests that are texts or numbers, or belong to the conversation."""
 
-_TYPED = frozenset({
-    *_TURNS.values(), "model", "stream", "system", "instructions", "temperature", "top_p", "top_k", "n", "seed", "max_tokens",
-    "max_completion_tokens", "max_output_tokens",
-})  # fmt: skip
-"""Usual fields of requests that are texts or numbers, whatever their format, or belong to the conversation."""
 
-
-def unread_of_request(body: ir.JsonObject, format: ir.Format, talk: Talk | None, *, is_usual: bool) -> list[Any] | None:
-    """Return what may be anything in a request whose conversation is a plain one; None where anything in it may.
-
-    ``is_usual``: it has no fields but the usual ones of its format.
-    """
+def unread_of_request(body: ir.JsonObject, format: ir.Format, talk: Talk | None) -> list[Any] | None:
+    """Return what may be anything in a request whose conversation is a plain one; None where anything in it may."""
     if talk is None:
         return None
-    if is_usual and not talk[ITS_CALLS] and _TYPED.issuperset(body):
-        return []
-    turns = _TURNS[format]
-    values = [value for key, value in body.items() if key != turns]
-    return values + [call.arguments for call in talk[ITS_CALLS] if type(call.arguments) is not str]
+    typed, config, calls = _TYPED[format], body.get(_CONFIG), talk[ITS_CALLS]
+    values = [] if typed.issuperset(body) else [value for key, value in body.items() if key not in typed]
+    if type(config) is dict and not _TYPED_CONFIG.issuperset(config):
+        values.append(config)
+    return values + [call.arguments for call in calls if type(call.arguments) is not str] if calls else values
 
 
 def unread_of_answer(response: ir.Response, plain: PlainAnswer | None) -> list[Any] | None:

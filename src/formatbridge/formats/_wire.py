@@ -1,4 +1,4 @@
-"""What all wire models share: the base class, the open union, and the checker that validates without building models.
+"""What all wire models share: the base class, the open union, and the marks for those who validate without building models.
 
 Wire models say what a format's JSON looks like, in the format's own spelling. They are open: a field nobody has heard of stays
 on the model, and a union member nobody has heard of becomes ``Unknown``. They are strict: ``"5"`` is no integer and ``1`` no flag.
@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from itertools import takewhile
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
-from pydantic_core import CoreSchema, SchemaValidator, core_schema
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from formatbridge._json import JsonObject
-from formatbridge.formats._limits import EXACT
 
 _Made = TypeVar("_Made", bound="Wire")
 
@@ -62,10 +61,13 @@ class Wire(BaseModel):
     """
 
     USUAL: ClassVar[frozenset[str]] = frozenset()
-    """Fields of a whole body beside which most bodies have no others, on the wire; such bodies are checked faster. Empty: not said."""
+    """Fields, on the wire, beside which most whole bodies have no others, or most objects directly in them; such bodies are checked faster.
+
+    Empty: not said.
+    """
 
     SPOKEN: ClassVar[frozenset[str]] = frozenset()
-    """Usual fields of a request that need no check where its format's ``decode_texts`` has read them."""
+    """Usual fields of a request that need no check where its format's ``decode_talk`` has read them."""
 
     model_config = ConfigDict(
         extra="allow", strict=True, defer_build=True, protected_namespaces=(), serialize_by_alias=True, populate_by_name=True
@@ -184,26 +186,12 @@ class Plain:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_wrap_validator_function(
-            _in_full, handler(source), metadata={"glance": self.glance, "sound": self.sound}
+            in_full, handler(source), metadata={"glance": self.glance, "sound": self.sound}
         )
 
 
-def _nothing(value: Any) -> None:
-    """Take nothing at a glance."""
-    del value
-
-
-def _in_full(value: Any, validate: Callable[[Any], Any]) -> Any:
+def in_full(value: Any, validate: Callable[[Any], Any]) -> Any:
     return validate(value)
-
-
-def _only_at_a_glance(glance: Glance) -> CoreSchema:
-    def demand(value: Any) -> Any:
-        if glance(value, _nothing) is None:
-            raise ValueError("this needs a second look")
-        return value
-
-    return core_schema.no_info_plain_validator_function(demand)
 
 
 def _literals(member: type[BaseModel], key: str) -> list[str]:
@@ -232,141 +220,3 @@ def _discriminator(union: Open, choices: Mapping[str, object]) -> Callable[[Any]
 
     tag.__name__ = key  # the validator's errors name the function: this makes them name the key
     return tag
-
-
-def checker(shape: Any) -> SchemaValidator:
-    """Compile a model, or a union of some, to a validator that returns plain dicts in the vendor's spelling and builds no model objects.
-
-    It refuses what the model refuses and costs half as much. Unknown keys are kept; absent fields stay absent.
-    """
-    return SchemaValidator(dicts_of(shape))
-
-
-def dicts_of(shape: Any) -> Any:
-    """Return the core schema of a model, or of a union of some, with a typed dict of the same fields for each model."""
-    return _as_dicts(TypeAdapter(shape).core_schema)
-
-
-class Reader(NamedTuple):
-    """Reads values of one shape as ``checker`` does, but returns one itself, not a copy, where nothing in it is to be changed."""
-
-    read: Callable[[Any], Any]
-    """Returns a value or what means the same; raises ``ValidationError`` where it is not of the shape."""
-    is_sound: Callable[[Any], bool]
-    """Says whether ``read`` returns a value itself. One that is not sound may be valid all the same."""
-    in_full: Callable[[Any], Any]
-    """Reads what is not sound."""
-    is_sound_beside: Callable[[Any], bool]
-    """Says whether an object would be sound if those of its fields were that are ``read elsewhere``."""
-
-
-def reader(shape: Any, usual: frozenset[str] = frozenset(), elsewhere: frozenset[str] = frozenset()) -> Reader:
-    """Return what reads values of a shape.
-
-    ``usual``: fields beside which most objects of this shape have no others. Those objects are not asked for the others; what else there is
-    is read in full, with a validator that is made for the first of its kind. ``elsewhere``: usual fields that others may have read.
-    """
-    schema = dicts_of(shape)
-    made = cache(lambda: checker(shape).validate_python if not usual or _rewrites(schema) else reader(shape).read)
-    is_sound = _usual_and_sound(schema, usual, usual) if usual else SchemaValidator(_as_it_is(schema)).isinstance_python
-    is_sound_beside = _usual_and_sound(schema, usual, usual - elsewhere) if elsewhere else is_sound
-
-    def in_full(value: Any) -> Any:
-        return made()(value)
-
-    def read(value: Any) -> Any:
-        return value if is_sound(value) else in_full(value)
-
-    return Reader(read, is_sound, in_full, is_sound_beside)
-
-
-def _usual_and_sound(schema: Any, usual: frozenset[str], looked_at: frozenset[str]) -> Callable[[Any], bool]:
-    """Return what says whether an object has usual fields only, and is sound in those that are to be looked at."""
-    is_usual = usual.issuperset
-    is_sound = SchemaValidator(_as_it_is(_with_fields(schema, looked_at))).isinstance_python
-
-    def is_usual_and_sound(value: Any) -> bool:
-        return type(value) is dict and is_usual(value) and is_sound(value)
-
-    return is_usual_and_sound
-
-
-def _with_fields(schema: Any, names: frozenset[str]) -> Any:
-    """Return the schema of an object with some of its fields, under their documented names."""
-    if schema["type"] == "typed-dict":
-        fields = {name: field | {"validation_alias": name} for name, field in schema["fields"].items() if name in names}
-        return schema | {"fields": fields}
-    return schema | {"schema": _with_fields(schema["schema"], names)}
-
-
-def _rewrites(schema: Any) -> bool:
-    """Say whether some values of a schema are never sound, so that to look for what is gains nothing."""
-    if isinstance(schema, dict):
-        if schema.get("metadata", {}).get("sound") == "none":
-            return True
-        return any(_rewrites(value) for key, value in schema.items() if key != "metadata")
-    return isinstance(schema, list | tuple) and any(map(_rewrites, schema))
-
-
-def _as_it_is(schema: Any) -> Any:
-    """Let a checker's schema take only what it would return as it is, and make as little of it as can be.
-
-    So unknown keys are not looked for unless they may be second names, a number is a double of an exact size, for an integer beyond 64 bits
-    would become one, and what has no kind, or an unknown one, is left to the checker where that is rare. What a function validates is never
-    sound, unless the function's schema says in its metadata that it ``checks`` and changes nothing, or ``mends`` what its inner schema
-    would refuse.
-    """
-    if not isinstance(schema, dict):
-        return type(schema)(map(_as_it_is, schema)) if isinstance(schema, list | tuple) else schema
-    made = {key: value if key == "metadata" else _as_it_is(value) for key, value in schema.items()}
-    match schema:
-        case {"type": "typed-dict", "fields": fields}:
-            has_names = any(isinstance(field.get("validation_alias"), list) for field in fields.values())
-            return made | {"extra_behavior": "forbid" if has_names else "ignore"}
-        case {"type": "typed-dict-field", "validation_alias": [*_]}:
-            return {key: value for key, value in made.items() if key != "validation_alias"}
-        case {"type": "function-before", "metadata": {"mends": True}}:
-            return made["schema"]
-        case {"metadata": {"glance": glance, "sound": "plain"}}:
-            return _only_at_a_glance(glance)
-        case {"metadata": {"checks": True} | {"sound": "valid"}}:
-            return made
-        case {"type": "function-before" | "function-wrap" | "function-after" | "function-plain"}:
-            return _only_at_a_glance(_in_full)
-        case {"type": "tagged-union", "metadata": {"key": key}}:
-            return made | {"discriminator": key}
-        case {"type": "union", "choices": [_, (_, label)]} if label == WHOLE:
-            return {"le": EXACT, "ge": -EXACT} | made["choices"][0]
-        case _:
-            return made
-
-
-def _as_dicts(schema: Any) -> Any:
-    """Turn each model in a core schema into a typed dict of the same fields; iteration order is the schema's own."""
-    if isinstance(schema, dict):
-        if schema.get("type") == "model":
-            return _typed_dict(schema)
-        made = {key: value if key == "metadata" else _as_dicts(value) for key, value in schema.items()}
-        if schema.get("type") == "function-wrap" and "glance" in schema.get("metadata", ()):
-            made["function"] = made["function"] | {"function": schema["metadata"]["glance"]}
-        return made
-    if isinstance(schema, list | tuple):
-        return type(schema)(_as_dicts(item) for item in schema)
-    return schema
-
-
-def _typed_dict(schema: Mapping[str, Any]) -> JsonObject:
-    given = schema["schema"]["fields"]
-    fields = {field.get("serialization_alias", name): _typed_dict_field(field) for name, field in given.items()}
-    made = {"type": "typed-dict", "fields": fields, "extra_behavior": "allow", "config": {"strict": True}}
-    return made | ({"ref": schema["ref"]} if "ref" in schema else {})
-
-
-def _typed_dict_field(field: Mapping[str, Any]) -> JsonObject:
-    has_default = field["schema"]["type"] == "default"
-    made: JsonObject = {
-        "type": "typed-dict-field",
-        "schema": _as_dicts(field["schema"]["schema"] if has_default else field["schema"]),
-        "required": not has_default,
-    }
-    return made | ({"validation_alias": field["validation_alias"]} if "validation_alias" in field else {})

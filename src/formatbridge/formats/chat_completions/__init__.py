@@ -15,13 +15,14 @@ from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.chat_completions.errors import decode_error, encode_error
 from formatbridge.formats.chat_completions.finish import FINISH, unfinished
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
-from formatbridge.formats.chat_completions.request import decode_request, decode_texts, encode_request
+from formatbridge.formats.chat_completions.request import decode_request, encode_request
 from formatbridge.formats.chat_completions.response import decode_plain_answer, decode_response, encode_response, failure_of
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.spelling import SPELLING
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.formats.chat_completions.stream_fold import fold_stream, unfold_stream
+from formatbridge.formats.chat_completions.talk import decode_talk
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "chat_completions"
@@ -73,7 +74,7 @@ __all__ = [
     "decode_plain_answer",
     "decode_request",
     "decode_response",
-    "decode_texts",
+    "decode_talk",
     "encode_error",
     "encode_models",
     "encode_request",

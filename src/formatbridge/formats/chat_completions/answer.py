@@ -36,11 +36,11 @@ def decode_plain_said(raw: JsonObject, src: str) -> tuple[ir.Text | None, list[i
     if not _PLAIN.issuperset(raw) or raw.get("role") != "assistant" or raw.get("refusal") is not None:
         return None
     content, given = raw.get("content"), raw.get("tool_calls")
-    if content is not None and (type(content) is not str or not content):
+    if content is not None and type(content) is not str:
         return None
-    text = None if content is None else ir.Text(content, f"{src}/content")
-    if given is None:
-        return text, []
+    text = ir.Text(content, f"{src}/content") if content else None
+    if not given:
+        return (text, []) if given is None and content != "" else None
     if type(given) is not list:
         return None
     calls: list[ir.ToolCall] = []

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge._pointers import KNOWN, known_places
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import added_tools, note_moved
 from formatbridge.formats._results import pair_loose, with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
-from formatbridge.formats._talk import Talk, output_of
-from formatbridge.formats._texts import decode_turns
+from formatbridge.formats._talk import ITS_TURNS, Talk
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats._turns import note_no_turns, note_prefill, with_instructions_first
-from formatbridge.formats.chat_completions.calls import encode_plain_call
 from formatbridge.formats.chat_completions.content import decode_message, encode_message
 from formatbridge.formats.chat_completions.output_shape import (
     decode_audio_output,
@@ -26,6 +21,7 @@ from formatbridge.formats.chat_completions.output_shape import (
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.chat_completions.results import flush_media
 from formatbridge.formats.chat_completions.settings import SETTINGS, decode_shaped_settings, encode_settings, encode_streaming
+from formatbridge.formats.chat_completions.talk import encode_talk
 from formatbridge.formats.chat_completions.tools import (
     decode_legacy_function,
     decode_tool,
@@ -43,20 +39,12 @@ _KNOWN = SETTINGS.canonical.keys() | {
 }  # fmt: skip
 _BESIDE = frozenset({"model", "messages", "stream"})
 _SPEAKERS = ("user", "assistant", "system", "developer")  # no set, for an unchecked role may be anything
-_PLACES = known_places("/messages", "content")
 
 
-def decode_texts(body: JsonObject) -> list[ir.Message] | None:
-    """Read a conversation of nothing but texts, which nobody has checked; None for any other."""
-    return decode_turns(body.get("messages"), _SPEAKERS)
-
-
-def decode_request(
-    body: JsonObject, *, model: str | None, stream: bool | None, texts: list[ir.Message] | None = None
-) -> ir.Request:
-    """Read a request. ``texts``: its conversation, where ``decode_texts`` has read it."""
+def decode_request(body: JsonObject, *, model: str | None, stream: bool | None, talk: Talk | None = None) -> ir.Request:
+    """Read a request. ``talk``: its conversation, where ``decode_talk`` has read it."""
     stream = bool(body.get("stream") if stream is None else stream)
-    messages = _decode_messages(body["messages"]) if texts is None else texts
+    messages = talk[ITS_TURNS] if talk else _decode_messages(body["messages"])
     request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
         _decode_shaped_options(body, request)
@@ -68,9 +56,9 @@ def _decode_messages(given: list[JsonObject]) -> list[ir.Message]:
     messages: list[ir.Message] = []
     for index, raw in enumerate(given):
         content, role = raw.get("content"), raw["role"]
-        src, place = _PLACES[index] if index < KNOWN else (f"/messages/{index}", f"/messages/{index}/content")
+        src = f"/messages/{index}"
         if len(raw) == 2 and type(content) is str and role != "tool":  # text and nothing else
-            messages.append(ir.Message(role, [ir.Text(content, place)], src))
+            messages.append(ir.Message(role, [ir.Text(content, f"{src}/content")], src))
         else:
             messages.append(decode_message(raw, src, loose))
     if loose:
@@ -105,7 +93,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     if request.extra:
         losses.extras(request)
     model = losses.added("/model", "") if request.model is None else request.model
-    messages = _encode_talk(talk) if talk else _encode_conversation(request, losses, options)
+    messages = encode_talk(talk) if talk else _encode_conversation(request, losses, options)
     body: JsonObject = {"model": model, "messages": messages}
     tools = request.tools if talk else _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
@@ -122,23 +110,6 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
 
 
 # Messages.
-
-
-def _encode_talk(talk: Talk) -> list[JsonObject]:
-    system, turns, _ = talk
-    made: list[JsonObject] = [] if system is None else [{"role": "system", "content": system}]
-    for turn in turns:
-        parts: list[Any] = turn.parts
-        first = parts[0]
-        if type(first) is ir.Text and len(parts) == 1:
-            made.append({"role": turn.role, "content": first.text})
-        elif type(first) is ir.ToolResult:
-            made += [{"role": "tool", "tool_call_id": part.call_id, "content": output_of(part)} for part in parts]
-        else:
-            text = first.text if type(first) is ir.Text else None
-            calls = [encode_plain_call(call) for call in parts if type(call) is ir.ToolCall]
-            made.append({"role": "assistant", "content": text, "tool_calls": calls})
-    return made
 
 
 def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) -> list[JsonObject]:

@@ -16,13 +16,14 @@ from formatbridge.formats.generate_content.errors import decode_error, encode_er
 from formatbridge.formats.generate_content.finish import FINISH, unfinished
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
 from formatbridge.formats.generate_content.models import decode_models, encode_models
-from formatbridge.formats.generate_content.request import decode_request, decode_texts, encode_request
+from formatbridge.formats.generate_content.request import decode_request, encode_request
 from formatbridge.formats.generate_content.response import decode_plain_answer, decode_response, encode_response, failure_of
 from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.spelling import SPELLING
 from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
 from formatbridge.formats.generate_content.stream_fold import fold_stream, unfold_stream
+from formatbridge.formats.generate_content.talk import decode_talk
 from formatbridge.streaming.sse import encode_crlf_event
 
 NAME: ir.Format = "generate_content"
@@ -81,7 +82,7 @@ __all__ = [
     "decode_plain_answer",
     "decode_request",
     "decode_response",
-    "decode_texts",
+    "decode_talk",
     "encode_error",
     "encode_models",
     "encode_request",

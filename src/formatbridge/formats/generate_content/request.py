@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge._pointers import KNOWN, known_places
-from formatbridge.formats._arguments import encode_all_objects, read_all_objects
+from formatbridge.formats._arguments import read_all_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import note_moved
 from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
-from formatbridge.formats._talk import Talk, output_of
+from formatbridge.formats._talk import ITS_TURNS, Talk
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats._turns import note_no_turns, note_prefill
-from formatbridge.formats.generate_content.calls import lost_of_arguments
 from formatbridge.formats.generate_content.content import (
     CONTENT,
     decode_message,
@@ -42,6 +38,7 @@ from formatbridge.formats.generate_content.settings import (
     encode_settings_beside,
 )
 from formatbridge.formats.generate_content.surroundings import Surroundings
+from formatbridge.formats.generate_content.talk import encode_talk
 from formatbridge.formats.generate_content.tools import (
     decode_tool_choice,
     decode_tools,
@@ -55,7 +52,6 @@ _REQUEST = frozenset({
     "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",
 })  # fmt: skip
 _BESIDE = frozenset({"model", "stream", "contents", "systemInstruction", "generationConfig"})
-_PLACES = known_places("/contents", "parts/0")
 _SPEAKERS = ("user", "model")  # no set, for an unchecked role may be anything
 _NOTHING: frozenset[str] = frozenset()
 _CONFIG = SETTINGS.canonical.keys() | {
@@ -64,51 +60,14 @@ _CONFIG = SETTINGS.canonical.keys() | {
 }  # fmt: skip
 
 
-def decode_texts(body: JsonObject) -> list[ir.Message] | None:
-    """Read a conversation of nothing but texts, which nobody has checked; None for any other."""
-    messages: list[ir.Message] = []
-    system, given, last = body.get("systemInstruction"), body.get("contents"), ""
-    if type(given) is not list:
-        return None
-    if system is not None:
-        text = _text_in(system)
-        if text is None or len(system) > 1:
-            return None
-        messages.append(ir.Message("system", [ir.Text(text, "/systemInstruction/parts/0")], "/systemInstruction"))
-    for index, raw in enumerate(given):
-        text = _text_in(raw)
-        if text is None:
-            return None
-        role = raw.get("role") if len(raw) > 1 else "user"
-        if role not in _SPEAKERS or role == last == "model":  # of which turns in a row are one
-            return None
-        src, place = _PLACES[index] if index < KNOWN else (f"/contents/{index}", f"/contents/{index}/parts/0")
-        messages.append(ir.Message("user" if role == "user" else "assistant", [ir.Text(text, place)], src))
-        last = role
-    return messages
-
-
-def _text_in(raw: Any) -> str | None:
-    """Return the one text of a turn, which nobody has checked; None where there is anything else in it."""
-    if type(raw) is not dict or len(raw) > 2:
-        return None
-    parts = raw.get("parts")
-    if type(parts) is not list or len(parts) != 1 or type(parts[0]) is not dict or len(parts[0]) != 1:
-        return None
-    text = parts[0].get("text")
-    return text if type(text) is str else None
-
-
-def decode_request(
-    body: JsonObject, *, model: str | None, stream: bool | None, texts: list[ir.Message] | None = None
-) -> ir.Request:
+def decode_request(body: JsonObject, *, model: str | None, stream: bool | None, talk: Talk | None = None) -> ir.Request:
     """Read a request; a ``model`` or ``stream`` in the body counts where the URL says nothing.
 
-    ``texts``: its conversation, where ``decode_texts`` has read it.
+    ``talk``: its conversation, where ``decode_talk`` has read it.
     """
     named = model or body.get("model")
     model = named.removeprefix("models/") if named else named
-    messages = _decode_messages(body) if texts is None else texts
+    messages = talk[ITS_TURNS] if talk else _decode_messages(body)
     request = ir.Request("generate_content", model, bool(body.get("stream") if stream is None else stream), messages)
     config, is_flat = body.get("generationConfig"), True
     if config:
@@ -162,7 +121,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     del options  # nothing here depends on a choice of the caller's
     if request.extra:
         losses.extras(request)
-    body = _encode_talk(talk, losses) if talk else _encode_messages(request, losses)
+    body = encode_talk(talk, losses) if talk else _encode_messages(request, losses)
     tools, drawing = _all_tools(request, losses) if request.tools or not talk else ([], [])
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
@@ -217,30 +176,6 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
 def _decode_instructions(raw: JsonObject, calls: Calls) -> list[ir.Message]:
     parts, extra = decode_parts(raw.get("parts"), "/systemInstruction", calls), rest(raw, CONTENT)
     return [ir.Message("system", parts, "/systemInstruction", extra)] if parts or extra else []
-
-
-def _encode_talk(talk: Talk, losses: Ledger) -> JsonObject:
-    system, turns, calls = talk
-    args = iter(encode_all_objects(calls, losses, lost_of_arguments) if calls else ())
-    names: dict[str, str] = {}
-    contents: list[JsonObject] = []
-    for turn in turns:
-        made: list[JsonObject] = []
-        for part in turn.parts:
-            if type(part) is ir.Text:
-                made.append({"text": part.text})
-            elif type(part) is ir.ToolCall:
-                names[part.id] = part.name
-                made.append({"functionCall": {"id": part.id, "name": part.name, "args": next(args)}})
-            elif type(part) is ir.ToolResult:
-                response = {"output": output_of(part)}
-                made.append({"functionResponse": {"id": part.call_id, "name": names[part.call_id], "response": response}})
-        role = "model" if turn.role == "assistant" else "user"
-        if contents and contents[-1]["role"] == role:  # more results
-            contents[-1]["parts"] += made
-        else:
-            contents.append({"role": role, "parts": made})
-    return {"contents": contents} if system is None else {"contents": contents, "systemInstruction": {"parts": [{"text": system}]}}
 
 
 def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:

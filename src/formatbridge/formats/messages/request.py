@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge._pointers import KNOWN, known_places
-from formatbridge.formats._arguments import encode_all_objects
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import brings_tools
 from formatbridge.formats._settings import decode_flat_settings
-from formatbridge.formats._talk import Talk, output_of
-from formatbridge.formats._texts import decode_turns
+from formatbridge.formats._talk import ITS_TURNS, Talk
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats._turns import leading_instructions, note_no_turns
 from formatbridge.formats.messages.content import decode_message, encode_instruction, sole_text
@@ -27,6 +23,7 @@ from formatbridge.formats.messages.settings import (
     encode_limit,
     encode_settings,
 )
+from formatbridge.formats.messages.talk import encode_talk
 from formatbridge.formats.messages.tools import (
     decode_tool,
     decode_tool_choice,
@@ -48,22 +45,11 @@ _KNOWN = SETTINGS.canonical.keys() | {
 }  # fmt: skip
 _OUTPUT_CONFIG = frozenset({"effort", "format"})
 _OFF = {"type": "disabled"}
-_PLACES = known_places("/messages", "content")
 
 
-def decode_texts(body: JsonObject) -> list[ir.Message] | None:
-    """Read a conversation of nothing but texts, which nobody has checked; None for any other."""
-    turns, system = decode_turns(body.get("messages"), _SPEAKERS), body.get("system")
-    if turns is None or not system:
-        return turns if system is None or system == "" else None
-    return [ir.Message("system", [ir.Text(system, "/system")], "/system"), *turns] if type(system) is str else None
-
-
-def decode_request(
-    body: JsonObject, *, model: str | None, stream: bool | None, texts: list[ir.Message] | None = None
-) -> ir.Request:
-    """Read a request. ``texts``: its conversation, where ``decode_texts`` has read it."""
-    messages = _decode_messages(body) if texts is None else texts
+def decode_request(body: JsonObject, *, model: str | None, stream: bool | None, talk: Talk | None = None) -> ir.Request:
+    """Read a request. ``talk``: its conversation, where ``decode_talk`` has read it."""
+    messages = talk[ITS_TURNS] if talk else _decode_messages(body)
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("messages", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
@@ -81,9 +67,9 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
         messages.append(ir.Message("system", words, "/system"))
     for index, raw in enumerate(body["messages"]):
         content, role = raw.get("content"), raw["role"]
-        src, place = _PLACES[index] if index < KNOWN else (f"/messages/{index}", f"/messages/{index}/content")
+        src = f"/messages/{index}"
         if len(raw) == 2 and type(content) is str and role != "system":  # text and nothing else
-            messages.append(ir.Message(role, [ir.Text(content, place)], src))
+            messages.append(ir.Message(role, [ir.Text(content, f"{src}/content")], src))
         else:
             messages.append(decode_message(raw, src))
     return messages
@@ -113,7 +99,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     if request.extra:
         losses.extras(request)
     model = request.model if request.model is not None else losses.added("/model", "")
-    conversation = _encode_talk(talk, losses) if talk else _encode_conversation(request, losses, options)
+    conversation = encode_talk(talk, losses) if talk else _encode_conversation(request, losses, options)
     settings, reasoning = request.settings, request.reasoning
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools = _encode_tools(request, conversation, losses) if has_tools else None
@@ -146,32 +132,6 @@ def settle_history(body: JsonObject, losses: Ledger) -> JsonObject:
         losses.dropped(ir.ReasoningConfig(src="/thinking"), code="excluded")
         return {key: value for key, value in body.items() if key != "thinking"}
     return body
-
-
-def _encode_talk(talk: Talk, losses: Ledger) -> JsonObject:
-    system, turns, calls = talk
-    inputs = iter(encode_all_objects(calls, losses) if calls else ())
-    made: list[JsonObject] = []
-    for turn in turns:
-        parts: list[Any] = turn.parts
-        first = parts[0]
-        if type(first) is ir.Text and len(parts) == 1:
-            made.append({"role": turn.role, "content": first.text})
-        elif type(first) is ir.ToolResult:
-            results = [{"type": "tool_result", "tool_use_id": part.call_id, "content": output_of(part)} for part in parts]
-            if made[-1]["role"] == "user":
-                made[-1]["content"] += results
-            else:
-                made.append({"role": "user", "content": results})
-        else:
-            content = [
-                {"type": "tool_use", "id": part.id, "name": part.name, "input": next(inputs)}
-                if type(part) is ir.ToolCall
-                else {"type": "text", "text": part.text}
-                for part in parts
-            ]
-            made.append({"role": "assistant", "content": content})
-    return {"messages": made} if system is None else {"system": system, "messages": made}
 
 
 def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:

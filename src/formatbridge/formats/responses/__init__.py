@@ -17,13 +17,14 @@ from formatbridge.formats.responses.errors import decode_error, encode_error
 from formatbridge.formats.responses.finish import FINISH, unfinished
 from formatbridge.formats.responses.hosted_tools import HOSTED
 from formatbridge.formats.responses.models import decode_models, encode_models
-from formatbridge.formats.responses.request import decode_request, decode_texts, encode_request
+from formatbridge.formats.responses.request import decode_request, encode_request
 from formatbridge.formats.responses.response import decode_plain_answer, decode_response, encode_response, failure_of
 from formatbridge.formats.responses.settings import SETTINGS
 from formatbridge.formats.responses.spelling import SPELLING
 from formatbridge.formats.responses.stream_decoder import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
 from formatbridge.formats.responses.stream_fold import fold_stream, unfold_stream
+from formatbridge.formats.responses.talk import decode_talk
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "responses"
@@ -78,7 +79,7 @@ __all__ = [
     "decode_plain_answer",
     "decode_request",
     "decode_response",
-    "decode_texts",
+    "decode_talk",
     "encode_error",
     "encode_models",
     "encode_request",

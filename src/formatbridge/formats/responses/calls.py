@@ -26,6 +26,14 @@ def decode_plain_call(raw: JsonObject, src: str) -> ir.ToolCall | None:
     return call
 
 
+def decode_bare_call(raw: JsonObject, src: str) -> ir.ToolCall | None:
+    """Read what nobody has checked but its type, if it is a call with no item's id, and nothing else; None for anything else."""
+    call_id, name, arguments = raw.get("call_id"), raw.get("name"), raw.get("arguments")
+    if len(raw) != 4 or type(call_id) is not str or not call_id or type(name) is not str or type(arguments) is not str:
+        return None
+    return ir.ToolCall(call_id, name, arguments, src)
+
+
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Read a call of a function."""
     call = ir.ToolCall(raw["call_id"], raw["name"], raw["arguments"], src)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge._pointers import KNOWN, known_places
-from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._reasoning import EFFORTS
 from formatbridge.formats._results import note_orphans, pair_loose
 from formatbridge.formats._settings import decode_flat_settings
-from formatbridge.formats._talk import Talk, output_of
+from formatbridge.formats._talk import ITS_TURNS, Talk
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats._turns import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats.responses.content import decode_item, decode_message, encode_message, kind_of, settle
@@ -19,12 +17,12 @@ from formatbridge.formats.responses.output_shape import decode_format, encode_te
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.responses.results import decode_result
 from formatbridge.formats.responses.settings import FIELDS, SETTINGS, decode_shaped_settings, encode_settings
+from formatbridge.formats.responses.talk import encode_talk
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
 _BESIDE = frozenset({"model", "input", "instructions", "stream"})
-_PLACES = known_places("/input", "content")
 _KNOWN = FIELDS | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}
 _CHANGES = frozenset({"additional_tools", "configuration_update"})
 """Items that change the configuration from there on."""
@@ -33,41 +31,10 @@ _ADDITION = frozenset({"type", "role", "tools"})
 _UPDATE = frozenset({"type", "reasoning"})
 
 
-def decode_texts(body: JsonObject) -> list[ir.Message] | None:
-    """Read an input of nothing but texts of the user's, which nobody has checked; None for any other."""
-    given = body.get("input")
-    if type(given) is str:
-        return [ir.Message("user", [ir.Text(given, "/input")], "/input")]
-    if type(given) is not list:
-        return None
-    messages: list[ir.Message] = []
-    for index, raw in enumerate(given):
-        if type(raw) is not dict or len(raw) != 3 or raw.get("type") != "message" or raw.get("role") != "user":
-            return None
-        content = raw.get("content")
-        src, place = _PLACES[index] if index < KNOWN else (f"/input/{index}", f"/input/{index}/content")
-        if type(content) is list and len(content) == 1 and _is_text(content[0]):
-            content, place = content[0]["text"], f"{place}/0"
-        if type(content) is not str:
-            return None
-        messages.append(ir.Message("user", [ir.Text(content, place)], src))
-    return messages
-
-
-def _is_text(part: object) -> bool:
-    """Say whether what nobody has checked is a text and nothing else."""
-    return type(part) is dict and len(part) == 2 and part.get("type") == "input_text" and type(part.get("text")) is str
-
-
-def decode_request(
-    body: JsonObject, *, model: str | None, stream: bool | None, texts: list[ir.Message] | None = None
-) -> ir.Request:
-    """Read a request. ``texts``: its input, where ``decode_texts`` has read it."""
+def decode_request(body: JsonObject, *, model: str | None, stream: bool | None, talk: Talk | None = None) -> ir.Request:
+    """Read a request. ``talk``: its conversation, where ``decode_talk`` has read it."""
     stream = bool(body.get("stream") if stream is None else stream)
-    messages = _decode_input(body.get("input")) if texts is None else texts
-    instructions = body.get("instructions")
-    if instructions:
-        messages.insert(0, ir.Message("system", [ir.Text(instructions, "/instructions")], "/instructions"))
+    messages = talk[ITS_TURNS] if talk else _decode_messages(body)
     request = ir.Request("responses", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
         _decode_shaped_options(body, request)
@@ -96,7 +63,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: 
     model = request.model if request.model is not None else losses.added("/model", "")
     body: JsonObject = {"model": model}
     if talk:
-        body |= _encode_talk(talk)
+        body |= encode_talk(talk)
     else:
         _encode_messages(request, body, losses, options)
     if request.tools or request.tool_choice or "parallel_tool_calls" in request.settings:
@@ -133,8 +100,11 @@ def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) 
 # Messages.
 
 
-def _decode_input(given: str | list[JsonObject] | None) -> list[ir.Message]:
+def _decode_messages(body: JsonObject) -> list[ir.Message]:
     messages: list[ir.Message] = []
+    given, instructions = body.get("input"), body.get("instructions")
+    if instructions:
+        messages.append(ir.Message("system", [ir.Text(instructions, "/instructions")], "/instructions"))
     if isinstance(given, str):
         messages.append(ir.Message("user", [ir.Text(given, "/input")], "/input"))
     elif given:
@@ -192,21 +162,6 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
         return None
     extra = joined(rest(raw, _UPDATE), rest(reasoning, frozenset({"effort"}), "reasoning/"))
     return ir.Message(role="developer", parts=[], effort=effort, src=src, extra=extra)
-
-
-def _encode_talk(talk: Talk) -> JsonObject:
-    system, turns, _ = talk
-    items: list[JsonObject] = []
-    for turn in turns:
-        for part in turn.parts:
-            if type(part) is ir.Text:
-                items.append({"type": "message", "role": turn.role, "content": part.text})
-            elif type(part) is ir.ToolCall:
-                text = encode_arguments_text(part)
-                items.append({"type": "function_call", "call_id": part.id, "name": part.name, "arguments": text})
-            elif type(part) is ir.ToolResult:
-                items.append({"type": "function_call_output", "call_id": part.call_id, "output": output_of(part)})
-    return {"input": items} if system is None else {"instructions": system, "input": items}
 
 
 def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:

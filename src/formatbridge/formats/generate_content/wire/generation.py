@@ -185,6 +185,11 @@ class GenerationConfig(Proto):
     Source: specification, POST generateContent; official SDK types, 2026-11.
     """
 
+    USUAL = frozenset({
+        "temperature", "topP", "topK", "candidateCount", "maxOutputTokens", "stopSequences", "seed", "responseMimeType", "responseSchema",
+        "responseJsonSchema", "responseModalities", "thinkingConfig", "presencePenalty", "frequencyPenalty",
+    })  # fmt: skip
+
     modelConfig: ModelSelectionConfig | None = Field(
         default=None,
         validation_alias=AliasChoices("modelConfig", "model_config", "modelSelectionConfig", "model_selection_config"),
