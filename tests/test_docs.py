@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import formatbridge as fb
@@ -62,13 +64,19 @@ def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
         exec(compile(send.replace("https://relay.example", relay.base_url), "README.md", "exec"), names)
     exec(compile(back, "README.md", "exec"), names)
     stream = list(fb.replay_response(names["answer"], source="messages"))
-    whole, cut = (b"".join(names["stream_back"](chunks)) for chunks in (stream, stream[:3]))  # type: ignore[operator]
+    whole, cut, broken = (b"".join(names["stream_back"](chunks)) for chunks in (stream, stream[:3], _breaking(stream[:-1])))  # type: ignore[operator]
 
     made = names["made"]
     assert printed == [line for line in convert.splitlines() if line.startswith("# ")]
     assert (made.losses[0].before, made.losses[0].after) == (1.5, 1.0)  # type: ignore[attr-defined]
     assert whole.endswith(b"[DONE]\n\n")
     assert b'"error"' in cut
+    assert b'"error"' in broken
+
+
+def _breaking(chunks: list[bytes]) -> Iterator[bytes]:
+    yield from chunks
+    raise httpx.RemoteProtocolError("peer closed connection without sending complete message body")
 
 
 def test_the_way_into_the_canonical_model_and_out_is_the_one_that_is_described() -> None:

@@ -53,6 +53,18 @@ def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: str, via: str, fau
         _ask(format, via, FaultTransport(relay_of(), trouble), is_async=is_async)
 
 
+@sync_and_async
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_a_break_behind_what_looks_like_an_end_is_an_error_of_the_sdk(format: str, is_async: bool) -> None:
+    """A finish reason is not the end of the stream: usage may follow it, or an error."""
+    told = fb.replay_response(ANSWER.body("chat_completions", "m", 1), source="messages", target="chat_completions")
+    body = Pieces(b"".join(told).removesuffix(b"data: [DONE]\n\n"), httpx2.ReadError("reset"))
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=EVENTS, stream=body))
+
+    with pytest.raises(OWN_ERRORS, match="ended before"):
+        _ask(format, "chat_completions", inner, is_async=is_async)
+
+
 KINDS = ["Text/Event-Stream; charset=utf-8", "text/plain", "application/octet-stream", "application/json", None]
 BEGINNINGS = {"at once": b"", "blank lines": b"\r\n\n\n", "a comment": b": ping\n\n", "a mark": b"\xef\xbb\xbf"}
 

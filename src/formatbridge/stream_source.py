@@ -120,14 +120,15 @@ class StreamSource:
         self._catch_up()
         return self._decode(event)
 
-    def end(self, *, closes: bool = False) -> list[events.Event]:
+    def end(self, *, closes: bool = False, is_break: bool = False) -> list[events.Event]:
         """Return what happens by the end of the bytes: an end, if the answer came to one, and else its start, if nobody told it yet.
 
-        Behind an event that they cut in two there is no end, whatever was said before. ``closes``: what was cut ends all the same: for the
-        reason that it gave, else as an answer that ran out of tokens.
+        Behind an event that they cut in two there is no end, whatever was said before, and none where the connection broke (``is_break``).
+        ``closes``: what was cut ends all the same: for the reason that it gave, else as an answer that ran out of tokens.
         """
         closes = closes and self._has_begun and not self._halves.waiting
-        self._is_torn = self._is_torn or bool(self._halves.waiting and not self.is_over)  # behind an error nothing is missing
+        # Behind an end, or an error, nothing is missing.
+        self._is_torn = self._is_torn or bool((is_break or self._halves.waiting) and not self.is_over)
         self._catch_up()
         told = self._decoder.finish()
         if self._is_torn and not closes:

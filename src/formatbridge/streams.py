@@ -12,7 +12,7 @@ from typing import overload
 
 from formatbridge import formats, ir
 from formatbridge.convert import Converted, ConvertedRequest, checked_request, encode_response_for
-from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError, TruncatedStreamError
+from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError, TruncatedStreamError, tell_more
 from formatbridge.formats._home import ToolsHome
 from formatbridge.formats._protocol import Format
 from formatbridge.given import bytes_of, checked_chunks
@@ -38,10 +38,11 @@ class StreamConverter:
 
     ``feed`` takes any piece of the source's bytes and returns server-sent events of the target. ``finish`` says that no more bytes will
     come; it raises ``TruncatedStreamError`` where the source had not ended (or closes the answer with finish reason ``length``, where
-    ``Options(on_truncated="close")`` says so). An error event of the source becomes the target's, ends the stream and stays in ``error``.
-    An event that is not of its format raises ``StreamDecodeError``; what the chunk had before it is returned first, and the next call
-    raises. Both errors have in ``tail`` what tells the target's reader. With ``Options(raise_on=...)`` an answer that loses too much
-    raises ``LossyConversionError`` in place of its end.
+    ``Options(on_truncated="close")`` says so). ``abort`` takes its place where the connection broke: then even an answer that looks whole
+    was to go on. An error event of the source becomes the target's, ends the stream and stays in ``error``. An event that is not of its
+    format raises ``StreamDecodeError``; what the chunk had before it is returned first, and the next call raises. Both errors have in
+    ``tail`` what tells the target's reader. With ``Options(raise_on=...)`` an answer that loses too much raises ``LossyConversionError``
+    in place of its end.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class StreamConverter:
             self._is_plain = self._hears = not self._home.is_needed and self._options.raise_on is None
         self._is_finished = False
         self._fault: FormatBridgeError | None = None
+        self._has_raised = False  # whether the caller knows of the fault
 
     @property
     def error(self) -> ir.Error | None:
@@ -81,6 +83,11 @@ class StreamConverter:
         """Whether the event came that ends the stream, so that no byte behind it matters. In generate_content there is none."""
         return self._source.has_ended
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the answer came to its end, or to an error: nothing follows."""
+        return self._source.is_over
+
     def new_text(self) -> list[str]:
         """Return the visible text of the source's first choice that has come since the last time, in the pieces in which it came."""
         return self._source.new_text()
@@ -95,21 +102,26 @@ class StreamConverter:
 
     def finish(self) -> bytes:
         """Take the end of the bytes. There is one: afterwards neither bytes nor another end are taken."""
-        made = self._write(None)
-        if self._fault:
-            raise self._fault
-        self._is_finished, self._hears = True, False
-        is_crossing = self._passage is None
-        happened = self._source.end(closes=is_crossing and self._options.on_truncated == "close")
-        if is_crossing:
-            made += self._encode(happened)
+        made = self._end()
         if self._source.is_complete:
             return made
-        raise self._source.truncated(self.response(), made + self._alarm(_TRUNCATED))
+        raise self._source.truncated(self.response(), made)
 
-    def truncated(self) -> TruncatedStreamError:
-        """Return the error for bytes that broke off, for a caller who knows it where an answer looks complete; ``finish`` raises others."""
-        return self._source.truncated(self.response())
+    def abort(self, cause: Exception | None = None) -> TruncatedStreamError:
+        """Take a break of the connection in the place of the end, and return, not raise, the error that says so.
+
+        However whole the answer looks, it was to go on. ``partial`` of the error has the answer so far, ``tail`` an error event of the
+        target; empty where its reader has been told an end or an error already, by ``feed`` or by the ``tail`` of an error that was raised.
+        With ``Options(on_truncated="close")`` it ends the answer as ``finish`` does. ``cause`` is added to the words.
+        """
+        self._refuse_another_end()
+        tail = self._last_words()
+        self._is_finished, self._hears = True, False
+        cut = self._source.truncated(self.response(), tail)
+        why = self._fault or cause
+        if why is not None:
+            tell_more(cut, f" ({str(why) or type(why).__name__})")
+        return cut
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -133,9 +145,9 @@ class StreamConverter:
     def _write(self, chunk: bytes | None) -> bytes:
         """Write what becomes of a chunk, None for the end; a fault waits for the next call where there is something to return."""
         if self._fault:
+            self._has_raised = True
             raise self._fault
-        if self._is_finished:
-            raise ConfigurationError("the stream has been finished, expected a converter of its own for each stream")
+        self._refuse_another_end()
         made: list[bytes] = []
         step = self._passage.write if self._passage else self._convert  # kept, it would be a cycle for the collector of garbage
         try:
@@ -149,8 +161,39 @@ class StreamConverter:
                 fault.partial, fault.tail = self.response(), self._alarm(_UNREADABLE)
             self._fault, self._hears = fault, False
             if not any(made):
+                self._has_raised = True
                 raise
         return b"".join(made)
+
+    def _refuse_another_end(self) -> None:
+        if self._is_finished:
+            raise ConfigurationError("the stream has been finished, expected a converter of its own for each stream")
+
+    def _end(self, *, is_break: bool = False) -> bytes:
+        """Take the end of the bytes, and return what the target's reader has yet to be told: the end of the answer, or that it was cut.
+
+        ``is_break``: an event that lacks its end is left unread, for it may be the last one.
+        """
+        made = b"" if is_break else self._write(None)
+        if self._fault:
+            raise self._fault
+        self._is_finished, self._hears = True, False
+        is_crossing = self._passage is None
+        happened = self._source.end(closes=is_crossing and self._options.on_truncated == "close", is_break=is_break)
+        if is_crossing:
+            made += self._encode(happened)
+        return made if self._source.is_complete else made + self._alarm(_TRUNCATED)
+
+    def _last_words(self) -> bytes:
+        """Return what the target's reader has yet to be told where the connection broke."""
+        if self._fault is None:
+            try:
+                return self._end(is_break=self._options.on_truncated != "close")
+            except FormatBridgeError as fault:
+                self._fault = fault
+        elif self._has_raised and isinstance(self._fault, StreamError):
+            return b""
+        return (isinstance(self._fault, StreamError) and self._fault.tail) or self._alarm(_TRUNCATED)
 
     def _alarm(self, error: ir.Error) -> bytes:
         """Return what tells the target's reader that the stream broke off."""

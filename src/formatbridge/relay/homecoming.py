@@ -33,34 +33,36 @@ class Homecoming:
     def convert(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the SDK's bytes as soon as the wire's make them possible."""
         nonsense: Exception | None = None
+        is_broken = False
         try:
             for chunk in chunks:
                 if made := self._feed(chunk):
                     yield made
         except self._breaks:
-            pass  # the converter knows what is missing, if anything is
+            is_broken = True
         except StreamError as error:
             nonsense = self._nonsense(error)
         chunk = b""  # this frame shows in tracebacks, where what the relay sent has no place
         if nonsense is not None:
             raise nonsense
-        yield self._finish()
+        yield self._finish(is_broken=is_broken)
 
     async def convert_async(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Do the same for an async client."""
         nonsense: Exception | None = None
+        is_broken = False
         try:
             async for chunk in chunks:
                 if made := self._feed(chunk):
                     yield made
         except self._breaks:
-            pass
+            is_broken = True
         except StreamError as error:
             nonsense = self._nonsense(error)
         chunk = b""  # this frame shows in tracebacks, where what the relay sent has no place
         if nonsense is not None:
             raise nonsense
-        yield self._finish()
+        yield self._finish(is_broken=is_broken)
 
     def _feed(self, chunk: bytes) -> bytes:
         """Convert a chunk; what the wire says of an error is told without the key."""
@@ -72,12 +74,22 @@ class Homecoming:
         made: Exception = self._library.RemoteProtocolError(self._mask.text(str(error)))
         return made
 
-    def _finish(self) -> bytes:
+    def _end(self, *, is_broken: bool) -> bytes:
+        """Return what the converter writes at the end of the bytes; raise what it says of a break, unless nothing was missing."""
+        if not is_broken:
+            return self._converter.finish()
+        self._converter.feed(b"")  # raises what could not be read before the break, which is not its cause
+        cut = self._converter.abort()
+        if self._converter.is_over:
+            return cut.tail
+        raise cut
+
+    def _finish(self, *, is_broken: bool) -> bytes:
         """Take the end; one that came too early is told to the SDK as an error event."""
         message: str | None = None
         nonsense: Exception | None = None
         try:
-            made = self._converter.finish()
+            made = self._end(is_broken=is_broken)
         except TruncatedStreamError as error:
             made = error.tail if self._converter.heard or self._target != "responses" else b""  # its SDK wants a beginning first
             message = "the stream ended before its answer was complete"

@@ -14,10 +14,8 @@ from formatbridge.errors import (
     APIError,
     APITimeoutError,
     InvalidPayloadError,
-    StreamDecodeError,
     StreamError,
     StreamFailedError,
-    tell_more,
 )
 from formatbridge.relay import faults
 from formatbridge.relay.calls import BLANK, Beginning, Call, Head, is_markup, no_answer, read_json
@@ -48,7 +46,6 @@ class Incoming:
         self._wire: ir.Format = request.target
         self._converter = exchange.stream()
         self._typed = EventReader(request.source)
-        self._closes_cuts = exchange.options.on_truncated == "close"
         self._opener = Opener("", rules.limits.max_response_bytes)
         self._waiting: list[BaseModel] = []  # the next one last
         self._words: list[str] = []  # visible text that waits, in the same order
@@ -226,19 +223,13 @@ class Incoming:
 
     def _break(self, cause: APIConnectionError) -> None:
         """Take a break of the connection. Even an answer that looks complete was to go on, for its last event has not been seen."""
-        try:
-            made = self._converter.finish()
-            if self._closes_cuts:
-                self._wait(self._typed.feed(made))
-        except StreamDecodeError as error:  # it came before the break, which is not its cause
-            self._fail(error)
-        except StreamError as error:
-            tell_more(error, f" ({cause})")
-            self._fail(error)
-        else:
-            cut = self._converter.truncated()
-            tell_more(cut, f" ({cause})")
-            self._fail(None if self._closes_cuts else cut)
+        self._feed(b"")  # raises what could not be read before the break, which is not its cause
+        if self._is_over:
+            return
+        cut = self._converter.abort(cause)
+        if self._converter.is_over:  # it was closed, as the options say
+            self._wait(self._typed.feed(cut.tail))
+        self._fail(None if self._converter.is_over else cut)
 
     def _fail(self, failure: Failure | None) -> None:
         """Note what ended the stream, with what had come until then; None: nothing went wrong that the caller minds."""

@@ -1,0 +1,157 @@
+"""A stream whose connection broke: its reader is told so once, however whole its answer looks, and nobody takes it for a success."""
+
+from __future__ import annotations
+
+import pickle
+import re
+
+import pytest
+
+import formatbridge as fb
+from formatbridge._codec import dumps
+from formatbridge.streaming.sse import encode_event
+from tests.directions import CROSSINGS, PAIRS
+from tests.servers import stream_of
+
+CLOSING = fb.Options(on_truncated="close")
+
+
+def _events(format: str) -> list[bytes]:
+    return re.findall(rb".*?(?:\r\n\r\n|\n\n)", stream_of(format), re.DOTALL)
+
+
+def _is_told(made: bytes, format: str) -> bool:
+    """Say whether the reader of some bytes is told an error."""
+    reader = fb.StreamConverter(source=format, target="messages" if format != "messages" else "responses")
+    reader.feed(made)
+    return reader.error is not None
+
+
+def _looks_whole(source: str) -> list[bytes]:
+    """Return the events of an answer that lacks nothing but the event that ends its stream, if there is such an event."""
+    told = _events(source)
+    return told if source == "generate_content" else told[:-1]
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_break_anywhere_before_the_end_is_an_error_event(source: str, target: str) -> None:
+    """A proxy hangs up: whoever reads behind a gateway is told, were it directly before the last event, or inside it."""
+    told = _events(source)
+    whole = [b"".join(told[:count]) for count in range(len(_looks_whole(source)) + 1)]
+    for came in (*whole, stream_of(source).rstrip(b"\r\n")):
+        converter = fb.StreamConverter(source=source, target=target)
+        made = converter.feed(came)
+
+        error = converter.abort()
+
+        assert isinstance(error, fb.TruncatedStreamError)
+        assert error.partial is not None
+        assert _is_told(made + error.tail, target), came
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_what_ends_in_a_break_is_no_complete_answer(source: str, target: str) -> None:
+    """A reader who collects what was written must not store it as whole."""
+    converter = fb.StreamConverter(source=source, target=target)
+    made = converter.feed(b"".join(_looks_whole(source)))
+
+    tail = converter.abort().tail
+
+    with pytest.raises(fb.StreamError):
+        fb.collect_stream([made, tail], source=target)
+
+
+@pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[0] != "generate_content"])
+def test_a_break_behind_the_end_tells_the_reader_nothing(source: str, target: str) -> None:
+    """The answer is whole and its reader knows; an error event behind the end would be a second end."""
+    converter = fb.StreamConverter(source=source, target=target)
+    converter.feed(stream_of(source))
+
+    assert converter.abort().tail == b""
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_break_behind_an_error_tells_the_reader_nothing(source: str, target: str) -> None:
+    """The error of the other side has been written; there is one error to a stream."""
+    converter = fb.StreamConverter(source=source, target=target)
+    made = converter.feed(_events(source)[0] + b'event: error\ndata: {"type": "error", "error": {"message": "gone"}}\n\n')
+
+    assert _is_told(made, target)
+    assert converter.abort().tail == b""
+
+
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_an_event_that_cannot_be_read_is_told_by_the_break_if_nothing_else_told_it(source: str, target: str) -> None:
+    """The error waits for the next call; where the connection breaks first, its reader is told all the same, and once."""
+    waiting, raised = (fb.StreamConverter(source=source, target=target) for _ in range(2))
+    for converter in (waiting, raised):
+        made = converter.feed(b"".join(_looks_whole(source)) + b"data: <html>\n\n")
+    with pytest.raises(fb.StreamDecodeError):
+        raised.feed(b"")
+
+    error = waiting.abort(OSError("reset"))
+
+    assert made
+    assert _is_told(made + error.tail, target)
+    assert "is not of" in str(error)
+    assert raised.abort().tail == b""
+
+
+def test_what_lost_too_much_for_its_end_is_told_as_a_break() -> None:
+    """That error has no tail, so whoever catches it has a way to tell the reader."""
+    told = {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"content": "A", "made_up": 1}, "finish_reason": "stop"}]}
+    converter = fb.StreamConverter(source="chat_completions", target="messages", options=fb.Options(raise_on="lossy"))
+    made = converter.feed(encode_event(dumps(told)))
+    with pytest.raises(fb.LossyConversionError) as caught:
+        converter.feed(b"data: [DONE]\n\n")
+
+    tail = converter.abort(caught.value).tail
+
+    assert _is_told(made + tail, "messages")
+
+
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_a_break_is_closed_where_the_options_say_so(source: str, target: str) -> None:
+    """Who wants what came and an end gets both in the tail, and a reader who sees no error."""
+    converter = fb.StreamConverter(source=source, target=target, options=CLOSING)
+    made = converter.feed(b"".join(_events(source)[:3]))
+
+    tail = converter.abort().tail
+
+    assert converter.is_over
+    assert fb.collect_stream([made, tail], source=target).body
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_stream_that_was_aborted_takes_no_more(source: str, target: str) -> None:
+    """A second end would tell the reader twice; that is a mistake of the caller's and no fault of the stream."""
+    converter = fb.StreamConverter(source=source, target=target)
+    converter.abort()
+
+    for misuse in (converter.abort, converter.finish, lambda: converter.feed(b"")):
+        with pytest.raises(fb.ConfigurationError, match="finished"):
+            misuse()
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_stream_that_was_finished_cannot_be_aborted(source: str, target: str) -> None:
+    """Its reader has the end."""
+    converter = fb.StreamConverter(source=source, target=target)
+    converter.feed(stream_of(source))
+    converter.finish()
+
+    with pytest.raises(fb.ConfigurationError, match="finished"):
+        converter.abort()
+
+
+def test_the_error_of_a_break_says_what_broke_and_keeps_nothing_of_it() -> None:
+    """A log shows why; a pickle has neither sockets nor requests of the HTTP library."""
+    causes = (OSError("peer closed the connection"), OSError())
+
+    told = [fb.StreamConverter(source="messages", target="messages").abort(cause) for cause in causes]
+
+    assert [str(pickle.loads(pickle.dumps(error))).rpartition(" (")[2] for error in told] == [
+        "peer closed the connection)",
+        "OSError)",
+    ]
+    assert [error.__cause__ for error in told] == [None, None]
