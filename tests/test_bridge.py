@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -144,3 +146,31 @@ def test_an_exchange_raises_on_what_its_answer_loses(streams: bool) -> None:
     with pytest.raises(fb.LossyConversionError, match="/x_new"):
         bring(bridge.open(request))
     assert "/x_new" in [loss.path for loss in bring(bridge.open(request, home=lenient)).losses]
+
+
+_HOME: dict[str, Callable[..., Any]] = {
+    "convert_response": lambda **ends: fb.convert_response(answer_of(ends["source"]), **ends),
+    "StreamConverter": fb.StreamConverter,
+    "collect_stream": lambda **ends: fb.collect_stream([stream_of(ends["source"])], **ends),
+    "replay_response": lambda **ends: fb.replay_response(answer_of(ends["source"]), **ends),
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("responses", "messages"), ("chat_completions", "responses"), ("messages", "chat_completions")]
+)
+@pytest.mark.parametrize("name", _HOME)
+def test_a_request_of_another_exchange_is_refused(name: str, source: str, target: str) -> None:
+    """Tools and echoed fields of another exchange would come home with the answer, and nobody would be told."""
+    request = fb.convert_request(body_of("requests", "messages"), source="messages", target="chat_completions")
+
+    with pytest.raises(fb.ConfigurationError, match="request went from messages to chat_completions"):
+        _HOME[name](source=source, target=target, request=request)
+
+
+@pytest.mark.parametrize("name", _HOME)
+def test_a_request_of_the_same_exchange_is_taken(name: str) -> None:
+    """It went to the format that its answer comes from."""
+    request = fb.convert_request(body_of("requests", "messages"), source="messages", target="chat_completions")
+
+    _HOME[name](source="chat_completions", target="messages", request=request)

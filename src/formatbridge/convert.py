@@ -163,10 +163,18 @@ def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
     return [Loss(path, "dropped", "lossy", code, REASONS[code], before) for path, before in _codec.repeated_keys(text)]
 
 
-def checked_request(request: ConvertedRequest | None) -> ConvertedRequest | None:
-    """Return the request that an answer belongs to; raise ``ConfigurationError`` on anything that is none."""
-    if request is not None and not isinstance(request, ConvertedRequest):
+def checked_request(request: ConvertedRequest | None, near: Format, far: Format) -> ConvertedRequest | None:
+    """Return the request that an answer on its way from ``near`` to ``far`` belongs to.
+
+    Raises ``ConfigurationError`` on anything that is none, and on one that went another way.
+    """
+    if request is None:
+        return None
+    if not isinstance(request, ConvertedRequest):
         raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
+    if request.target != near.NAME or request.source != far.NAME:
+        went, comes = f"{request.source} to {request.target}", f"{near.NAME} to {far.NAME}"
+        raise ConfigurationError(f"request went from {went}, expected the way back of an answer from {comes}")
     return request
 
 
@@ -279,7 +287,7 @@ def convert_response(
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
-    request = checked_request(request)
+    request = checked_request(request, near, far)
     context = request.context if request else None
     try:
         losses = read_unchecked(body, near, "response")

@@ -55,7 +55,7 @@ def replayed(
     """Do what ``replay_response`` does, and say what became of the answer."""
     near = formats.load(source_of(body) if source is None else source)
     far = formats.load(target) if target is not None else near
-    chosen, request = options_of(options), checked_request(request)
+    chosen, request = options_of(options), checked_request(request, near, far)
     context = request.context if request else None
     losses, checked = read_checked(body, near, "response")
     if near is far:

@@ -59,7 +59,7 @@ def collect_stream(
     """
     near = formats.load(source)
     far = formats.load(target) if target is not None else near
-    reading = _Reading(StreamSource(near), far, checked_request(request), options_of(options))
+    reading = _Reading(StreamSource(near), far, checked_request(request, near, far), options_of(options))
     chunks = checked_chunks(chunks)
     if isinstance(chunks, AsyncIterable):
         return _collect_async(chunks, reading)

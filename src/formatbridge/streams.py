@@ -54,7 +54,7 @@ class StreamConverter:
         options: Options | None = None,
     ) -> None:
         self._near, self._far = formats.load(source), formats.load(target)
-        self._request = checked_request(request)
+        self._request = checked_request(request, self._near, self._far)
         self._options = options_of(options)
         self._source = StreamSource(self._near)
         self._passage = Passage(self._source, self._options) if self._near is self._far else None
