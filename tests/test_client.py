@@ -348,7 +348,7 @@ def test_a_stream_is_read_once() -> None:
     with client_on(httpx).stream(body_of("requests", "messages"), "messages") as stream:
         list(stream)
 
-        with pytest.raises(fb.StreamError, match="has been read"):
+        with pytest.raises(fb.ConfigurationError, match="has been read"):
             list(stream)
 
 
@@ -370,12 +370,22 @@ def test_a_stream_outside_with_is_refused() -> None:
         next(iter(stream))
 
 
+def test_a_stream_is_opened_once() -> None:
+    """A second call would be paid for twice; and it is no stream that broke off, which callers try again."""
+    stream = client_on(httpx).stream(body_of("requests", "messages"), "messages")
+    with stream:
+        pass
+
+    with pytest.raises(fb.ConfigurationError, match="has been opened"):
+        stream.__enter__()
+
+
 def test_reading_a_closed_stream_is_told() -> None:
     """Half an answer must not look like a whole one because somebody closed it."""
     with client_on(httpx).stream(body_of("requests", "messages"), "messages") as stream:
         next(iter(stream))
 
-    with pytest.raises(fb.StreamError, match="closed before its end"):
+    with pytest.raises(fb.ConfigurationError, match="closed before its end"):
         stream.response()
 
 
@@ -643,7 +653,7 @@ def test_a_stream_that_was_read_to_its_end_cannot_be_read_again() -> None:
     with Server(relay) as server, fb.Client(server.url, KEY).stream(body_of("requests", "messages"), "messages") as stream:
         stream.response()
 
-        with pytest.raises(fb.StreamError, match="has been read"):
+        with pytest.raises(fb.ConfigurationError, match="has been read"):
             list(stream)
 
 

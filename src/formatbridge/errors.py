@@ -4,7 +4,7 @@ FormatBridgeError
 ├─ UnknownFormatError      a format name that nobody here knows
 ├─ InvalidPayloadError     a body that is not of its format; also a ValueError
 ├─ LossyConversionError    a conversion lost more than ``Options(raise_on=...)`` allows
-├─ ConfigurationError      options that contradict themselves; also a ValueError
+├─ ConfigurationError      options that contradict themselves, a stream used out of its time; also a ValueError
 ├─ StreamError             a stream that did not come to its end
 │  ├─ TruncatedStreamError the bytes ended before the stream did
 │  ├─ StreamDecodeError    an event that is not of its format
@@ -113,7 +113,7 @@ class LossyConversionError(FormatBridgeError):
 
 
 class ConfigurationError(FormatBridgeError, ValueError):
-    """Options that do not exist or contradict each other."""
+    """Options that do not exist or contradict each other, or a stream that is used out of its time. Another attempt mends neither."""
 
 
 class StreamError(FormatBridgeError):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from formatbridge.convert import Converted, ConvertedRequest
-from formatbridge.errors import ConfigurationError, StreamError
+from formatbridge.errors import ConfigurationError
 from formatbridge.given import caller
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
@@ -87,7 +87,7 @@ class StreamCall:
     def _opening(self) -> Flow[Outcome[Incoming]]:
         flow, self._flow = self._flow, None
         if flow is None:
-            raise StreamError("the stream has been opened, expected to open it once")
+            raise ConfigurationError("the stream has been opened, expected to open it once")
         return flow
 
     def _note(self, outcome: Outcome[Incoming]) -> None:
@@ -97,12 +97,12 @@ class StreamCall:
     def _readable(self) -> Any:
         """Return the line to read from; raise where the stream was closed before its end."""
         if not self._incoming.is_over and not self._line.is_open:
-            raise StreamError("the stream was closed before its end, expected an open one")
+            raise ConfigurationError("the stream was closed before its end, expected an open one")
         return self._line
 
     def _begin_reading(self) -> None:
         if self._is_read:
-            raise StreamError("the stream has been read, expected one iteration")
+            raise ConfigurationError("the stream has been read, expected one iteration")
         self._is_read = self._incoming is not None
 
     def _begin_text(self) -> None:
