@@ -112,7 +112,8 @@ def unknown_is_told(stream: Stream, target: str) -> Iterator[str]:
             if made is None or made.error is not None:
                 continue
             reported = [loss.path for loss in made.losses]
-            kinds = {raw.get("type"), raw["delta"].get("type") if path == "/delta" else None}
+            # An event that nobody knows counts as a field of the answer: under its type, or as ``event``.
+            kinds = {raw.get("type", "event"), raw["delta"].get("type") if path == "/delta" else None}
             is_told = _is_told(raw, path, reported) or any(path.startswith(loss) or _name_of(loss) in kinds for loss in reported)
             if not is_told and "tomorrow" not in json.dumps(made.body) + str(reported):
                 yield f"{stream.id} -> {target}: event {at} {path}/tomorrow is silent"

@@ -93,6 +93,18 @@ def test_a_stream_of_another_format_is_refused_by_name(given: fb.Format, named: 
         converter.feed(stream)
 
 
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize("told", [b'{"a": 1}', b"{}", b'{"type": "foo", "a": 1}'], ids=["no type", "empty", "type"])
+def test_an_object_that_nobody_knows_begins_no_answer(source: str, target: str, told: bytes) -> None:
+    """A proxy talks before the server does: an answer that has begun has its id and its model, which nobody knows yet."""
+    converter = fb.StreamConverter(source=source, target=target)
+
+    made = converter.feed(b"data: " + told + b"\n\n")
+
+    assert made == b""
+    assert bool(converter.losses) is (told != b"{}")
+
+
 HALF = {"index": 0, "id": "c", "type": "function", "function": {"name": "rm", "arguments": '{"path":"/tm'}}
 
 

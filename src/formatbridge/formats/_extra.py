@@ -22,6 +22,14 @@ def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> Jso
     return made or None
 
 
+def unknown_event(raw: JsonObject) -> JsonObject | None:
+    """Return an event that nobody knows as a field of the answer: under its type, or as ``event`` where it has none."""
+    kind = raw.get("type")
+    if isinstance(kind, str):
+        return {kind: raw}
+    return {"event": raw} if raw else None
+
+
 def says_something(raw: JsonObject) -> bool:
     """Say whether an object has any member but null, empty ones and zeros: some servers send objects that they have not filled in."""
     return any(raw.values())

@@ -65,7 +65,8 @@ class StreamDecoder:
         is_usual = _USUAL.issuperset(raw)
         is_error = not is_usual and (raw.get("error") or (_EVENT.isdisjoint(raw) and is_bare_error(raw)))
         if self.start is not None:
-            self._begin({} if is_error else raw, made)
+            if is_usual or is_error or not _EVENT.isdisjoint(raw):  # what nobody knows begins no answer
+                self._begin({} if is_error else raw, made)
         elif not (is_usual and self._told.id and self._told.model):
             self._told = name_late(self._told, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), made)
         if is_error:

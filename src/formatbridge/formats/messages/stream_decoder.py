@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._extra import Pieces, rest
+from formatbridge.formats._extra import Pieces, rest, unknown_event
 from formatbridge.formats._head import name_late
 from formatbridge.formats.messages.errors import decode_error
 from formatbridge.formats.messages.finish import decode_finish
@@ -25,6 +25,12 @@ EVENTS = frozenset({
     "content_block_start", "content_block_delta", "content_block_stop", "message_start", "message_delta", "message_stop", "ping",
 })  # fmt: skip
 """The kinds of event; one of another kind counts as a field of the answer."""
+
+
+def is_failure(raw: JsonObject) -> bool:
+    """Say whether an event of no other kind is an error, of whatever shape; one without a type may also be padding."""
+    kind = raw.get("type")
+    return kind == "error" or "error" in raw or (kind is None and ("message" in raw or "detail" in raw))
 
 
 class StreamDecoder:
@@ -108,10 +114,10 @@ class StreamDecoder:
                 self._is_cut = True
             case "ping":
                 pass
-            case _ if kind == "error" or "error" in raw or (kind is None and ("message" in raw or "detail" in raw)):
+            case _ if is_failure(raw):
                 self._fail(raw, made)
-            case str():  # nobody knows it; it counts as a field of the answer
-                self._extra.take({kind: raw})
+            case _:  # nobody knows it; it counts as a field of the answer
+                self._extra.take(unknown_event(raw))
 
     def _begin(self, message: JsonObject, made: list[events.Event]) -> None:
         """Take the start. It is passed on with what follows, for the first block may tell that another model took over."""

@@ -8,9 +8,9 @@ from typing import Any
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import parse_object
-from formatbridge.formats._extra import Pieces, rest
+from formatbridge.formats._extra import Pieces, rest, unknown_event
 from formatbridge.formats.messages.stream_blocks import with_kind
-from formatbridge.formats.messages.stream_decoder import EVENTS
+from formatbridge.formats.messages.stream_decoder import EVENTS, is_failure
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "input"}
 """Kind of delta to the field of its block that it adds to."""
@@ -50,8 +50,8 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
                 continue
             case "content_block_stop" | "ping":
                 pass
-            case str(kind) if kind not in EVENTS and "error" not in (kind, *raw):
-                fields.take({kind: raw})
+            case kind if kind not in EVENTS and not is_failure(raw):
+                fields.take(unknown_event(raw))
                 continue
             case _:
                 return None

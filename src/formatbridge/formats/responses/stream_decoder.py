@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._extra import Pieces, gathered, joined, rest
+from formatbridge.formats._extra import Pieces, gathered, joined, rest, unknown_event
 from formatbridge.formats._head import head_of, name_late
 from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats._signatures import carries_call_token
@@ -25,9 +25,8 @@ from formatbridge.formats.responses.stream_late import as_told, late, shape, tol
 from formatbridge.formats.responses.stream_order import Items, cites, length_of
 from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare, cited, opening
 from formatbridge.formats.responses.stream_untold import untold
-from formatbridge.formats.responses.stream_words import ARGUMENTS, MEMBERS, SAID
+from formatbridge.formats.responses.stream_words import ARGUMENTS, BEGUN, MEMBERS, SAID, is_plain_error
 from formatbridge.ir import events
-from formatbridge.streaming.sse import PINGS
 
 _LATE = frozenset({"message", "reasoning", "image_generation_call"})
 """Items whose parts open only when something of them comes: what they are is not known before."""
@@ -63,13 +62,14 @@ class StreamDecoder:
             return made
         kind = raw.get("type")
         body = raw.get("response")
-        if self.start is not None and (kind not in PINGS or raw.get("error")):
-            self._start(body if isinstance(body, dict) else {})
+        handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_plainly if is_plain_error(raw) else None
+        if self.start is not None:  # what nobody knows begins no answer
+            if handle or kind in BEGUN or raw.get("error") or isinstance(body, dict):
+                self._start(body if isinstance(body, dict) else {})
         elif isinstance(body, dict):  # a stream that is taken up midway says at its end whose it is
             self._told = name_late(self._told, *head_of(body, "created_at"), made)
         if isinstance(body, dict):
             self._head |= body
-        handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_plainly
         self._fields.take(unknown(raw))
         if handle:
             handle(self, raw)
@@ -152,9 +152,7 @@ class StreamDecoder:
         self._leave(events.Failed(failure_in(raw)))
 
     def _fail_plainly(self, raw: JsonObject) -> None:
-        """Take an error body that a relay sends as an event; an event without a type may also be padding."""
-        if raw.get("error") or "message" in raw or "detail" in raw:
-            self._leave(events.Failed(decode_error(raw, status=None)))
+        self._leave(events.Failed(decode_error(raw, status=None)))
 
     # Items.
 
@@ -365,11 +363,11 @@ class StreamDecoder:
 
 
 def unknown(raw: JsonObject) -> JsonObject | None:
-    """Return what nobody knows of an event, as fields of the answer: a kind of event, or members beside those that it may have."""
+    """Return what nobody knows of an event, as fields of the answer: all of it, or members beside those that it may have."""
     kind = raw.get("type")
-    if not isinstance(kind, str):
-        return None
-    return rest(raw, MEMBERS) if kind in SAID or kind in _HANDLERS else {kind: raw}
+    if kind in SAID or kind in _HANDLERS:
+        return rest(raw, MEMBERS)
+    return None if kind is None and is_plain_error(raw) else unknown_event(raw)
 
 
 _HANDLERS: dict[str, Callable[[StreamDecoder, JsonObject], None]] = {

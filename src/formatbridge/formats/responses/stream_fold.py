@@ -9,6 +9,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import Pieces
 from formatbridge.formats.responses.content import kind_of
 from formatbridge.formats.responses.stream_decoder import unknown
+from formatbridge.formats.responses.stream_words import is_plain_error
 
 _ENDS = frozenset({"response.completed", "response.incomplete"})
 _GROWING = {
@@ -32,8 +33,8 @@ _LISTS = (("summary", "summary_index"), ("content", "content_index"))
 def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
     """Fold events: the last one repeats the answer, and what nobody knows of the others counts as fields of it.
 
-    Some servers leave the output out of the last one. Then it is the items that were done; None where others were begun, or where an
-    event does not say what it is.
+    Some servers leave the output out of the last one. Then it is the items that were done; None where others were begun, or where
+    an event is an error.
     """
     body: JsonObject | None = None
     done: dict[Any, JsonObject] = {}
@@ -41,7 +42,7 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
     fields = Pieces()
     for raw in told:
         kind = raw.get("type")
-        if not isinstance(kind, str):
+        if not isinstance(kind, str) and is_plain_error(raw):
             return None
         fields.take(unknown(raw))
         if kind in _ENDS:

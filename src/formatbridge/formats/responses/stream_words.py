@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from formatbridge._json import JsonObject
+from formatbridge.streaming.sse import PINGS
+
 ARGUMENTS = ("function_call_arguments", "custom_tool_call_input", "mcp_call_arguments", "code_interpreter_call_code")
 """The stems of the events that bring what a call is given."""
 MEMBERS = frozenset({
@@ -24,3 +27,10 @@ SAID = frozenset({
     ) for word in ("in_progress", "completed")),
 })  # fmt: skip
 """Events that say nothing that an item, a part or the last event does not repeat."""
+BEGUN = SAID - PINGS
+"""Those of them that no stream has before its answer."""
+
+
+def is_plain_error(raw: JsonObject) -> bool:
+    """Say whether an event without a type is an error body that a relay sends as an event. It may also be padding."""
+    return bool(raw.get("error")) or "message" in raw or "detail" in raw
