@@ -130,8 +130,26 @@ def test_what_a_request_lost_is_told_whatever_becomes_of_its_answer(
 
     report = json.loads(capfdbinary.readouterr().err)
     assert status == 3
-    assert {"/seed"} <= {loss["path"] for loss in report["losses"]}
-    assert {"/max_tokens"} <= {item["path"] for item in report["additions"]}
+    assert {("request", "/seed")} <= {(loss["way"], loss["path"]) for loss in report["losses"]}
+    assert {("request", "/max_tokens")} <= {(item["way"], item["path"]) for item in report["additions"]}
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_the_report_on_both_ways_tells_them_apart(streams: bool, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+    """A pointer leads into what was sent, or into what came back; only the way says which."""
+    told = {}
+    for form in ("json", "table"):
+        with served("Hello.") as relay:
+            monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
+            given = ("--base-url", relay.base_url, "--from", "responses", "--via", "chat_completions", "--report", form)
+            asked = {"model": "m", "input": "hi", "truncation": "auto"}
+            assert _run(monkeypatch, asked, "send", *given, *(["--stream"] if streams else [])) == 0
+        told[form] = capfdbinary.readouterr().err
+
+    report = json.loads(told["json"])
+    assert ("request", "/truncation") in [(loss["way"], loss["path"]) for loss in report["losses"]]
+    assert "answer" in [item["way"] for item in report["additions"]]
+    assert {line.split()[0] for line in told["table"].decode().splitlines()} == {"request", "answer"}
 
 
 def test_a_kind_that_the_body_does_not_look_like_needs_its_format_too(

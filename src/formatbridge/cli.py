@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from io import StringIO, TextIOWrapper
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -55,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         with suppress(OSError):
-            _report(given, (), (), error=str(error))
+            given.known = []
+            _report(given, error=str(error))
         return 2
     finally:
         _settle()
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: argparse.Namespace) -> int:
     """Run the command; in JSON what Python warns of is part of the report, which is all of standard error."""
-    given.losses, given.additions, given.told = (), (), {}  # what is known of the report, should the command fail
+    given.known, given.told = [], {}  # what is known of the report, should the command fail
     with warnings.catch_warnings(record=_form(given) == "json") as warned:
         given.warned = () if warned is None else warned
         return _done(given)
@@ -80,14 +81,15 @@ def _done(given: argparse.Namespace) -> int:
         sys.stdout.flush()
         return status
     except fb.LossyConversionError as error:
-        _report(given, given.losses or error.losses, given.additions, error=str(error))
+        given.known = given.known or [_Part("request" if given.command == "send" else "", error.losses, ())]
+        _report(given, error=str(error))
         return 1
     except fb.FormatBridgeError as error:
         partial: Converted | None = getattr(error, "partial", None)
-        losses, additions = (partial.losses, partial.additions) if partial and _has_come(partial) else ((), ())
-        losses, additions = (*given.losses, *losses), (*given.additions, *additions)
+        if partial and _has_come(partial):
+            _note(given, partial, "answer" if given.command == "send" else "")
         given.told |= _said_by_relay(error)
-        _report(given, losses, additions, error=_in_options(error))
+        _report(given, error=_in_options(error))
         is_relays = isinstance(error, fb.APIError) or (given.command in ("send", "demo") and isinstance(error, fb.StreamError))
         return 3 if is_relays else 2
 
@@ -147,13 +149,13 @@ def _convert(given: argparse.Namespace) -> int:
         given.told["path"] = made.path
     if isinstance(made, ConvertedError):
         given.told["status"] = made.status
-    given.losses, given.additions = made.losses, made.additions
+    _note(given, made)
     floor = options_of(given).raise_on
     grave = [loss for loss in made.losses if floor and SEVERITIES.index(loss.severity) >= SEVERITIES.index(floor)]
     if grave:
         raise fb.LossyConversionError(grave)
     _write(sys.stdout.buffer, made.json() + b"\n")
-    _report(given, made.losses, made.additions)
+    _report(given)
     return 0
 
 
@@ -205,7 +207,8 @@ def _stream(given: argparse.Namespace) -> int:
         raise fb.StreamFailedError(converter.error, partial=whole)
     if given.collect:
         _write(out, whole.json() + b"\n")
-    _report(given, whole.losses, whole.additions)
+    _note(given, whole)
+    _report(given)
     return 0
 
 
@@ -216,7 +219,8 @@ def _replay(given: argparse.Namespace) -> int:
         _write(sys.stdout.buffer, made)
     if told.error:
         raise fb.StreamFailedError(told.error, partial=told.whole)
-    _report(given, told.whole.losses, told.whole.additions)
+    _note(given, told.whole)
+    _report(given)
     return 0
 
 
@@ -231,12 +235,11 @@ def _send(given: argparse.Namespace) -> int:
     """Send one request; the text of a stream leaves as it comes."""
     body = _read(given.file)
     with fb.Client(given.base_url, options=options_of(given)) as client:
-        prepared = client.prepare(body, given.source, given.via, model=given.model)
-        given.losses, given.additions = prepared.losses, prepared.additions
+        _note(given, client.prepare(body, given.source, given.via, model=given.model), "request")
         if not given.stream:
             reply = client.send(body, given.source, given.via, model=given.model)
             _write(sys.stdout.buffer, reply.json() + b"\n")
-            _report(given, reply.losses, reply.additions)
+            _report_both(given, reply)
             return 0
         with client.stream(body, given.source, given.via, model=given.model) as stream:
             has_text = False
@@ -247,8 +250,16 @@ def _send(given: argparse.Namespace) -> int:
                 print()
             else:
                 given.told["note"] = "the answer has no text; without --stream its body is written"
-            _report(given, stream.losses, stream.additions)
+            _report_both(given, stream)
     return 0
+
+
+def _report_both(given: argparse.Namespace, heard: fb.Reply | fb.Stream) -> None:
+    """Report what became of a request and of its answer, each with pointers into a body of its own."""
+    given.known = []  # the request as it went out has more to tell than the one that was prepared
+    _note(given, heard.request, "request")
+    _note(given, heard.answer, "answer")
+    _report(given)
 
 
 def _models(given: argparse.Namespace) -> int:
@@ -317,17 +328,33 @@ def _input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def _report(given: argparse.Namespace, losses: Sequence[Loss], additions: Sequence[Addition], **more: Any) -> None:
+class _Part(NamedTuple):
+    """The report on one conversion. ``way``: ``request`` or ``answer`` where a command makes two, else empty."""
+
+    way: str
+    losses: Sequence[Loss]
+    additions: Sequence[Addition]
+
+
+def _note(given: argparse.Namespace, made: Converted | fb.Prepared, way: str = "") -> None:
+    """Keep what a conversion reports until the command does."""
+    given.known.append(_Part(way, made.losses, made.additions))
+
+
+def _report(given: argparse.Namespace, **more: Any) -> None:
     """Write the report to standard error: as one JSON document, with all that is to be told beside it, or as a table and lines."""
     form, told = _form(given), {**given.told, **more}
     if form == "json":
         if given.warned:
             told["warnings"] = [str(warning.message) for warning in given.warned]
-        report = {"losses": [asdict(loss) for loss in losses], "additions": [asdict(item) for item in additions], **told}
-        _tell(json.dumps(report))  # in ASCII, which is JSON in whatever encoding standard error has
+        losses = [_row(part, loss) for part in given.known for loss in part.losses]
+        additions = [_row(part, item) for part in given.known for item in part.additions]
+        _tell(
+            json.dumps({"losses": losses, "additions": additions, **told})
+        )  # in ASCII, which is JSON in whatever encoding standard error has
         return
     if form == "table":
-        _tabulate(losses, additions)
+        _tabulate(given.known)
         if "path" in told:
             _tell(f"formatbridge: model and streaming are in the URL, {told['path']}")
         if "status" in told and "error" not in told:
@@ -338,12 +365,20 @@ def _report(given: argparse.Namespace, losses: Sequence[Loss], additions: Sequen
         _tell(f"formatbridge: {told['error']}")
 
 
-def _tabulate(losses: Sequence[Loss], additions: Sequence[Addition]) -> None:
-    rows: list[tuple[str, str, str, str]] = [(loss.severity, loss.kind, loss.path or "(body)", loss.why) for loss in losses]
-    rows += [("", "added", item.path, f"{_short(item.value)}: {item.why}") for item in additions]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+def _row(part: _Part, told: Loss | Addition) -> JsonObject:
+    return ({"way": part.way} if part.way else {}) | asdict(told)
+
+
+def _tabulate(known: Sequence[_Part]) -> None:
+    """Write a line for each loss and each addition, in columns; the first is the way, where there are two."""
+    rows: list[list[str]] = []
+    for part in known:
+        way = [part.way] if part.way else []
+        rows += [[*way, loss.severity, loss.kind, loss.path or "(body)", loss.why] for loss in part.losses]
+        rows += [[*way, "", "added", item.path, f"{_short(item.value)}: {item.why}"] for item in part.additions]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     for row in rows:
-        _tell("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
+        _tell("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]))
 
 
 def _short(value: Any) -> str:
