@@ -7,6 +7,7 @@ import gzip
 import inspect
 import json
 import pickle
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -378,6 +379,29 @@ def test_a_stream_is_opened_once() -> None:
 
     with pytest.raises(fb.ConfigurationError, match="has been opened"):
         stream.__enter__()
+
+
+def test_a_stream_shows_how_far_it_is() -> None:
+    """Somebody prints it, or a traceback does: neither reads anything, and no key shows."""
+    stream = client_on(httpx).stream(body_of("requests", "messages"), "messages", "responses")
+    told = [repr(stream)]
+    with stream:
+        told.append(repr(stream))
+        stream.response()
+        told.append(repr(stream))
+    with client_on(httpx).stream(body_of("requests", "messages"), "messages") as left:
+        pass
+
+    assert told == [f"<Stream messages via responses, {state}>" for state in ("not open", "open", "over")]
+    assert repr(left) == "<Stream messages via messages, closed>"
+
+
+@pytest.mark.parametrize("making", [fb.Client.__init__, fb.AsyncClient.__init__])
+def test_help_tells_what_a_client_takes(making: Callable[..., None]) -> None:
+    """``help`` is where people look first; it reads no class that they cannot import."""
+    told = inspect.getdoc(making) or ""
+
+    assert [name for name in [*inspect.signature(making).parameters][1:] if f"``{name}``" not in told] == []
 
 
 def test_reading_a_closed_stream_is_told() -> None:

@@ -502,3 +502,8 @@ def test_a_missing_version_is_told_by_every_name_that_would_do() -> None:
 
     assert answer.status_code == 400
     assert "vendor-version or anthropic-version is missing" in answer.json()["error"]["message"]
+
+
+def test_a_relay_shows_where_it_lives_and_not_its_key() -> None:
+    """A failing test prints it."""
+    assert repr(FakeRelay(api_key="sk-secret")) == "<FakeRelay https://relay.test, 0 requests>"

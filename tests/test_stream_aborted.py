@@ -144,6 +144,26 @@ def test_a_stream_that_was_finished_cannot_be_aborted(source: str, target: str) 
         converter.abort()
 
 
+def test_a_converter_shows_how_far_it_is() -> None:
+    """A log or a debugger shows its formats and no word of the answer."""
+    told = []
+    for ends in (False, True):
+        converter = fb.StreamConverter(source="messages", target="responses")
+        converter.feed(b"".join(_events("messages")[:3]))
+        told.append(repr(converter))
+        if ends:
+            converter.feed(b"".join(_events("messages")[3:]))
+        else:
+            converter.abort()
+        told.append(repr(converter))
+
+    assert told[:2] == [
+        "<StreamConverter messages -> responses, 3 events>",
+        "<StreamConverter messages -> responses, 3 events, finished>",
+    ]
+    assert told[3].endswith("events, over>")
+
+
 def test_the_error_of_a_break_says_what_broke_and_keeps_nothing_of_it() -> None:
     """A log shows why; a pickle has neither sockets nor requests of the HTTP library."""
     causes = (OSError("peer closed the connection"), OSError())

@@ -137,6 +137,13 @@ class StreamConverter:
         """Return the whole answer so far, in the target format."""
         return self._whole(replace(self._options, raise_on=None))
 
+    def __repr__(self) -> str:
+        """Show the direction and how far it is, not what came."""
+        if not hasattr(self, "_source"):  # a traceback shows a converter that could not be made, too
+            return "<StreamConverter, not made>"
+        state = ", over" if self.is_over else ", finished" if self._is_finished else ""
+        return f"<StreamConverter {self._near.NAME} -> {self._far.NAME}, {self.heard} events{state}>"
+
     def _whole(self, options: Options) -> Converted:
         late = () if self._passage else self._encoder.late()
         made = whole_of(self._source, self._far, self._request, options, has_left=True, tokens=late)

@@ -70,14 +70,7 @@ class Plan:
 
 
 class Caller:
-    """The settings of a client.
-
-    ``base_url`` may have a path; None: ``FORMATBRIDGE_BASE_URL``, else the profile's. ``api_key``: a string, or a callable that is asked
-    before every call; None: ``FORMATBRIDGE_API_KEY``; without any, none is sent. ``timeout``: a ``Timeout``, the total seconds, or None
-    for no limit; left out: ``Timeout()``, but for streams without a total. ``http_client``: a client of httpx or httpx2 to send with; it
-    stays its owner's to close. ``headers`` go with every call. ``options``: left out, ``raise_on="impossible"``; ``raise_on`` holds for
-    requests, for an answer has been paid for. ``on_attempt`` is told of every attempt. ``clock``: time and chance for tests.
-    """
+    """The settings of a client, and what both clients do without I/O."""
 
     _IS_ASYNC: ClassVar[bool]
 
@@ -96,6 +89,16 @@ class Caller:
         on_attempt: Callable[[Attempt], None] | None = None,
         clock: Clock | None = None,
     ) -> None:
+        """Take the settings; nothing is sent and no connection opened.
+
+        ``base_url`` may have a path; None: ``FORMATBRIDGE_BASE_URL``, else the profile's. ``api_key``: a string, or a callable that is
+        asked before every call; None: ``FORMATBRIDGE_API_KEY``; without any, none is sent. ``profile``: what the relay wants, or the name
+        of one of ``PROFILES``. ``timeout``: a ``Timeout``, the total seconds, or None for no limit; left out: ``Timeout()``, but for
+        streams without a total. ``retry``: how many attempts more than one, or a ``Retry``. ``http_client``: a client of httpx or httpx2 to
+        send with; it stays its owner's to close. ``headers`` go with every call. ``options``: left out, ``raise_on="impossible"``;
+        ``raise_on`` holds for requests, for an answer has been paid for. ``limits``: the most bytes that may come. ``on_attempt`` is told
+        of every attempt. ``clock``: time and chance for tests. Raises ``ConfigurationError``.
+        """
         key = hidden(api_key)
         del api_key
         self._profile = profile_of(profile)

@@ -141,6 +141,21 @@ class StreamCall:
             yield from self._incoming.finish()
         yield Close()
 
+    def __repr__(self) -> str:
+        """Show the two formats and how far it is; nothing is read for it."""
+        if not hasattr(self, "_made_at"):  # a traceback shows a stream that could not be made, too
+            return f"<{type(self).__name__}, not made>"
+        state = (
+            "not open"
+            if self._received is None
+            else "over"
+            if self._received.is_over
+            else "open"
+            if self._line.is_open
+            else "closed"
+        )
+        return f"<{type(self).__name__} {self.request.source} via {self.request.target}, {state}>"
+
     def __del__(self) -> None:
         if self._line is not None and self._line.is_open:
             self._line.drop()

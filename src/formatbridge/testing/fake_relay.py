@@ -102,6 +102,12 @@ class FakeRelay(InMemory):
         self._prompter = Prompter(answer)
         self._lock = threading.Lock()
 
+    def __repr__(self) -> str:
+        """Show where it lives and what has come, not the key."""
+        if not hasattr(self, "_lock"):  # a traceback shows a relay that could not be made, too
+            return "<FakeRelay, not made>"
+        return f"<FakeRelay {self.base_url}, {len(self.requests)} requests>"
+
     def play(self, *steps: Any) -> None:
         """Take a new script: one step for everybody (or a callable), or several in turn."""
         self._prompter = Prompter(steps[0] if len(steps) == 1 else list(steps))
