@@ -284,6 +284,21 @@ def test_a_source_must_be_named_unless_the_body_is_a_model() -> None:
         fb.convert_request(REQUESTS["messages"], source="chat", target="responses")
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("chat", "chat_completions"), ("message", "messages"), ("Responses", "responses"), ("generateContent", "generate_content")],
+)
+def test_an_unknown_format_is_answered_with_the_one_that_may_be_meant(name: str, meant: str) -> None:
+    """Names of paths, of libraries and slips of the pen; what is like none gets the list alone."""
+    for given, told in (
+        (name, f"perhaps {meant}; expected one of"),
+        ("yaml", "'yaml': expected one of"),
+        ("m" * 99, "': expected"),
+    ):
+        with pytest.raises(fb.UnknownFormatError, match=told):
+            fb.StreamConverter(source=given, target="messages")
+
+
 def test_keys_that_look_like_python_are_data() -> None:
     """A key is never used to reach an attribute."""
     body = {**REQUESTS["chat_completions"], "__class__": "x", "model_config": {"extra": 1}, "": "y", "self": 1, "copy": 2}

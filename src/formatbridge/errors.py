@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _LONGEST_TEXT = 2048
 _LONGEST_SNIPPET = 200
+_LONGEST_NAME = 64
 _SHOWN = 5
 
 
@@ -75,11 +76,19 @@ def _rebuild(kind: type[FormatBridgeError], args: tuple[Any, ...], state: dict[s
     return error
 
 
+def _likeness(name: object, known: Sequence[str]) -> str:
+    """Return which of the known names may be meant; nothing where none is alike, or where it would take long to say."""
+    from difflib import get_close_matches  # whoever makes no mistake does not pay for it
+
+    near = get_close_matches(name.lower(), known, n=1, cutoff=0.4) if isinstance(name, str) and len(name) < _LONGEST_NAME else []
+    return f"perhaps {near[0]}; " if near else ""
+
+
 class UnknownFormatError(FormatBridgeError):
     """A format name that is none of the known ones, or a body that shows none of them."""
 
     def __init__(self, name: object, known: Sequence[str]) -> None:
-        super().__init__(f"unknown format {name!r}, expected one of {', '.join(known)}")
+        super().__init__(f"unknown format {name!r}: {_likeness(name, known)}expected one of {', '.join(known)}")
         #: What was asked for.
         self.name = name
         #: The names that exist.
