@@ -84,7 +84,7 @@ def losses() -> str:
         *(_row(f"`{code}`", why) for code, why in REASONS.items()),
         "",
         "An addition is no loss: it has the `path` in the target body, the `value` that the target demands and the source lacks,",
-        "and `why`. Additions never raise, whatever `raise_on` says: the body is valid, but somebody should know what was chosen. A",
+        "and `why`. Additions never raise; read `made.additions`. The body is valid, but somebody should know what was chosen. A",
         "request without a model becomes one whose `model` is empty, say, which no server takes; `model=` names one, the client and",
         "the command `send` refuse such a request, and whoever sends it otherwise looks:\n",
         "```python",

@@ -54,20 +54,23 @@ def test_reasons_are_short() -> None:
 def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """The first thing that anybody tries, and the second: the request is converted, then sent. What it says it prints, it prints."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    convert, send, back = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:3]
+    convert, back, report, answer, send = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:5]
     names: dict[str, object] = {}
 
-    exec(compile(convert, "README.md", "exec"), names)
+    for example in (convert, back, report):
+        exec(compile(example, "README.md", "exec"), names)
     printed = [f"# {line}" for line in capsys.readouterr().out.splitlines()]
+    exec(compile(answer, "README.md", "exec"), names)
     with served(["Eternal.", "Eternal."]) as relay:
         names["api_key"] = relay.api_key
         exec(compile(send.replace("https://relay.example", relay.base_url), "README.md", "exec"), names)
-    exec(compile(back, "README.md", "exec"), names)
     stream = list(fb.replay_response(names["answer"], source="messages"))
     whole, cut, broken = (b"".join(names["stream_back"](chunks)) for chunks in (stream, stream[:3], _breaking(stream[:-1])))  # type: ignore[operator]
 
     made = names["made"]
-    assert printed == [line for line in convert.splitlines() if line.startswith("# ")]
+    assert printed == [line for line in report.splitlines() if line.startswith("# ")]
+    assert re.findall(r"'(\w+)':", re.findall(r"made.body  # (.*)", convert)[0]) == list(made.body)  # type: ignore[attr-defined]
+    assert f"# {names['home'].body['choices'][0]['message']['content']!r}" in answer  # type: ignore[attr-defined]
     assert (made.losses[0].before, made.losses[0].after) == (1.5, 1.0)  # type: ignore[attr-defined]
     assert whole.endswith(b"[DONE]\n\n")
     assert b'"error"' in cut
