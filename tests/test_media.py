@@ -131,6 +131,26 @@ def test_a_data_url_without_a_type_has_that_of_its_first_bytes() -> None:
     assert _written(made)["source"] == {"type": "base64", "media_type": "image/jpeg", "data": JPEG}
 
 
+def test_parameters_of_the_type_of_an_image_that_a_model_made_are_told() -> None:
+    """The item of responses has a word for the type, and the word has no parameters."""
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;colors=16;base64,{PNG}"}}
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "", "images": [image]}}
+    body = {"id": "a", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+
+    made = fb.convert_response(body, source="chat_completions", target="responses")
+
+    assert made.body["output"][0]["output_format"] == "png"
+    assert [(loss.path, loss.kind) for loss in made.losses] == [("/choices/0/message/images/0/image_url/url", "changed")]
+
+
+@pytest.mark.parametrize("head", ["data:text/plain;;base64,", "data:TEXT/plain; base64 ,", "data:text/plain;base64,"])
+def test_a_type_without_parameters_stays_bare(head: str) -> None:
+    """An empty parameter says nothing, and the mark of base64 is none."""
+    made = _asked({"type": "file", "file": {"filename": "a.txt", "file_data": f"{head}YQ=="}}, "generate_content")
+
+    assert _written(made)["inlineData"] == {"mimeType": "text/plain", "data": "YQ==", "displayName": "a.txt"}
+
+
 def test_the_other_name_of_jpeg_is_spelled_out() -> None:
     """Servers list ``image/jpeg`` alone; callers write both."""
     given = {"type": "image_url", "image_url": {"url": f"data:image/jpg;base64,{JPEG}"}}

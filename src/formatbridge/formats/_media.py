@@ -1,11 +1,12 @@
 """Data URLs, media types, and whose store an address is in.
 
-Nothing is ever fetched, and nothing decoded but the first bytes of what has no type, and samples of sound.
+Nothing is ever fetched, and nothing decoded but the first bytes of what has no type, samples of sound, and texts for who takes no bytes.
 """
 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from urllib.parse import unquote_to_bytes
 
@@ -30,6 +31,9 @@ _BEGINNINGS = (
 _CONTAINED = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}  # behind RIFF and the size
 _SAMPLES = frozenset({"audio/l16", "audio/pcm"})
 """Media types of sound without a container."""
+_CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)', re.IGNORECASE)
+_ENCODINGS = {"": "utf-8", "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "iso-8859-1": "latin-1"}
+"""Charsets of texts, and how they are read; without one a text is UTF-8, which us-ascii is a part of."""
 _FAMILIES: Mapping[str, ir.MediaKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SNIFFED = 16  # characters of base64: twelve bytes
 
@@ -89,7 +93,7 @@ def read_file_data(text: str, name: str | None) -> tuple[str | None, str]:
 
 
 def read_data_url(url: str) -> tuple[str, str] | None:
-    """Split a data URL into media type and base64 data; None where it is no data URL. Parameters of the type are left out.
+    """Split a data URL into media type, with its parameters, and base64 data; None where it is no data URL.
 
     Follows the WHATWG fetch standard: the scheme in any case, spaces around the base64 mark, plain data percent-decoded. One that names no
     type has that of its first bytes, before it counts as text.
@@ -99,15 +103,22 @@ def read_data_url(url: str) -> tuple[str, str] | None:
     head, comma, data = url.partition(",")
     if not comma:
         return None
-    mime, *parameters = (piece.strip() for piece in head[5:].split(";"))
-    if parameters and parameters[-1].lower() == "base64":
+    said, semicolon, mark = head[5:].rpartition(";")
+    if semicolon and mark.strip().lower() == "base64":
         data = data.strip() if data[:1].isspace() or data[-1:].isspace() else data
-        return mime.lower() or sniff_mime(data) or "text/plain", data
-    return mime.lower() or "text/plain", base64.b64encode(unquote_to_bytes(data)).decode()
+        return _said_mime(said, data), data
+    return _said_mime(head[5:], ""), base64.b64encode(unquote_to_bytes(data)).decode()
+
+
+def _said_mime(said: str, data: str) -> str:
+    """Return the media type that a data URL says; parameters stand behind it as they are."""
+    mime, mark, parameters = said.partition(";")
+    mime = mime.strip().lower() or sniff_mime(data) or "text/plain"
+    return mime if not mark else f"{mime};{parameters.rstrip('; ')}".rstrip("; ")
 
 
 def write_data_url(mime: str, data: str) -> str:
-    """Join a media type and base64 data into a data URL."""
+    """Join a media type, whose parameters have a place there, and base64 data into a data URL."""
     return f"data:{mime};base64,{data}"
 
 
@@ -119,8 +130,9 @@ def guess_mime(url: str) -> str | None:
 
 def made_filename(mime: str | None) -> str:
     """Name a document that has no name, by its type where that is known."""
+    bare = bare_mime(mime or "")
     for extension, known in _BY_EXTENSION.items():
-        if known == mime:
+        if known == bare:
             return f"document.{extension}"
     return "document"
 
@@ -128,6 +140,16 @@ def made_filename(mime: str | None) -> str:
 def bare_mime(mime: str) -> str:
     """Return a media type without its parameters."""
     return mime.partition(";")[0].rstrip()
+
+
+def read_text(data: str, mime: str) -> str | None:
+    """Read base64 data as the text that its media type says they are; None where they are none, or of a charset not known here."""
+    said = _CHARSET.search(mime)
+    encoding = _ENCODINGS.get(said[1].lower() if said else "")
+    try:
+        return base64.b64decode(data, validate=True).decode(encoding) if encoding else None
+    except ValueError:  # no base64, or no text
+        return None
 
 
 def is_samples(mime: str) -> bool:

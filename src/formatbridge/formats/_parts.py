@@ -65,7 +65,7 @@ def drop_id(part: ir.Text | ir.Refusal | ir.Media | ir.Reasoning, losses: Ledger
 
 
 def encode_mime(part: ir.Media, losses: Ledger) -> str | None:
-    """Write the type of media without its parameters, of which no format but one says that it reads them."""
+    """Write the type of media without its parameters, where the target has a word of its own or a list of types."""
     if part.mime is None or ";" not in part.mime:
         return part.mime
     return str(losses.changed(part, "mime", bare_mime(part.mime), severity="info"))

@@ -262,7 +262,7 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.file_id is not None:
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
-    url = part.url if part.url is not None else write_data_url(encode_mime(part, losses) or "image/png", part.data or "")
+    url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
     detail = part.detail
     if detail is not None and detail not in _DETAILS:
         detail = losses.changed(part, "detail", "auto")
@@ -281,7 +281,7 @@ def _encode_video(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.file_id is not None:
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
-    url = part.url if part.url is not None else write_data_url(encode_mime(part, losses) or "video/mp4", part.data or "")
+    url = part.url if part.url is not None else write_data_url(part.mime or "video/mp4", part.data or "")
     return {"type": "video_url", "video_url": {"url": url}}
 
 
@@ -292,10 +292,9 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.data is None:
         losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")
         return None
-    mime = encode_mime(part, losses)
-    file = {"file_data": write_data_url(mime, part.data) if mime else part.data} | name
+    file = {"file_data": write_data_url(part.mime, part.data) if part.mime else part.data} | name
     if not name:
-        losses.added_in(file, "filename", made_filename(mime))
+        losses.added_in(file, "filename", made_filename(part.mime))
     return {"type": "file", "file": file}
 
 

@@ -9,7 +9,7 @@ from typing import Literal, assert_never
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import PDF
+from formatbridge.formats._media import PDF, read_text
 from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque, known_mime
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.messages.citations import decode_citations
@@ -330,9 +330,8 @@ def _encode_document_data(part: ir.Media, losses: Ledger) -> JsonObject | None:
         return {"type": "base64", "media_type": PDF, "data": data}
     if not mime.startswith("text/"):
         return None
-    try:
-        text = base64.b64decode(data, validate=True).decode()
-    except ValueError:  # no base64, or no text
+    text = read_text(data, part.mime or "")
+    if text is None:
         return None
     if part.mime != "text/plain":
         losses.changed(part, "mime", "text/plain", severity="info")

@@ -8,6 +8,8 @@ from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._media import bare_mime
+from formatbridge.formats._parts import encode_mime
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.losses import Ledger
 from formatbridge.options import Severity
@@ -100,8 +102,10 @@ def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Led
         "status": "completed",
         "result": part.data,
     }
-    word = _FORMATS.get(part.mime or "")
-    if word is None and part.mime is not None:
+    word = _FORMATS.get(bare_mime(part.mime or ""))
+    if word is not None:
+        encode_mime(part, losses)
+    elif part.mime is not None:
         losses.dropped(part, "mime", severity="info")
     return item | {"output_format": word} if word else item
 

@@ -10,7 +10,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import PDF, at_home, made_filename, media_kind, read_data_url, read_file_data, write_data_url
-from formatbridge.formats._parts import drop_citations, encode_mime, encode_opaque, is_plain, known_mime
+from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, known_mime
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.responses.citations import decode_citations
 from formatbridge.losses import Ledger
@@ -177,7 +177,7 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
             losses.dropped(part, code="foreign_id", severity="impossible")
             return None
         return image | {"file_id": part.file_id}
-    url = part.url if part.url is not None else write_data_url(encode_mime(part, losses) or "image/png", part.data or "")
+    url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
     return image | {"image_url": url}
 
 
@@ -219,7 +219,7 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
         return file | {"file_id": part.file_id}
     if part.url is not None:
         return file | {"file_url": part.url}
-    mime, data = encode_mime(part, losses), part.data or ""
+    mime, data = part.mime, part.data or ""
     file["file_data"] = write_data_url(mime, data) if mime else data
     if part.filename is None:
         losses.added_in(file, "filename", made_filename(mime))
