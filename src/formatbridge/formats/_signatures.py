@@ -1,8 +1,9 @@
 """Opaque reasoning tokens: where they are at home, and the tag that carries one through another format's slot.
 
 A tagged token is ``fb1|<home>|<kind>|<token>``; in generate_content, whose slot is bytes, the base64 of that text. Untagged means native.
-One that is sealed to an item has the item's id behind it, after another bar: ``fb1|responses|encrypted|<token>|<id>``. One that was found
-on the wire of another format, in a slot that names its home, has that format last: ``fb1|generate_content|call|<token>|chat_completions``.
+One that is sealed to an item has the item's id behind it, after another bar: ``fb1|responses|encrypted|<token>|<id>``; so has one that a
+server of chat_completions bound to a call. One that was found on the wire of another format, in a slot that names its home, has that
+format last: ``fb1|generate_content|call|<token>|chat_completions``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from formatbridge.options import Options
 _TAG = "fb1|"
 _TAG_IN_BYTES = base64.b64encode(_TAG.encode()).decode()[:4]
 _KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
-_SEALING = frozenset({"responses"})  # formats whose tokens are sealed to an item
+_SEALING = frozenset({"responses", "generate_content"})  # whose tokens are sealed to an item, or bound to a call
 _HOMES = ("chat_completions", "messages", "responses", "generate_content")
 
 
@@ -84,9 +85,19 @@ def carries_call_token(part: ir.Part) -> bool:
     return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
 
 
-def keeps_id(signature: ir.Signature | None, item_id: str | None) -> bool:
-    """Say whether the id of an item travels in the token that is sealed to it."""
-    return signature is not None and signature.item is not None and signature.item == item_id
+def keeps_id(signature: ir.Signature | None, item_id: str | None, slot: ir.Format) -> bool:
+    """Say whether the id of an item travels in the tag of the token that is sealed to it, in an answer of ``slot``."""
+    return signature is not None and signature.item is not None and signature.item == item_id and signature.home != slot
+
+
+def bound_to(part: ir.Part) -> str | None:
+    """Return the id that binds a token on its own to a call.
+
+    Servers of chat_completions tell a token of generate_content so, whose own place is on the call.
+    """
+    if type(part) is not ir.Reasoning or part.text or part.signature is None or part.signature.home != "generate_content":
+        return None
+    return part.signature.item
 
 
 def id_of(part: ir.Reasoning) -> str | None:

@@ -17,6 +17,7 @@ from formatbridge.formats._call_ids import IdsOfRequest, are_legal_ids
 from formatbridge.formats._distinct import Numbers, with_legal_letters
 from formatbridge.formats._offer import adapt_offer, added_tools
 from formatbridge.formats._protocol import OwnTool, ToolRules
+from formatbridge.formats._signatures import bound_to
 from formatbridge.formats._talk import ITS_CALLS, Talk
 from formatbridge.losses import Ledger
 
@@ -250,7 +251,25 @@ def _adapt_message(message: ir.Message, names: _Names, losses: Ledger) -> ir.Mes
         else part
         for part in message.parts
     ]  # fmt: skip
-    return message if _is_same(parts, message.parts) else replace(message, parts=parts)
+    if _is_same(parts, message.parts):
+        return message
+    return replace(message, parts=_bind_anew(message.parts, parts))
+
+
+def _bind_anew(before: list[ir.Part], parts: list[ir.Part]) -> list[ir.Part]:
+    """Bind tokens to calls by the ids that these have now."""
+    if not any(map(bound_to, parts)):
+        return parts
+    ids: dict[str, str] = {}
+    for old, new in zip(before, parts, strict=True):
+        if isinstance(old, ir.ToolCall) and isinstance(new, ir.ToolCall):
+            ids.setdefault(old.id, new.id)
+    return [
+        replace(part, signature=replace(part.signature, item=ids[bound]))
+        if isinstance(part, ir.Reasoning) and part.signature and (bound := bound_to(part)) in ids
+        else part
+        for part in parts
+    ]
 
 
 def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall:

@@ -27,8 +27,9 @@ class Signature:
     """An opaque token that proves or holds reasoning; of use only to the format that minted it.
 
     ``kind``: ``thinking`` signs visible reasoning, ``redacted`` and ``encrypted`` hold hidden reasoning, ``thought`` sits on any part
-    of generate_content, ``call`` belongs to the tool call or text that follows. ``item``: the id of the item that it is sealed to, without
-    which its server refuses it. ``found``: another format on whose wire it was found, in a slot that names its home; it may go back there.
+    of generate_content, ``call`` belongs to the tool call or text that follows. ``item``: the id of the item that it is sealed to, or of
+    the call that it is bound to, without which its server refuses it. ``found``: another format on whose wire it was found, in a slot that
+    names its home; it may go back there.
     """
 
     home: Format

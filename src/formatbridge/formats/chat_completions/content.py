@@ -13,7 +13,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._media import read_data_url
 from formatbridge.formats._parts import drop_id, is_plain, weigh_unknown
-from formatbridge.formats._signatures import is_at_home
+from formatbridge.formats._signatures import bound_to, is_at_home
 from formatbridge.formats._turns import note_empty
 from formatbridge.formats.chat_completions.calls import decode_call, decode_legacy_call, encode_call
 from formatbridge.formats.chat_completions.parts import decode_cache_control, decode_content, encode_content, encode_part
@@ -196,7 +196,7 @@ def _note_thought(part: ir.Reasoning, losses: Ledger, carry: bool) -> None:
     """Note that a thought, or a token that stands for one, comes before what it followed."""
     if part.text:
         losses.changed(part, "text", part.text, "position_lost")
-    elif part.signature and not goes_beside(part) and (carry or is_at_home(part.signature, "chat_completions")):
+    elif part.signature and not (goes_beside(part) or bound_to(part)) and (carry or is_at_home(part.signature, "chat_completions")):
         losses.changed(part, "", None, "position_lost")
 
 

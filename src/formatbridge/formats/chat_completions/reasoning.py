@@ -93,6 +93,8 @@ def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[
     for part in parts:
         if _COUNTED.fullmatch(part.id or ""):
             part.id = None
+            if part.signature and part.signature.home == "generate_content":
+                part.signature.item = None
     return parts
 
 

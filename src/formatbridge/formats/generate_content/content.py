@@ -13,6 +13,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, rest
 from formatbridge.formats._parts import drop_id, is_plain, join_texts, weigh_unknown
+from formatbridge.formats._signatures import bound_to
 from formatbridge.formats._turns import note_empty
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
 from formatbridge.formats.generate_content.hosted_content import decode_code, decode_code_result
@@ -158,9 +159,11 @@ def decode_rarer_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None
 def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, around: Surroundings, losses: Ledger) -> None:
     """Add the parts of a turn or an answer to a list; ``at`` is the list's pointer in the target.
 
-    A token that another format kept in a block of its own goes to the part that follows, where it came from.
+    A token that another format kept in a block of its own goes to the part that follows, where it came from, or to the call that it names.
     """
     waiting: list[JsonObject] = []
+    bound: dict[str, JsonObject] = {}
+    start = len(made)
     for part in parts:
         if type(part) is ir.Text and not waiting and is_plain(part):  # it becomes its text
             if part.text:
@@ -174,22 +177,56 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, around: 
             continue
         if type(part) is ir.Reasoning and belongs_to_next(part):
             waiting += _encode_lone_token(part, around, losses)
-            continue
-        place = f"{at}/{len(made)}"
-        encoded = (
-            _encode_exchange(part, place, around, losses)
-            if type(part) is ir.ToolCall or type(part) is ir.ToolResult
-            else encode_part(part, place, around, losses)
-        )
-        set_apart(part, encoded, behind=made)
-        if waiting:
-            if encoded and "thoughtSignature" not in encoded[0]:
-                encoded[0] |= waiting.pop(0)
-            encoded += [{"text": ""} | token for token in waiting]
-            waiting = []
-        made += encoded
+        elif type(part) is not ir.Reasoning or not _bind(part, parts, bound, around, losses):
+            made += _encode_rarer_part(part, made, f"{at}/{len(made)}", waiting, around, losses)
+            waiting.clear()
     if waiting:
         made += [{"text": ""} | token for token in waiting]
+    if bound:
+        _sign_calls(made[start:], bound)
+
+
+def _encode_rarer_part(
+    part: ir.Part, made: list[JsonObject], at: str, waiting: list[JsonObject], around: Surroundings, losses: Ledger
+) -> list[JsonObject]:
+    """Write a part behind those that were ``made``, with the tokens that wait for it."""
+    encoded = (
+        _encode_exchange(part, at, around, losses)
+        if type(part) is ir.ToolCall or type(part) is ir.ToolResult
+        else encode_part(part, at, around, losses)
+    )
+    set_apart(part, encoded, behind=made)
+    if waiting:
+        if encoded and "thoughtSignature" not in encoded[0]:
+            encoded[0] |= waiting.pop(0)
+        encoded += [{"text": ""} | token for token in waiting]
+    return encoded
+
+
+def _bind(part: ir.Reasoning, parts: list[ir.Part], bound: dict[str, JsonObject], around: Surroundings, losses: Ledger) -> bool:
+    """Keep a token that names one of the calls without one, for that call; return whether it does.
+
+    ``bound``: the tokens by the ids of their calls, of those that have none yet nothing; what stands under no id says that they were
+    looked for.
+    """
+    call_id = bound_to(part)
+    if call_id is None:
+        return False
+    if not bound:
+        bound |= {"": {"": None}, **{call.id: {} for call in parts if type(call) is ir.ToolCall and call.signature is None}}
+    if bound.get(call_id) != {}:
+        return False
+    if part.extra:
+        losses.extras(part)
+    bound[call_id] = encode_signature(part.signature, losses, carry=around.carries)
+    return True
+
+
+def _sign_calls(made: list[JsonObject], bound: dict[str, JsonObject]) -> None:
+    for part in made:
+        call = part.get("functionCall")
+        if call is not None:
+            part.update(bound.pop(call["id"], {}))
 
 
 def belongs_to_next(part: ir.Reasoning) -> bool:

@@ -69,7 +69,7 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> Json
     if not part.text and not carry and part.signature and part.signature.home != "generate_content":
         drop_empty(part, losses)
         return None
-    if not (carry and keeps_id(part.signature, part.id)):
+    if not (carry and keeps_id(part.signature, part.id, "generate_content")):
         drop_id(part, losses)
     if part.signature is None:
         return {"text": part.text, "thought": True} if part.text else None

@@ -15,7 +15,7 @@ from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._protocol import Context
-from formatbridge.formats._signatures import is_carried
+from formatbridge.formats._signatures import bound_to, is_carried
 from formatbridge.formats.generate_content.citations import encode_citations
 from formatbridge.formats.generate_content.content import belongs_to_next, encode_parts
 from formatbridge.formats.generate_content.errors import encode_error
@@ -55,16 +55,18 @@ class _Part:
 
 @dataclass(slots=True)
 class _Choice:
-    """One candidate. ``waiting``: tokens of the part that follows; ``visible``: what citations count, in the order in which it left.
+    """One candidate as far as it has come.
 
-    ``calls``: those that have not left, in their order; ``ended``: those that wait for one before them; ``cited``: what came late;
-    ``weighed``: how likely the tokens were that have left; ``order``: what has left behind what.
+    ``waiting``: tokens of the part that follows; ``bound``: those that name a call, which may come; ``visible``: what citations count, in
+    the order in which it left; ``calls``: those that have not left, in their order; ``ended``: those that wait for one before them;
+    ``cited``: what came late; ``weighed``: how likely the tokens were that have left; ``order``: what has left behind what.
     """
 
     around: Surroundings
     runs: set[str]
     parts: dict[int, _Part] = field(default_factory=dict)
     waiting: list[ir.Part] = field(default_factory=list)
+    bound: dict[str, ir.Reasoning] = field(default_factory=dict)
     visible: list[ir.Part] = field(default_factory=list)
     pieces: dict[int, list[str]] = field(default_factory=dict)
     calls: deque[int] = field(default_factory=deque)
@@ -74,6 +76,20 @@ class _Choice:
     weighed: Average | None = None
     order: Order = field(default_factory=Order)
     end: JsonObject | None = None
+
+    def keeps(self, part: ir.Part) -> bool:
+        """Keep a token that names a call until that leaves, or the end; return whether it does."""
+        call_id = bound_to(part)
+        if call_id is None or call_id in self.bound:
+            return False
+        assert isinstance(part, ir.Reasoning)
+        self.bound[call_id] = part
+        return True
+
+    def told_with(self, part: ir.Part) -> list[ir.Part]:
+        """Return what leaves with a part: for a call the token that names it as well."""
+        token = self.bound.pop(part.id, None) if self.bound and isinstance(part, ir.ToolCall) and part.signature is None else None
+        return [part] if token is None else [token, part]
 
 
 class StreamEncoder:
@@ -224,7 +240,9 @@ class StreamEncoder:
         if isinstance(part, ir.Reasoning) and not is_gone and belongs_to_next(part):
             choice.waiting.append(part)
             return b""
-        made = self._tokens(part, held, choice) if is_gone else _encoded([*choice.waiting, part], choice)
+        if not is_gone and choice.keeps(part):
+            return b""
+        made = self._tokens(part, held, choice) if is_gone else _encoded([*choice.waiting, *choice.told_with(part)], choice)
         choice.waiting = []
         if made and not is_gone and choice.order.stands_apart(part):
             made[0].pop("thought", None)
@@ -247,7 +265,7 @@ class StreamEncoder:
     def _finish(self, event: events.Finished) -> bytes:
         """End a candidate; its reason leaves with the usage."""
         choice = self._choice(event.choice)
-        made = self._event(event.choice, _encoded(choice.waiting, choice))["candidates"][0]
+        made = self._event(event.choice, _encoded([*choice.waiting, *choice.bound.values()], choice))["candidates"][0]
         made |= encode_finish(event.finish, choice.has_calls, "", nowhere())
         _cite_first(choice)
         if any(isinstance(part, ir.Text) and part.citations for part in choice.visible):

@@ -85,7 +85,7 @@ def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options
     if token is not None and token.home != "messages" and not options.carry_reasoning:
         losses.dropped(token, code="foreign_signature")
         token = None
-    if not keeps_id(token, part.id):
+    if not keeps_id(token, part.id, "messages"):
         drop_id(part, losses)
     if token is None and not part.text:
         if part.extra:
