@@ -111,3 +111,29 @@ def test_an_answer_that_is_closed_costs_what_it_was_told(source: str) -> None:
     made = fb.collect_stream(fb.convert_stream([data], source=source, target="responses", options=closing), source="responses")
 
     assert (made.body["usage"]["input_tokens"], made.body["usage"]["output_tokens"]) == (7, 3)
+
+
+@pytest.mark.parametrize(("first", "status"), [('{"path":"/', "incomplete"), ('{"path":"/"}', "completed"), ("", "completed")])
+def test_no_call_that_came_by_half_is_said_to_be_complete(first: str, status: str) -> None:
+    """Calls come side by side, so any of them may be cut; whoever runs items by their status would run half of one."""
+    calls = [
+        {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": "f", "arguments": text}}
+        for at, text in enumerate((first, "{}"))
+    ]
+    choice = {"index": 0, "delta": {"tool_calls": calls}}
+    chunk = {"id": "c1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [choice]}
+    source = b"data: %b\n\n" % json.dumps(chunk).encode()
+    closing = fb.StreamConverter(source="chat_completions", target="responses", options=fb.Options(on_truncated="close"))
+    cut = fb.StreamConverter(source="chat_completions", target="responses")
+
+    told = closing.feed(source) + closing.finish()
+    cut.feed(source)
+    with pytest.raises(fb.TruncatedStreamError) as caught:
+        cut.finish()
+
+    made = fb.collect_stream([told], source="responses").body["output"]
+    assert [item["status"] for item in made] == [status, "incomplete"]
+    assert [item["status"] for item in closing.response().body["output"]] == [status, "incomplete"]
+    so_far = "in_progress" if status == "incomplete" else "completed"
+    assert caught.value.partial is not None
+    assert [item["status"] for item in caught.value.partial.body["output"]] == [so_far, "in_progress"]

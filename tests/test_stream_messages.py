@@ -607,6 +607,7 @@ def judged(stream: list[JsonObject]) -> JsonObject:
 UNREADABLE = {
     "response-tools_arguments_broken-chat_completions": "arguments that turn out to be no JSON have left, and the client guesses",
     "response-tools_arguments_broken-responses": "arguments that turn out to be no JSON have left, and the client guesses",
+    "response-finish_length_calls-chat_completions": "arguments that turn out to be no JSON have left, and the client guesses",
 }
 
 

@@ -99,6 +99,16 @@ def encode_all_objects(calls: list[ir.ToolCall], losses: Ledger, examine: Examin
     return made
 
 
+def is_whole(arguments: str) -> bool:
+    """Say whether arguments are all of a JSON object; nothing at all stands for an empty one."""
+    if not arguments or arguments.isspace() or _object_in(arguments) is not None:
+        return True
+    try:
+        return isinstance(loads(arguments, []), dict)
+    except NotJsonError:
+        return False
+
+
 def _object_in(text: str) -> JsonObject | None:
     """Parse text as an object, in which infinities are still to be looked for; None where it is none at first sight."""
     try:

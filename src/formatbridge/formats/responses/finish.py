@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge.formats._arguments import is_whole
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._finish import note_finish
 from formatbridge.formats._finish import refusal_of as explanation_of
@@ -127,18 +128,30 @@ def unfinished(body: JsonObject) -> JsonObject:
 
 
 def as_ended(items: list[JsonObject], status: str) -> list[JsonObject]:
-    """Return the items of an answer with the status that its end gives to the last one."""
+    """Return the items of an answer with the status that its end gives to those that it broke off in."""
     return items if status == "completed" else _with_last(items, status)
 
 
 def status_of_last(finish: ir.Finish | None, parts: list[ir.Part]) -> str:
-    """Return the status of the last item: an answer that ran out or was stopped broke off in it."""
+    """Return the status of the last item, and of calls that came by half: an answer that ran out or was stopped broke off in these."""
     is_cut = finish is not None and finish.reason in _CUTS and not _is_refused_in_words(finish, parts)
     return "incomplete" if is_cut else "completed"
 
 
 def _with_last(items: list[JsonObject], status: str) -> list[JsonObject]:
-    """Return the items of an answer with the status of the last one, if its type has any."""
-    if not items or items[-1].get("type") not in ("message", "function_call") or items[-1].get("status") == status:
-        return items
-    return [*items[:-1], items[-1] | {"status": status}]
+    """Return the items of an answer with the status of the last one, if its type has any, and of calls whose arguments are not whole.
+
+    Calls come side by side, and whoever runs them by their status would run half a call.
+    """
+    last = len(items) - 1
+    return [
+        item | {"status": status}
+        if (index == last and item.get("type") in ("message", "function_call")) or _is_half(item)
+        else item
+        for index, item in enumerate(items)
+    ]
+
+
+def _is_half(item: JsonObject) -> bool:
+    arguments = item.get("arguments") if item.get("type") == "function_call" else None
+    return isinstance(arguments, str) and not is_whole(arguments)

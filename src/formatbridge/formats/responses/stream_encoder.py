@@ -24,7 +24,8 @@ from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.parts import text_of
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response
-from formatbridge.formats.responses.stream_writer import Call, Content, Live, Message, Run, Runs, Thought, Writer, write_image
+from formatbridge.formats.responses.stream_calls import Call, Calls
+from formatbridge.formats.responses.stream_writer import Content, Live, Message, Run, Runs, Thought, Writer, write_image
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
 from formatbridge.options import Options
@@ -60,7 +61,7 @@ class StreamEncoder:
         self._slots: dict[int, _Slot] = {}
         self._waiting: _Slot | None = None  # a call that may still be told its token
         self._message: Message | None = None
-        self._call: Call | None = None  # the last, until it is known whether the answer broke off in it
+        self._calls = Calls()
         self._runs = Runs()
         self._held: ir.Signature | None = None  # the token of an empty text
         self._has_refusal = False
@@ -132,7 +133,7 @@ class StreamEncoder:
         if self._start is None:
             self._begin(events.Start(None, None))
         self._settle_held(None)
-        self._leave_call("incomplete")
+        self._calls.close("incomplete")
         for slot in self._slots.values():
             if slot.is_open:
                 self._cut(slot)
@@ -182,16 +183,10 @@ class StreamEncoder:
         if message and not message.growing:
             message.close(status)
 
-    def _leave_call(self, status: str = "completed") -> None:
-        """Close the last call."""
-        call, self._call = self._call, None
-        if call:
-            call.close(status)
-
     def _leave_items(self, status: str = "completed") -> None:
         """Close what waited for what comes next."""
         self._leave_message(status)
-        self._leave_call(status)
+        self._calls.close(status)
 
     def _grow(self, event: events.Delta) -> None:
         slot = self._slots.get(event.index)
@@ -243,7 +238,7 @@ class StreamEncoder:
     def _open(self, slot: _Slot) -> None:
         """Open the item of a part, behind the token that it has no slot for."""
         self._settle_held(slot)
-        self._leave_call()
+        self._calls.leave()
         self._waiting = None if self._waiting is slot else self._waiting
         slot.is_open, part = True, slot.part
         if slot.signature and not isinstance(part, ir.Reasoning) and has_item(part):
@@ -292,8 +287,7 @@ class StreamEncoder:
         elif isinstance(slot.item, Thought):
             self._close_thought(slot.item, slot.signature)
         elif isinstance(slot.item, Call):
-            self._leave_call()
-            self._call = slot.item
+            self._calls.end(slot.item)
         elif isinstance(part, ir.Hosted):
             self._close_hosted(slot, part)
         else:
@@ -311,7 +305,7 @@ class StreamEncoder:
         self._settle_held(slot)
         token = carry_token(slot.signature, self._writer.losses, self._options)
         if token:
-            self._leave_call()
+            self._calls.leave()
             Thought(self._writer, replace(part, signature=slot.signature)).close(token)
 
     def _close_thought(self, thought: Thought, signature: ir.Signature | None, status: str | None = None) -> None:
@@ -378,7 +372,7 @@ class StreamEncoder:
     def _write_token(self, signature: ir.Signature, kind: ir.SignatureKind | None) -> None:
         token = carry_token(signature, self._writer.losses, self._options, kind)
         if token:
-            self._leave_call()
+            self._calls.leave()
             item = encode_item("", token, self._writer.next_place(), self._writer.ids, signature.item)
             bare = {key: value for key, value in item.items() if key != "encrypted_content"}
             self._writer.done(self._writer.add(bare), dumps(item))

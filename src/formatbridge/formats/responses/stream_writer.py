@@ -11,13 +11,11 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._lengths import Lengths
 from formatbridge.formats._logprobs import encode_tokens, take_tokens
 from formatbridge.formats._signatures import id_of
-from formatbridge.formats.responses.calls import encode_answer_call
 from formatbridge.formats.responses.citations import encode_citations
 from formatbridge.formats.responses.hosted_content import encode_hosted
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_item
 from formatbridge.losses import nowhere
-from formatbridge.streaming.replay import altered
 
 _ARGUMENTS = {
     "mcp_call": ("response.mcp_call_arguments", "arguments"),
@@ -300,29 +298,6 @@ class Thought:
             writer.tell("response.reasoning_summary_part.done", {**place, "part": {"type": "summary_text", "text": text}})
         item = encode_item(text, token, self._at, writer.ids, self.id)
         writer.done(self._at, dumps(item | ({"status": status} if status else {})))
-
-
-class Call:
-    """A call of one of the caller's tools."""
-
-    def __init__(self, writer: Writer, call: ir.ToolCall) -> None:
-        self._writer = writer
-        bare = altered(call, arguments="") if call.arguments else call
-        self._item = encode_answer_call(bare, writer.next_place(), writer.ids, writer.losses)
-        self._field = "input" if call.kind == "custom" else "arguments"
-        self._at = writer.add(self._item | ({"status": "in_progress"} if "status" in self._item else {}))
-        kind = "response.custom_tool_call_input" if call.kind == "custom" else "response.function_call_arguments"
-        self.live = Live(kind, {"item_id": self._item["id"], "output_index": self._at})
-
-    def close(self, status: str | None = None) -> None:
-        """Close the call; one that was cut off says so, where its type has a status."""
-        field, place = self._field.encode(), self.live.fields
-        text = b'"%b":%b' % (field, self.live.written())
-        name = b'"name":%b,' % dumps(self._item["name"]) if self._field == "arguments" else b""
-        self._writer.write(f"{self.live.kind}.done", b"%b,%b%b" % (place, name, text))
-        ended = self._item | {"status": status} if status and "status" in self._item else self._item
-        before, behind = dumps(ended).split(b'"%b":""' % field, 1)
-        self._writer.done(self._at, before + text + behind)
 
 
 class Run:

@@ -1,0 +1,66 @@
+"""Streams of responses, written: calls of the caller's tools, and which of them close when it is known how the answer ended."""
+
+from __future__ import annotations
+
+from formatbridge import ir
+from formatbridge._codec import dumps
+from formatbridge.formats._arguments import is_whole
+from formatbridge.formats.responses.calls import encode_answer_call
+from formatbridge.formats.responses.stream_writer import Live, Writer
+from formatbridge.streaming.replay import altered
+
+
+class Call:
+    """A call of one of the caller's tools."""
+
+    def __init__(self, writer: Writer, call: ir.ToolCall) -> None:
+        self._writer = writer
+        bare = altered(call, arguments="") if call.arguments else call
+        self._item = encode_answer_call(bare, writer.next_place(), writer.ids, writer.losses)
+        self._field = "input" if call.kind == "custom" else "arguments"
+        self._at = writer.add(self._item | ({"status": "in_progress"} if "status" in self._item else {}))
+        kind = "response.custom_tool_call_input" if call.kind == "custom" else "response.function_call_arguments"
+        self.live = Live(kind, {"item_id": self._item["id"], "output_index": self._at})
+
+    @property
+    def is_half(self) -> bool:
+        """Whether its arguments should be a JSON object, and are not whole."""
+        return self._field == "arguments" and not is_whole(self.live.text())
+
+    def close(self, status: str | None = None) -> None:
+        """Close the call; one that was cut off says so, where its type has a status."""
+        field, place = self._field.encode(), self.live.fields
+        text = b'"%b":%b' % (field, self.live.written())
+        name = b'"name":%b,' % dumps(self._item["name"]) if self._field == "arguments" else b""
+        self._writer.write(f"{self.live.kind}.done", b"%b,%b%b" % (place, name, text))
+        ended = self._item | {"status": status} if status and "status" in self._item else self._item
+        before, behind = dumps(ended).split(b'"%b":""' % field, 1)
+        self._writer.done(self._at, before + text + behind)
+
+
+class Calls:
+    """The calls that are over and not closed, for the answer may have broken off in them: the last, and any that came by half."""
+
+    def __init__(self) -> None:
+        self._last: Call | None = None
+        self._halves: list[Call] = []
+
+    def end(self, call: Call) -> None:
+        """Take a call of which all has come; the one before it was not the last."""
+        self.leave()
+        self._last = call
+
+    def leave(self) -> None:
+        """Close the last call if it is whole, for something follows."""
+        call, self._last = self._last, None
+        if call and call.is_half:
+            self._halves.append(call)
+        elif call:
+            call.close("completed")
+
+    def close(self, status: str) -> None:
+        """Close all of them, for nothing follows."""
+        calls = [*self._halves, *([self._last] if self._last else [])]
+        self._last, self._halves = None, []
+        for call in calls:
+            call.close(status)
