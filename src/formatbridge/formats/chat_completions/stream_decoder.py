@@ -49,6 +49,8 @@ class StreamDecoder:
         self.start: events.Start | None = events.Start(None, None)
         self._told = events.Start(None, None)
         self._choices: dict[int, Choice] = {}
+        self._most = -1  # the highest number of a choice
+        self._counts = False  # choices, whatever numbers they have
         self._answer_id = ""
         self._extra: JsonObject = {}
         self._is_over = False
@@ -165,10 +167,10 @@ class StreamDecoder:
     # One choice of one chunk.
 
     def _feed_choice(self, raw: JsonObject, made: list[events.Event]) -> None:
-        index = max(raw.get("index") or 0, 0)
+        index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
-            choice = self._choices[index] = Choice(index)
+            choice = self._begin_choice(index)
         place = "message" if raw.get("delta") is None else "delta"  # some servers answer with the whole message in one event
         delta = raw.get(place) or {}
         told = raw.get("logprobs")
@@ -194,6 +196,13 @@ class StreamDecoder:
         if raw.get("finish_reason"):
             choice.finish = raw["finish_reason"]
             self._close(choice, made)
+
+    def _begin_choice(self, index: int) -> Choice:
+        """Begin a choice. A negative number says as little as none, so from the first of them on choices are counted as they come."""
+        self._counts = self._counts or index < 0
+        choice = self._choices[index] = Choice(self._most + 1 if self._counts else index)
+        self._most = max(self._most, choice.index)
+        return choice
 
     def _feed_words(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> bool:
         """Take thoughts, text and a refusal; return whether there may be more."""
