@@ -95,19 +95,23 @@ def test_an_event_that_cannot_be_read_is_told_by_the_break_if_nothing_else_told_
     assert _is_told(made + error.tail, target)
     assert "is not of" in str(error)
     assert raised.abort().tail == b""
+    for converter in (waiting, raised):
+        with pytest.raises(fb.ConfigurationError, match="finished"):
+            converter.finish()
 
 
-def test_what_lost_too_much_for_its_end_is_told_as_a_break() -> None:
-    """That error has no tail, so whoever catches it has a way to tell the reader."""
-    told = {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"content": "A", "made_up": 1}, "finish_reason": "stop"}]}
-    converter = fb.StreamConverter(source="chat_completions", target="messages", options=fb.Options(raise_on="lossy"))
-    made = converter.feed(encode_event(dumps(told)))
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_what_lost_too_much_for_its_end_is_told_as_a_break(source: str, target: str) -> None:
+    """That error has no tail, so whoever catches it has a way to tell the reader, be it from ``feed`` or ``finish``."""
+    unknown = encode_event(dumps({"made_up": 1}))
+    converter = fb.StreamConverter(source=source, target=target, options=fb.Options(raise_on="lossy"))
+    made = converter.feed(unknown + b"".join(_events(source)[:-1]))
     with pytest.raises(fb.LossyConversionError) as caught:
-        converter.feed(b"data: [DONE]\n\n")
+        made += converter.feed(_events(source)[-1]) + converter.finish()
 
     tail = converter.abort(caught.value).tail
 
-    assert _is_told(made + tail, "messages")
+    assert _is_told(made + tail, target)
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)

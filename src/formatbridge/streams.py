@@ -12,7 +12,14 @@ from typing import overload
 
 from formatbridge import formats, ir
 from formatbridge.convert import Converted, ConvertedRequest, checked_request, encode_response_for
-from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError, TruncatedStreamError, tell_more
+from formatbridge.errors import (
+    ConfigurationError,
+    FormatBridgeError,
+    LossyConversionError,
+    StreamError,
+    TruncatedStreamError,
+    tell_more,
+)
 from formatbridge.formats._home import ToolsHome
 from formatbridge.formats._protocol import Format
 from formatbridge.given import bytes_of, checked_chunks
@@ -114,7 +121,8 @@ class StreamConverter:
         target; empty where its reader has been told an end or an error already, by ``feed`` or by the ``tail`` of an error that was raised.
         With ``Options(on_truncated="close")`` it ends the answer as ``finish`` does. ``cause`` is added to the words.
         """
-        self._refuse_another_end()
+        if self._is_finished:
+            raise _finished()
         tail = self._last_words()
         self._is_finished, self._hears = True, False
         cut = self._source.truncated(self.response(), tail)
@@ -151,10 +159,11 @@ class StreamConverter:
 
     def _write(self, chunk: bytes | None) -> bytes:
         """Write what becomes of a chunk, None for the end; a fault waits for the next call where there is something to return."""
+        if self._is_finished:
+            raise _finished()
         if self._fault:
             self._has_raised = True
             raise self._fault
-        self._refuse_another_end()
         made: list[bytes] = []
         step = self._passage.write if self._passage else self._convert  # kept, it would be a cycle for the collector of garbage
         try:
@@ -172,10 +181,6 @@ class StreamConverter:
                 raise
         return b"".join(made)
 
-    def _refuse_another_end(self) -> None:
-        if self._is_finished:
-            raise ConfigurationError("the stream has been finished, expected a converter of its own for each stream")
-
     def _end(self, *, is_break: bool = False) -> bytes:
         """Take the end of the bytes, and return what the target's reader has yet to be told: the end of the answer, or that it was cut.
 
@@ -184,11 +189,16 @@ class StreamConverter:
         made = b"" if is_break else self._write(None)
         if self._fault:
             raise self._fault
-        self._is_finished, self._hears = True, False
+        self._hears = False
         is_crossing = self._passage is None
         happened = self._source.end(closes=is_crossing and self._options.on_truncated == "close", is_break=is_break)
         if is_crossing:
-            made += self._encode(happened)
+            try:
+                made += self._encode(happened)
+            except LossyConversionError as fault:  # abort can still tell the reader
+                self._fault = fault
+                raise
+        self._is_finished = True
         return made if self._source.is_complete else made + self._alarm(_TRUNCATED)
 
     def _last_words(self) -> bytes:
@@ -220,6 +230,10 @@ class StreamConverter:
         if self._options.raise_on and any(isinstance(event, events.End) for event in happened):
             self._whole(self._options)
         return b"".join([self._encoder.feed(event) for event in self._home.feed(happened)])
+
+
+def _finished() -> ConfigurationError:
+    return ConfigurationError("the stream has been finished, expected a converter of its own for each stream")
 
 
 def whole_of(
