@@ -198,6 +198,7 @@ def _bodies(name: str, kind: Kind, plain: dict[str, Any]) -> Iterator[dict[str, 
     yield from (entry.json() for entry in entries(name, kind) if not entry.is_curated)
     yield plain
     yield json.loads(json.dumps(plain).replace('"d"', '"c"'))  # two calls of one turn under one id
+    yield from _in_other_orders(plain)
     for pointer, _ in leaves(plain):
         yield from (with_value(plain, pointer, value) for value in STRANGE)
     for pointer in objects(plain):
@@ -205,6 +206,24 @@ def _bodies(name: str, kind: Kind, plain: dict[str, Any]) -> Iterator[dict[str, 
         for key in {*value_at(plain, pointer), "x", "role", "name", "id", "index", "type", "status", "error"}:
             yield from (with_value(plain, f"{pointer}/{key}", value) for value in STRANGE)
             yield _without_member(plain, pointer, key)
+
+
+def _in_other_orders(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a body with each item of its lists left out, and with each put in front of the one before it."""
+    places = {above for pointer, _ in leaves(body) for above in _above(pointer) if isinstance(value_at(body, above), list)}
+    for place in sorted(places):
+        items = value_at(body, place)
+        for at in range(len(items)):
+            yield with_value(body, place, [*items[:at], *items[at + 1 :]])
+        for at in range(1, len(items)):
+            yield with_value(body, place, [*items[: at - 1], items[at], items[at - 1], *items[at + 1 :]])
+
+
+def _above(pointer: str) -> Iterator[str]:
+    """Yield the pointers of all that holds a place."""
+    while pointer:
+        pointer = pointer.rpartition("/")[0]
+        yield pointer
 
 
 def _without_member(body: dict[str, Any], pointer: str, key: str) -> dict[str, Any]:
