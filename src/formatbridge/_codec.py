@@ -257,8 +257,19 @@ class _Pairs(list[tuple[str, JsonValue]]):
 
 def repeated_keys(text: bytes | bytearray | str) -> list[tuple[str, JsonValue]]:
     """Return the pointer of every key that stands more than once in its object, with the value that does not count."""
-    decoded = text if isinstance(text, str) else bytes(text).decode()
-    value = _deep.read(decoded.removeprefix(_BOM), json.JSONDecoder(object_pairs_hook=_Pairs))
+    decoded = (text if isinstance(text, str) else bytes(text).decode()).removeprefix(_BOM)
+    repeats: list[int] = []
+
+    def look(pairs: list[tuple[str, JsonValue]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            repeats.append(len(pairs))
+
+    _deep.read(decoded, json.JSONDecoder(object_pairs_hook=look))
+    return _repeated_keys(decoded) if repeats else []  # nearly always there are none, and nothing to keep
+
+
+def _repeated_keys(text: str) -> list[tuple[str, JsonValue]]:
+    value = _deep.read(text, json.JSONDecoder(object_pairs_hook=_Pairs))
     found: list[tuple[str, JsonValue]] = []
     pending: list[tuple[Way, JsonValue]] = [((), value)]
     while pending:

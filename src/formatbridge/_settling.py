@@ -55,6 +55,8 @@ class Settling:
         self._spelling = spelling
         self._shares = shares
         self._keep = keep
+        self._asked: str | None = None  # the pointer of the last node that was looked for
+        self._found: tuple[str, JsonValue] = ("", None)
 
     def settle(self, notes: Iterable[Note]) -> None:
         """Take the notes in the order in which they were made."""
@@ -78,7 +80,7 @@ class Settling:
         path, before = self._find(node, name)
         if before is None and not name:
             before = getattr(node, "raw", None)  # which is all that a node that nobody models has
-        is_whole = not name or path != self._resolve(node.src)[0] or isinstance(before, str)
+        is_whole = not name or isinstance(before, str) or path != self._at(node.src)[0]
         is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._spelling.shared
         self._keep(path, "dropped" if is_whole else "changed", severity, code, before, None)
         if not name and getattr(node, "aside", None):
@@ -137,7 +139,7 @@ class Settling:
                     return above, None
                 path, value = self._resolve(f"{above}/{name[inner.end() :]}")
                 return (above, before) if value is ABSENT else (path, value)
-        path, value = self._resolve(node.src)
+        path, value = self._at(node.src)
         return path, None if value is ABSENT else value
 
     def _told(self, node: Any, places: tuple[str, ...]) -> tuple[str, JsonValue] | None:
@@ -148,13 +150,26 @@ class Settling:
         is_count = type(node).__name__ == "Usage"
         first: tuple[str, JsonValue] | None = None
         for place in places:
-            at = self._resolve(_join(node, place))
+            is_below = place[:1] not in ("", "@", "^") and self._body is not UNSEEN
+            at = self._below(node.src, place) if is_below else self._resolve(_join(node, place))
             if at[1] is ABSENT:
                 continue
             if at[1] or not (is_count or at[1] is False or is_empty(at[1])):
                 return at
             first = first or at
         return first
+
+    def _at(self, src: str) -> tuple[str, JsonValue]:
+        """Follow the pointer of a node, of which several fields may be asked for."""
+        if src != self._asked:
+            self._asked, self._found = src, self._resolve(src)
+        return self._found
+
+    def _below(self, src: str, place: str) -> tuple[str, JsonValue]:
+        """Follow a pointer that is relative to a node."""
+        at, value = self._at(src)
+        below, found = resolve(value, f"/{place}", self._spelling)
+        return at + below, found
 
     def _resolve(self, pointer: str) -> tuple[str, JsonValue]:
         if self._body is UNSEEN:

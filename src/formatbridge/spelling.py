@@ -69,6 +69,18 @@ def resolve(body: JsonValue, pointer: str, spelling: Spelling = _PLAIN) -> tuple
 
     A step into a list is an index or a text that stands there.
     """
+    value = body
+    for step in pointer.split("/")[1:]:
+        if type(value) is dict and step in value and "~" not in step:
+            value = value[step]
+        elif type(value) is list and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return _resolve_carefully(body, pointer, spelling)
+    return pointer, value  # nearly always it says what the body does
+
+
+def _resolve_carefully(body: JsonValue, pointer: str, spelling: Spelling) -> tuple[str, JsonValue]:
     steps: list[str] = []
     value = body
     for step in pointer.split("/")[1:]:
