@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -89,6 +90,60 @@ def test_any_answer_is_written_the_same_both_ways(target: ir.Format, response: i
     """Whatever the look at an answer takes for plain, encoders must lose nothing of."""
     if response.format != target:
         short, long = _both_ways(response, target, DEFAULT_OPTIONS)
+        assert short == long
+
+
+def _text(**more: Any) -> ir.Text:
+    return replace(ir.Text("T", "/t"), **more)
+
+
+def _call(call_id: str = "c", **more: Any) -> ir.ToolCall:
+    return replace(ir.ToolCall(call_id, "f", '{"a":1}', f"/{call_id}"), **more)
+
+
+_TOKENS = [ir.TokenLogprob(token="T", logprob=-0.5)]
+_RARER: dict[str, ir.Choice] = {
+    **{f"text_{mark}": ir.Choice([_text(**{mark: given}), _call()]) for mark, given in _MARKED.items()},
+    **{f"call_{mark}": ir.Choice([_text(), _call(**{mark: given})]) for mark, given in _MARKED.items()},
+    "text_empty": ir.Choice([_text(text="")]),
+    "text_cited": ir.Choice([_text(citations=[ir.Citation(kind="web", url="https://a.test/", title="A")])]),
+    "text_twice": ir.Choice([_text(), _text()]),
+    "text_behind": ir.Choice([_call(), _text()]),
+    "call_named_apart": ir.Choice([_call(namespace="n")]),
+    "call_custom": ir.Choice([_call(kind="custom", arguments="x")]),
+    "call_without_id": ir.Choice([_call(id_made=True)]),
+    "calls_of_one_id": ir.Choice([_call(), _call()]),
+    "item_of_text": ir.Choice([_text(id="msg_1"), _call()]),
+    "item_of_first": ir.Choice([_text(), _call(item_id="fc_1"), _call("d")]),
+    "item_of_last": ir.Choice([_text(), _call(), _call("d", item_id="fc_1")]),
+    "more": ir.Choice([_text()], extra={"x": 1}),
+    "tokens": ir.Choice([_text()], logprobs=_TOKENS),
+    "tokens_of_refusal": ir.Choice([_text()], refusal_logprobs=_TOKENS),
+    "end_more": ir.Choice([_text()], ir.Finish("stop", "stop", extra={"x": 1})),
+    "end_explained": ir.Choice([_text()], ir.Finish("content_filter", "content_filter", message="why")),
+}
+
+
+@pytest.mark.parametrize("name", _RARER)
+def test_what_is_a_little_more_than_a_plain_answer_is_written_whole(name: str) -> None:
+    """Each is a plain answer but for one thing, which the short way would lose."""
+    for format, target in product(FORMATS, FORMATS):
+        if format != target:
+            short, long = _both_ways(ir.Response(format, "i", "m", [_RARER[name]], 1), target, DEFAULT_OPTIONS)
+            assert short == long
+
+
+@pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
+def test_several_answers_and_one_that_failed_are_written_whole(target: ir.Format) -> None:
+    """Of several one is written here and there, and an error stands beside what came."""
+    choice = ir.Choice([_text()])
+    answers = [
+        ir.Response("chat_completions", "i", "m", [choice, replace(choice, index=1)], 1),
+        ir.Response("chat_completions", "i", "m", [choice], 1, error=ir.Error(kind="server", message="M")),
+    ]
+
+    for answer in answers:
+        short, long = _both_ways(answer, target, DEFAULT_OPTIONS)
         assert short == long
 
 

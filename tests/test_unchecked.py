@@ -108,6 +108,8 @@ TALKS: dict[str, dict[str, Any]] = {
     },
 }
 """Format to a request whose conversation is texts, calls and their results."""
+USUAL: dict[str, tuple[dict[str, Any], ...]] = {"messages": ({"system": None}, {"system": ""}), "responses": ({"input": "U"},)}
+"""Format to other ways of such a request that are usual, too."""
 ANSWERS: dict[str, dict[str, Any]] = {
     "chat_completions": {
         "id": "i",
@@ -185,10 +187,32 @@ ANSWERS: dict[str, dict[str, Any]] = {
     },
 }
 """Format to an answer that is a text and calls."""
+_MESSAGE, _CALL, _ = ANSWERS["responses"]["output"]
+_CANDIDATE = ANSWERS["generate_content"]["candidates"][0]
+TELLING: dict[str, tuple[dict[str, Any], ...]] = {
+    "chat_completions": (),
+    "messages": ({"stop_reason": "refusal", "stop_details": {"type": "refusal", "category": None, "explanation": "No."}},),
+    "responses": (
+        *({"status": status} for status in ("failed", "cancelled", "incomplete", "in_progress")),
+        *({"status": status, "incomplete_details": {"reason": "max_output_tokens"}} for status in ("completed", "incomplete")),
+        {"error": {"code": "server_error", "message": "M"}},
+        {"output": [_CALL, _MESSAGE]},
+        {"output": [_MESSAGE, _MESSAGE | {"id": "w"}]},
+    ),
+    "generate_content": tuple(
+        {
+            "candidates": [_CANDIDATE | {"finishReason": word}],
+            "promptFeedback": {"blockReason": "SAFETY", "blockReasonMessage": "B"},
+        }
+        for word in ("FINISH_REASON_UNSPECIFIED", "", "STOP", "A_NEW_ONE")
+    ),
+}
+"""Format to what an answer may say besides, or otherwise, with the types that its format has for it."""
 STRANGE: tuple[Any, ...] = (
     None, True, 0, 1.5, 2**70, "", " ", "x", "c", "d", "calls", "results",
     "user", "model", "assistant", "tool", "system", "message", [], ["x"], [[]], [{}], {}, {"text": "x"},
-    [{"text": "x"}], [{"text": 1}], [{"type": "text", "text": "x"}], [{"type": "input_text", "text": "x"}], {"parts": [{"text": "x"}]},
+    [{"text": "x"}], [{"text": 1}], [{"type": "text", "text": "x"}], [{"type": "input_text", "text": "x"}],
+    [{"type": "input_text", "x": "x"}], {"parts": [{"text": "x"}]},
 )  # fmt: skip
 
 
@@ -198,7 +222,9 @@ def _bodies(name: str, kind: Kind, plain: dict[str, Any]) -> Iterator[dict[str, 
     yield from (entry.json() for entry in entries(name, kind) if not entry.is_curated)
     yield plain
     yield json.loads(json.dumps(plain).replace('"d"', '"c"'))  # two calls of one turn under one id
+    yield json.loads(json.dumps(plain).replace('"c"', '""'))  # calls without ids
     yield from _in_other_orders(plain)
+    yield from (plain | told for told in (TELLING[name] if kind == "response" else ()))
     for pointer, _ in leaves(plain):
         yield from (with_value(plain, pointer, value) for value in STRANGE)
     for pointer in objects(plain):
@@ -294,5 +320,6 @@ def test_plain_answers_are_read_unchecked_as_they_would_be_checked(name: ir.Form
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_is_usual_is_read_unchecked(name: ir.Format) -> None:
     """If nothing were, all of this would be slow, and no other test would say so."""
-    assert _read(check_request, TALKS[name], load(name)) is not None
+    for more in ({}, *USUAL.get(name, ())):
+        assert _read(check_request, TALKS[name] | more, load(name)) is not None
     assert _read(check_answer, ANSWERS[name], load(name)) is not None

@@ -24,7 +24,7 @@ def decode_plain_call(call: object, src: str) -> ir.ToolCall | None:
     if type(call) is not dict or len(call) != 3:
         return None
     call_id, name, arguments = call.get("id"), call.get("name"), call.get("args")
-    if type(call_id) is not str or type(name) is not str or type(arguments) is not dict or not (call_id and name):
+    if type(call_id) is not str or type(name) is not str or type(arguments) is not dict or not call_id:
         return None
     return ir.ToolCall(call_id, name, arguments, src)
 

@@ -16,7 +16,7 @@ from formatbridge.formats.generate_content.answer import decode_answer, decode_p
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
 from formatbridge.formats.generate_content.content import CONTENT
 from formatbridge.formats.generate_content.errors import decode_error
-from formatbridge.formats.generate_content.finish import FINISH, UNSAID, decode_blocked, decode_finish, encode_finish
+from formatbridge.formats.generate_content.finish import UNSAID, decode_blocked, decode_finish, encode_finish
 from formatbridge.formats.generate_content.logprobs import Average, decode_logprobs, encode_logprobs
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
@@ -37,7 +37,7 @@ def decode_plain_answer(body: JsonObject) -> tuple[ir.Choice, PlainAnswer] | Non
     if type(raw) is not dict or not _UNMARKED.issuperset(raw):
         return None
     index, word = raw.get("index", 0), raw.get("finishReason")
-    if type(index) is not int or index or type(word) is not str or word not in FINISH or word in UNSAID:
+    if type(index) is not int or index or type(word) is not str:
         return None
     said = decode_plain_parts(raw.get("content"), "/candidates/0/content/parts")
     plain = None if said is None else plain_answer(*said)

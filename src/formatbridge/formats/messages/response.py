@@ -24,7 +24,7 @@ NO_USAGE = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_inp
 def decode_plain_answer(body: JsonObject) -> tuple[ir.Choice, PlainAnswer] | None:
     """Read the content of an answer, which nobody has checked, if it is a text and calls; None for any other."""
     said = decode_plain_blocks(body.get("content"), "/content")
-    plain = None if said is None or body.get("stop_details") is not None else plain_answer(*said)
+    plain = None if said is None else plain_answer(*said)
     if plain is None:
         return None
     text, calls, _ = plain

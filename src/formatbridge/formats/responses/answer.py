@@ -60,7 +60,7 @@ def decode_plain_items(items: object, src: str) -> PlainAnswer | None:
             has_items = True
         elif index or raw.get("type") != "message" or (text := _decode_plain_message(raw, f"{src}/0/content")) is None:
             return None
-    return plain_answer(text, calls, has_items=has_items or (text is not None and text.id is not None))
+    return plain_answer(text, calls, has_items=has_items or text is not None)
 
 
 def _decode_plain_message(raw: JsonObject, src: str) -> ir.Text | None:
