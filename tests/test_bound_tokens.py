@@ -70,6 +70,20 @@ def test_a_token_that_is_bound_to_a_call_comes_home_bound_to_it(caller: str, is_
     assert "lossy" not in {loss.severity for loss in (*home.losses, *other.losses)}
 
 
+@pytest.mark.parametrize("call_id", ["a|b", "|", "a~1b|~", "a|responses"])
+@pytest.mark.parametrize("token", ["c2ln", "c2ln|x"])
+@pytest.mark.parametrize("caller", ["messages", "responses"])
+def test_an_id_with_a_bar_comes_home_beside_its_token(caller: str, token: str, call_id: str) -> None:
+    """Clients join the ids of a call and of its item with one, and a bar stands between a token and its id, too."""
+    answer = _answer({"tool_calls": [_call(call_id)], "reasoning_details": [_detail(call_id, token)]})
+    made = fb.convert_response(answer, source="chat_completions", target=caller)
+
+    home = fb.convert_response(made.body, source=caller, target="chat_completions")
+
+    (detail,) = home.body["choices"][0]["message"]["reasoning_details"]
+    assert (detail["data"], detail["id"]) == (token, call_id)
+
+
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_a_call_and_the_token_that_is_bound_to_it_get_the_same_shorter_id(caller: str) -> None:
     """Servers of chat_completions take ids of 40 characters; the name of a function in one makes it longer."""

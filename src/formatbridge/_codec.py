@@ -125,7 +125,10 @@ def dumps(value: JsonValue, source: bytes | bytearray | str | None = None) -> by
 
 
 def checked(value: JsonValue, mended: list[Mend] | None = None) -> JsonValue:
-    """Return a copy of a value that shares its strings; raise ``NotJsonError`` where JSON cannot hold it. ``mended`` as in ``loads``."""
+    """Return a copy of a value that shares its strings; raise ``NotJsonError`` where JSON cannot hold it. ``mended`` as in ``loads``.
+
+    A value of a caller's own kind of text or number, a member of an enumeration say, is copied as the plain one that it is.
+    """
     copy, nested = _checked_leaf(value, (), mended)
     pending: list[tuple[Any, Any, Way, int]] = [(value, copy, (), 0)] if nested else []
     while pending:
@@ -145,7 +148,7 @@ def checked(value: JsonValue, mended: list[Mend] | None = None) -> JsonValue:
                 if nested:
                     pending.append((item, leaf, place, depth + 1))
             if is_object:
-                made[key] = leaf
+                made[key if type(key) is str else _as_json(key)] = leaf
             else:
                 made.append(leaf)
     return copy
@@ -154,14 +157,24 @@ def checked(value: JsonValue, mended: list[Mend] | None = None) -> JsonValue:
 def _checked_leaf(item: JsonValue, way: Way, mended: list[Mend] | None) -> tuple[JsonValue, bool]:
     """Copy one value without its members; say whether it has members."""
     if isinstance(item, str):
-        return _checked_text(item, way, mended), False
+        return _checked_text(_as_json(item), way, mended), False
     if isinstance(item, dict):
         return {}, True
     if isinstance(item, list | tuple):
         return [], True
     if (fault := _fault_of(item)) is not None:
         raise NotJsonError(pointer_to(way), fault)
-    return item, False
+    return _as_json(item), False
+
+
+def _as_json(value: Any) -> Any:
+    """Return a text or a number as one of JSON's own type, whatever a subclass of that makes of itself."""
+    kind = type(value)
+    if kind is str or kind is int or kind is float or kind is bool or value is None:
+        return value
+    return (
+        str.__str__(value) if isinstance(value, str) else int.__int__(value) if isinstance(value, int) else float.__float__(value)
+    )
 
 
 def _fault_of(item: object) -> str | None:

@@ -40,8 +40,8 @@ class Loss:
     severity: Severity
     code: str
     why: str
-    before: JsonValue = None
-    after: JsonValue = None
+    before: JsonValue = field(default=None, hash=False)  # which may be an object: a set of losses asks for the rest
+    after: JsonValue = field(default=None, hash=False)
 
     def __str__(self) -> str:
         """Say in a line what became of the value; the value itself may be anybody's secret."""
@@ -53,7 +53,7 @@ class Addition:
     """A value that the target demands and the source lacks. ``path`` is a JSON pointer into the target body."""
 
     path: str
-    value: JsonValue
+    value: JsonValue = field(hash=False)
     why: str
 
     def __str__(self) -> str:

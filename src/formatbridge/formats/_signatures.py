@@ -2,7 +2,7 @@
 
 A tagged token is ``fb1|<home>|<kind>|<token>``; in generate_content, whose slot is bytes, the base64 of that text. Untagged means native.
 One that is sealed to an item has the item's id behind it, after another bar: ``fb1|responses|encrypted|<token>|<id>``; so has one that a
-server of chat_completions bound to a call. One that was found on the wire of another format, in a slot that names its home, has that
+server of chat_completions bound to a call. A bar in the id is ``~1`` there, and a tilde ``~0``, as in JSON pointers. One that was found on the wire of another format, in a slot that names its home, has that
 format last: ``fb1|generate_content|call|<token>|chat_completions``.
 """
 
@@ -70,14 +70,15 @@ def is_at_home(signature: ir.Signature, slot: ir.Format) -> bool:
 def _split_item(text: str) -> tuple[str, str | None]:
     """Split a token that may be sealed to an item from the item's id."""
     token, bar, item = text.rpartition("|")
-    return (token, item or None) if bar else (text, None)
+    return (token, item.replace("~1", "|").replace("~0", "~") or None) if bar else (text, None)
 
 
 def _with_item(signature: ir.Signature) -> str:
     """Write a token with the id of its item, if it has one, behind it; an empty one where the token itself has a bar."""
     if signature.home not in _SEALING or (signature.item is None and "|" not in signature.token):
         return signature.token
-    return f"{signature.token}|{signature.item or ''}"
+    item = (signature.item or "").replace("~", "~0").replace("|", "~1")
+    return f"{signature.token}|{item}"
 
 
 def carries_call_token(part: ir.Part) -> bool:

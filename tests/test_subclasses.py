@@ -1,0 +1,70 @@
+"""Members of enumerations, marked-up texts and the like are the texts and numbers that they are."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from tests.fixtures import Fixture, convert, fixtures
+
+
+class _Text(str):
+    """What a template engine returns."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "something else"
+
+
+class _Number(int):
+    """What a library of units returns."""
+
+
+class _Fraction(float):
+    """What a library of units returns."""
+
+
+class _Role(str, enum.Enum):  # noqa: UP042  # what callers had before there was another
+    USER = "user"
+
+
+def _in_kinds_of_its_own(value: Any) -> Any:
+    """Return a body whose keys, texts and numbers are of subclasses."""
+    if isinstance(value, dict):
+        return {_Text(key): _in_kinds_of_its_own(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_in_kinds_of_its_own(item) for item in value]
+    if value is None or isinstance(value, bool):
+        return value
+    return _Text(value) if isinstance(value, str) else _Number(value) if isinstance(value, int) else _Fraction(value)
+
+
+def _types(value: Any) -> set[type]:
+    """Return the types of all values and keys."""
+    if isinstance(value, dict):
+        return {dict}.union(map(type, value), *map(_types, value.values()))
+    return {list}.union(*map(_types, value)) if isinstance(value, list) else {type(value)}
+
+
+@pytest.mark.parametrize("fixture", fixtures(), ids=str)
+def test_values_of_subclasses_are_the_values_that_they_are(fixture: Fixture) -> None:
+    """A prompt from a template is no ``str`` to those who ask for the exact type, and was lost, or ended in somebody else's exception."""
+    own = _in_kinds_of_its_own(fixture.body)
+    for target in fb.FORMATS:
+        plain, made = fixture.convert(target), convert(own, fixture, target)
+
+        assert (made.body, set(made.losses), made.additions) == (plain.body, set(plain.losses), plain.additions)
+        assert _types(made.body) <= {dict, list, str, int, float, bool, type(None)}
+
+
+def test_a_member_of_an_enumeration_is_its_value() -> None:
+    """Its ``str`` is its name."""
+    made = fb.convert_request(
+        {"model": "m", "messages": [{"role": _Role.USER, "content": "x"}]}, source="chat_completions", target="messages"
+    )
+
+    assert made.json() == b'{"model":"m","max_tokens":4096,"messages":[{"role":"user","content":"x"}]}'
