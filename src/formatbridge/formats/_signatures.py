@@ -2,8 +2,8 @@
 
 A tagged token is ``fb1|<home>|<kind>|<token>``; in generate_content, whose slot is bytes, the base64 of that text. Untagged means native.
 One that is sealed to an item has the item's id behind it, after another bar: ``fb1|responses|encrypted|<token>|<id>``; so has one that a
-server of chat_completions bound to a call. A bar in the id is ``~1`` there, and a tilde ``~0``, as in JSON pointers. One that was found on the wire of another format, in a slot that names its home, has that
-format last: ``fb1|generate_content|call|<token>|chat_completions``.
+server of chat_completions bound to a call. A bar in the id is ``~1`` there, and a tilde ``~0``. One that was found on the wire of another
+format, in a slot that names its home, has that format last: ``fb1|generate_content|call|<token>|chat_completions``.
 """
 
 from __future__ import annotations

@@ -1,5 +1,10 @@
 """The answer to POST /v1/chat/completions."""
 
+from typing import Any
+
+from pydantic import ConfigDict, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
 from formatbridge.formats._wire import AT_ONCE, Count, Int, Number, Wire
 from formatbridge.formats.chat_completions.wire.message import Answer
 from formatbridge.formats.chat_completions.wire.moderation import Moderation
@@ -108,11 +113,32 @@ class Outcome(Wire):
     """The stop sequence that was met, or the id of the stop token."""
 
 
+def _whole(value: Any) -> Any:
+    """Refuse a piece of a stream, which would be an empty answer; servers have a ``delta`` beside a message, too."""
+    if isinstance(value, dict) and value.get("message") is None and isinstance(value.get("delta"), dict):
+        raise PydanticCustomError("piece", "one with a message, for a delta is a piece of a stream")
+    return value
+
+
 class Choice(Outcome):
     """One of the answers.
 
     Source: specification, Chat completion response.
     """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["message"], "properties": {"message": {"not": {"type": "null"}}}},
+                {"properties": {"delta": {"not": {"type": "object"}}}},
+            ]
+        }
+    )
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = super().__get_pydantic_core_schema__(source, handler)
+        return core_schema.no_info_before_validator_function(_whole, schema, metadata={"checks": True})
 
     message: Answer | None = None
     """None where a filter withheld it."""
