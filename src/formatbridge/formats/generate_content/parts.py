@@ -12,7 +12,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import guess_mime, media_kind, sniff_mime
-from formatbridge.formats._parts import drop_citations, drop_id, encode_opaque
+from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque
 from formatbridge.formats.generate_content.hosted_content import decode_server_tool, encode_code
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature, is_late
 from formatbridge.formats.generate_content.surroundings import Surroundings
@@ -208,7 +208,8 @@ def _encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
     """Write where media is: in the body, or at an address."""
     uri = part.file_id if part.file_id is not None else part.url
     slot = "inlineData" if uri is None else "fileData"
-    mime = part.mime or guess_mime(uri or part.filename or "")
+    is_listed = part.kind in ("image", "video")  # whose types the server knows by name
+    mime = (encode_mime(part, losses) if is_listed else part.mime) or guess_mime(uri or part.filename or "")
     if mime is None:
         mime = losses.added(f"{at}/{slot}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
     elif mime == "image/jpg":  # as some callers call it
