@@ -194,7 +194,7 @@ def _read(body: Any) -> dict[str, Any]:
         value = _codec.loads(body, []) if isinstance(body, bytes | bytearray | str) else body
     except _codec.NotJsonError as error:
         raise InvalidPayloadError("unknown", "payload", [(error.pointer, error.message)]) from None
-    if isinstance(value, list) and len(value) == 1:  # an error as some streams wrap it
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):  # an error as some streams wrap it
         value = value[0]
     if not isinstance(value, dict):
         raise InvalidPayloadError("unknown", "payload", [("", f"is {_codec.describe(value)}, expected an object")])

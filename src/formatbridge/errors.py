@@ -80,12 +80,14 @@ def _likeness(name: object, known: Sequence[str]) -> str:
     """Return which of the known names may be meant; nothing where none is alike, or where it would take long to say."""
     from difflib import get_close_matches  # whoever makes no mistake does not pay for it
 
-    near = get_close_matches(name.lower(), known, n=1, cutoff=0.4) if isinstance(name, str) and len(name) < _LONGEST_NAME else []
+    if not isinstance(name, str) or not name or len(name) >= _LONGEST_NAME:
+        return ""
+    near = [each for each in known if each.startswith(name.lower())] or get_close_matches(name.lower(), known, n=1)
     return f"perhaps {near[0]}; " if near else ""
 
 
 class UnknownFormatError(FormatBridgeError):
-    """A format name that is none of the known ones, or a body that shows none of them."""
+    """A format name that is none of the known ones."""
 
     def __init__(self, name: object, known: Sequence[str]) -> None:
         super().__init__(f"unknown format {name!r}: {_likeness(name, known)}expected one of {', '.join(known)}")
