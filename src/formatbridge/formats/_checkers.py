@@ -148,20 +148,29 @@ def _as_it_is(schema: Any) -> Any:
             return made | {"extra_behavior": "forbid" if has_names or schema["extra_behavior"] == "forbid" else "ignore"}
         case {"type": "typed-dict-field", "validation_alias": [*_]}:
             return {key: value for key, value in made.items() if key != "validation_alias"}
-        case {"type": "function-before", "metadata": {"mends": True}}:
-            return made["schema"]
-        case {"metadata": {"glance": glance, "sound": "plain"}}:
-            return _only_at_a_glance(glance)
-        case {"metadata": {"checks": True} | {"sound": "valid"}}:
-            return made
+        case {"type": "list"}:
+            return made | {"fail_fast": True}  # one item that is not sound is enough to know
         case {"type": "function-before" | "function-wrap" | "function-after" | "function-plain"}:
-            return _only_at_a_glance(in_full)
+            return _asked_as_it_is(schema, made)
         case {"type": "tagged-union", "metadata": {"key": key}}:
             return made | {"discriminator": key}
         case {"type": "union", "choices": [_, (_, label)]} if label == WHOLE:
             return {"le": EXACT, "ge": -EXACT} | made["choices"][0]
         case _:
             return made
+
+
+def _asked_as_it_is(schema: Any, made: Any) -> Any:
+    """Return what ``_as_it_is`` does of a schema of which a function is asked; ``made``: with its inner schema as it is."""
+    match schema.get("metadata"):
+        case {"mends": True}:
+            return made["schema"]
+        case {"glance": glance, "sound": "plain"}:
+            return _only_at_a_glance(glance)
+        case {"checks": True} | {"sound": "valid"}:
+            return made
+        case _:
+            return _only_at_a_glance(in_full)
 
 
 def _nothing(value: Any) -> None:
