@@ -21,32 +21,37 @@ _SAYING = frozenset({"type", "$ref", "enum", "const", *_UNIONS})
 """What says which values there are."""
 _TYPES = {type(None): ("null",), bool: ("boolean",), str: ("string",), int: ("integer", "number"), float: ("number",)}
 """Type of a literal to the names of its types."""
-_Work = list[tuple[Any, str, str, Any, Any]]
+_OF_OBJECTS, _OF_ARRAYS = frozenset({"properties", "additionalProperties"}), frozenset({"items", "prefixItems"})
+"""Keywords that give a type away where none is named. ``required`` alone does not: no closed object has what it must have then."""
+_Work = list[tuple[Any, str, str, Any, Any, bool]]
 
 
 def encode_schema(schema: JsonObject, node: ir.OutputFormat | ir.FunctionTool, field: str, at: str, losses: Ledger) -> JsonObject:
     """Write a schema that the server enforces; ``node`` and ``field`` say where it came from, ``at`` is its pointer in the target."""
     holder: JsonObject = {}
-    work: _Work = [(schema, field, at, holder, "made")]
+    work: _Work = [(schema, field, at, holder, "made", False)]
     seen = 0
     while work:
-        given, pointer, at, container, key = work.pop()
+        given, pointer, at, container, key, is_fragment = work.pop()
         seen += 1
         if not isinstance(given, dict) or seen > MOST_NODES:
             container[key] = given
         else:
-            container[key] = _Subschema(given, pointer, at, node, losses).encode(work)
+            container[key] = _Subschema(given, pointer, at, node, losses, is_fragment).encode(work)
     made: JsonObject = holder["made"]
     return made
 
 
 class _Subschema:
-    """One schema object on its way: ``left`` holds the keywords that have no place yet."""
+    """One schema object on its way: ``left`` holds the keywords that have no place yet.
 
-    __slots__ = ("at", "left", "losses", "made", "node", "pointer")
+    ``is_fragment``: it is one of several that a value is held to at once, so nothing in it may be closed that was not.
+    """
 
-    def __init__(self, given: JsonObject, pointer: str, at: str, node: Any, losses: Ledger) -> None:
-        self.left = dict(given)
+    __slots__ = ("at", "is_fragment", "left", "losses", "made", "node", "pointer")
+
+    def __init__(self, given: JsonObject, pointer: str, at: str, node: Any, losses: Ledger, is_fragment: bool) -> None:
+        self.left, self.is_fragment = dict(given), is_fragment
         self.made: JsonObject = {}
         self.pointer, self.at, self.node, self.losses = pointer, at, node, losses
 
@@ -80,7 +85,8 @@ class _Subschema:
             made = self.made[name] = dict.fromkeys(self.left[name])
             items = self.left.pop(name).items()
             work += [
-                (item, f"{self._place(name)}/{escape(key)}", f"{self.at}/{name}/{escape(key)}", made, key) for key, item in items
+                (item, f"{self._place(name)}/{escape(key)}", f"{self.at}/{name}/{escape(key)}", made, key, False)
+                for key, item in items
             ]
 
     def _take_kind(self, work: _Work) -> list[Any]:
@@ -89,6 +95,8 @@ class _Subschema:
         Beside literals or a union the server takes no type: what that says and they do not goes into the description.
         """
         kind = self.left.pop("type", None)
+        if kind is None:
+            kind = self._guess_type()
         kinds = kind if isinstance(kind, list) else [kind]
         literals = self._take_literals()
         union = next((name for name in _UNIONS if isinstance(self.left.get(name), list)), None)
@@ -106,10 +114,21 @@ class _Subschema:
             if not is_said:
                 self.left["type"] = kind
         if union:
-            self._take_union(union, variants, work)
+            self._take_union(union, variants, is_whole, work)
             if is_whole and self.left.get("additionalProperties") is False:
                 del self.left["additionalProperties"]  # they are closed as well
         return [] if literals or is_whole else kinds
+
+    def _guess_type(self) -> str | list[str] | None:
+        """Return the type that keywords give away, which the server wants to be named; None where something else says it, or nothing."""
+        if self.is_fragment or not _SAYING.isdisjoint(self.left):
+            return None
+        kinds = [kind for kind, words in (("object", _OF_OBJECTS), ("array", _OF_ARRAYS)) if not words.isdisjoint(self.left)]
+        if not kinds:
+            return None
+        guessed: str | list[str] = kinds[0] if len(kinds) == 1 else kinds
+        self.losses.added(f"{self.at}/type", guessed)
+        return guessed
 
     def _take_literals(self) -> list[Any]:
         """Take over the values that are listed, and return them."""
@@ -123,13 +142,15 @@ class _Subschema:
             self._take("const")
         return found
 
-    def _take_union(self, name: str, variants: list[Any], work: _Work) -> None:
+    def _take_union(self, name: str, variants: list[Any], is_whole: bool, work: _Work) -> None:
+        is_fragment = self.is_fragment or name == "allOf" or not is_whole
         wire = "anyOf" if name == "oneOf" else name
         made = self.made[wire] = [None] * len(variants)
         if wire != name:
             self.losses.changed(self.node, self._place(name), "anyOf")
         work += [
-            (item, f"{self._place(name)}/{index}", f"{self.at}/{wire}/{index}", made, index) for index, item in enumerate(variants)
+            (item, f"{self._place(name)}/{index}", f"{self.at}/{wire}/{index}", made, index, is_fragment)
+            for index, item in enumerate(variants)
         ]
 
     def _take_object(self, work: _Work) -> None:
@@ -149,7 +170,7 @@ class _Subschema:
     def _take_array(self, work: _Work) -> None:
         # Beside items that each have a schema of their own it is about those behind them.
         if isinstance(self.left.get("items"), dict | bool) and "prefixItems" not in self.left:
-            work.append((self.left.pop("items"), self._place("items"), f"{self.at}/items", self.made, "items"))
+            work.append((self.left.pop("items"), self._place("items"), f"{self.at}/items", self.made, "items", False))
         if self.left.get("minItems") in (0, 1):
             self._take("minItems")
 
