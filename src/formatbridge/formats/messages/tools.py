@@ -101,7 +101,9 @@ def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledg
     made: JsonObject = {"name": tool.name}
     if tool.description is not None:
         made["description"] = tool.description
-    made["input_schema"] = schema if schema and "type" in schema and not tool.strict else _encode_parameters(tool, at, losses)
+    made["input_schema"] = (
+        schema if schema and schema.get("type") == "object" and not tool.strict else _encode_parameters(tool, at, losses)
+    )
     if tool.strict:
         made["strict"] = True
     if tool.defer_loading:
@@ -112,10 +114,23 @@ def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledg
 
 
 def _encode_parameters(tool: ir.FunctionTool, at: str, losses: Ledger) -> JsonObject:
-    schema = tool.parameters or {"type": "object", "properties": {}}
+    """Write the schema of a function's arguments, which the server wants to be of one type, and to say so."""
+    schema = tool.parameters
+    if not schema:
+        nothing: JsonObject = {"type": "object", "properties": {}} | ({"additionalProperties": False} if tool.strict else {})
+        losses.added(f"{at}/input_schema", nothing)
+        return nothing
+    kind = schema.get("type")
+    if kind not in (None, "object"):
+        is_among = isinstance(kind, list) and "object" in kind  # arguments are an object, whatever else they could be
+        losses.changed(tool, "parameters/type", "object", severity="info" if is_among else "lossy")
+        schema = schema | {"type": "object"}
     if tool.strict:
         schema = encode_schema(schema, tool, "parameters", f"{at}/input_schema", losses)
-    return schema if "type" in schema else {"type": "object", **schema}
+    if schema.get("type") == "object":
+        return schema
+    losses.added(f"{at}/input_schema/type", "object")
+    return {"type": "object"} | schema | {"type": "object"}
 
 
 def _encode_callers(tool: ir.FunctionTool, callers: list[str], has_code: bool, losses: Ledger) -> JsonObject:
