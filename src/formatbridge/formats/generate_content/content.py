@@ -56,6 +56,7 @@ def _go_on(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
     decode_parts(raw.get("parts"), src, calls, parts)
     whole = join_texts(parts[at - 1], parts[at]) if 0 < at < len(parts) else None
     if whole is not None:
+        whole.src = parts[at].src  # a loss of joined text is one of its end
         parts[at - 1 : at + 1] = [whole]
     turn.extra = gathered(turn.extra, rest(raw, CONTENT, f"{src}/"))
 

@@ -85,8 +85,7 @@ class TurnEncoder:
         if self._answer is not None and self.turns[-1]["role"] == "assistant":
             block = self._blocks(-1)[-1]
             if block["type"] == "text":
-                block["text"] = block["text"].rstrip()
-                self.losses.changed(self._answer, "", block["text"], "prefill")
+                self._trim(block, self._answer)
         if self._opening is not None:
             self.losses.changed(self._opening, "", collapse(self.turns[0]["content"]), "first_turn")
         for _, call in chain.from_iterable(self._calls.values()):
@@ -98,6 +97,26 @@ class TurnEncoder:
             if type(content) is list and len(content) == 1:  # no more than one block can collapse
                 turn["content"] = collapse(content)
         return self.turns
+
+    def _trim(self, block: JsonObject, answer: ir.Message) -> None:
+        """Cut blanks off the end of a prefill, which the server refuses there. It is noted at texts that lose some, else at the turn."""
+        text = block["text"].rstrip()
+        is_cut = text != block["text"]
+        block["text"] = text
+        is_noted = False
+        for part in reversed(answer.parts if is_cut else ()):
+            if type(part) is ir.Reasoning:
+                continue
+            if type(part) is not ir.Text:
+                break
+            kept = part.text.rstrip()
+            if kept != part.text:
+                self.losses.changed(part, "text", kept, "prefill")
+                is_noted = True
+            if kept:
+                break
+        if not is_noted:
+            self.losses.changed(answer, "", text, "prefill")
 
     def _note_made_ids(self) -> None:
         """Note the ids that the source does not have, at calls and at results."""
