@@ -5,6 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._spans import put_in
 from formatbridge.losses import Ledger
 
 
@@ -51,14 +52,14 @@ def _decode_citation(raw: JsonObject, url: JsonObject, src: str) -> ir.Citation:
 
 
 def _encode_citation(citation: ir.Citation, losses: Ledger) -> JsonObject:
+    """Write one citation; where no span is known it is empty, as servers tell it."""
     if citation.extra:
         losses.extras(citation)
     for name in ("cited_text", "file_id"):
         if getattr(citation, name) is not None:
             losses.dropped(citation, name, severity="info")
-    return {
-        "url": citation.url,
-        "title": citation.title or "",
-        "start_index": citation.start or 0,
-        "end_index": citation.end or 0,
-    }
+    made: JsonObject = {"url": citation.url}
+    put_in(made, "title", citation.title, "", losses)
+    put_in(made, "start_index", citation.start, 0, losses)
+    put_in(made, "end_index", citation.end, made["start_index"], losses)
+    return made

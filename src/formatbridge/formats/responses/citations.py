@@ -7,6 +7,7 @@ from collections.abc import Callable
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
+from formatbridge.formats._spans import put_in
 from formatbridge.losses import Ledger
 
 _URL = frozenset({"type", "url", "title", "start_index", "end_index"})
@@ -45,6 +46,7 @@ def encode_citations(citations: list[ir.Citation], start: int, length: int, loss
 
 
 def _encode_citation(citation: ir.Citation, start: int, length: int, losses: Ledger) -> JsonObject | None:
+    """Write one citation; where no span is known it is empty, as servers tell it."""
     if citation.url is None and citation.file_id is None:
         losses.dropped(citation)
         return None
@@ -52,21 +54,27 @@ def _encode_citation(citation: ir.Citation, start: int, length: int, losses: Led
         losses.extras(citation)
     if citation.cited_text is not None:
         losses.dropped(citation, "cited_text", severity="info")
-    first = 0 if citation.start is None else _within(citation, "start", citation.start - start, length, losses)
-    if citation.url is not None:
-        last = length if citation.end is None else _within(citation, "end", citation.end - start, length, losses)
-        if citation.file_id is not None:
-            losses.dropped(citation, "file_id")
-        title = citation.title or ""
-        return {"type": "url_citation", "url": citation.url, "title": title, "start_index": first, "end_index": last}
-    return {"type": "file_citation", "file_id": citation.file_id, "filename": citation.title or "", "index": first}
+    first = _within(citation, "start", start, length, losses)
+    if citation.url is None:
+        file: JsonObject = {"type": "file_citation", "file_id": citation.file_id}
+        put_in(file, "filename", citation.title, "", losses)
+        put_in(file, "index", first, 0, losses)
+        return file
+    if citation.file_id is not None:
+        losses.dropped(citation, "file_id")
+    made: JsonObject = {"type": "url_citation", "url": citation.url}
+    put_in(made, "title", citation.title, "", losses)
+    put_in(made, "start_index", first, 0, losses)
+    put_in(made, "end_index", _within(citation, "end", start, length, losses), made["start_index"], losses)
+    return made
 
 
-def _within(citation: ir.Citation, name: str, place: int, length: int, losses: Ledger) -> int:
-    """Return a place of a citation in its text: the nearest one, if it is in another text."""
-    if 0 <= place <= length:
-        return place
-    made: int = losses.changed(citation, name, min(max(place, 0), length), "span_lost", severity="info")
+def _within(citation: ir.Citation, name: str, start: int, length: int, losses: Ledger) -> int | None:
+    """Return a place of a citation in its text, if it is known: the nearest one, if it is in another text."""
+    given: int | None = getattr(citation, name)
+    if given is None or 0 <= given - start <= length:
+        return None if given is None else given - start
+    made: int = losses.changed(citation, name, min(max(given - start, 0), length), "span_lost", severity="info")
     return made
 
 
