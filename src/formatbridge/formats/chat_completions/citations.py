@@ -29,7 +29,7 @@ def encode_citations(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
     for part in parts:
         for citation in (part.citations or ()) if isinstance(part, ir.Text) else ():
             if citation.url is None:
-                losses.dropped(citation, severity="info")
+                losses.dropped(citation)
                 continue
             made.append({"type": "url_citation", "url_citation": _encode_citation(citation, losses)})
     return made

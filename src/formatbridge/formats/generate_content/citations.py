@@ -18,6 +18,7 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._spans import may_repeat
 from formatbridge.losses import Ledger
 
+_READ = "retrievedContext"
 _KINDS: dict[str, Any] = {"web": "web", "maps": "map", "retrievedContext": "document", "image": "web"}
 _CHUNK: dict[str, frozenset[str]] = {
     "web": frozenset({"uri", "title"}),
@@ -152,8 +153,9 @@ def _code_points(text: str, offsets: Iterable[int]) -> dict[int, int]:
 
 
 def encode_citations(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
-    """Write the citations of an answer as sources and spans over its visible text."""
-    found = [citation for part in parts if type(part) is ir.Text for citation in part.citations or ()]
+    """Write the citations of an answer as sources and spans over its visible text; None where there are none."""
+    given = [citation for part in parts if type(part) is ir.Text for citation in part.citations or ()]
+    found = [citation for citation in given if _can_cite(citation, losses)]
     if not found:
         return None
     visible, leads = _visible(parts)
@@ -219,14 +221,26 @@ def _bytes(text: str, places: set[int]) -> dict[int, int]:
     return found
 
 
+def _can_cite(citation: ir.Citation, losses: Ledger) -> bool:
+    """Say whether a source has anything to be known by here."""
+    if citation.url is not None or citation.title is not None or (citation.cited_text is not None and _member(citation) == _READ):
+        return True
+    losses.dropped(citation)
+    return False
+
+
+def _member(citation: ir.Citation) -> str:
+    return "maps" if citation.kind == "map" else "web" if citation.kind in ("web", "search") else _READ
+
+
 def _encode_chunk(citation: ir.Citation, losses: Ledger) -> JsonObject:
     if citation.extra:
         losses.extras(citation)
     if citation.file_id is not None:
         losses.dropped(citation, "file_id", severity="info")
     source = {"uri": citation.url, "title": citation.title}
-    member = "maps" if citation.kind == "map" else "web" if citation.kind in ("web", "search") else "retrievedContext"
-    if member == "retrievedContext":
+    member = _member(citation)
+    if member == _READ:
         source["text"] = citation.cited_text
     elif citation.cited_text is not None:
         losses.dropped(citation, "cited_text", severity="info")

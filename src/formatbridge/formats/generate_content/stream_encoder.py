@@ -270,7 +270,8 @@ class StreamEncoder:
         _cite_first(choice)
         if any(isinstance(part, ir.Text) and part.citations for part in choice.visible):
             visible = [_with_text(part, choice.pieces.get(place)) for place, part in enumerate(choice.visible)]
-            made["groundingMetadata"] = encode_citations(visible, nowhere())
+            grounding = encode_citations(visible, nowhere())
+            made |= {"groundingMetadata": grounding} if grounding else {}
         if choice.weighed is not None:
             made |= choice.weighed.told()
         choice.end = made

@@ -110,7 +110,20 @@ SPELLING = Spelling(
         "HostedTool.strict": Own(neutral=(False,)),
         "HostedTool.url_sources": Own(neutral=(dict.fromkeys(("user_input", "client_tool_results", "server_tool_results"), _ALL),)),
         "HostedTool.use_cache": Own(neutral=(True,)),
-        "Citation.encrypted_index": Own("info"),
+        **{
+            f"Citation.{name}": Own("info")
+            for name in (
+                "document_index",
+                "encrypted_index",
+                "end_block_index",
+                "end_char_index",
+                "end_page_number",
+                "search_result_index",
+                "start_block_index",
+                "start_char_index",
+                "start_page_number",
+            )
+        },
         "Response.content/*": Own("info", "weaker_carrier", kind="changed", after="the model that answered"),
         "Response.container": Own("info", "not_portable"),
         "Response.context_management": Own("info", "diagnostic"),

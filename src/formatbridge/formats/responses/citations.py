@@ -61,7 +61,7 @@ def _encode_citation(citation: ir.Citation, start: int, length: int, losses: Led
         put_in(file, "index", first, 0, losses)
         return file
     if citation.file_id is not None:
-        losses.dropped(citation, "file_id")
+        losses.dropped(citation, "file_id", severity="info")
     made: JsonObject = {"type": "url_citation", "url": citation.url}
     put_in(made, "title", citation.title, "", losses)
     put_in(made, "start_index", first, 0, losses)
