@@ -65,15 +65,13 @@ def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses:
         is_answer=True,
         carries=options.carry_reasoning,
         objects=read_objects(choice.parts) if ir.ToolCall in kinds else NOT_READ,
-        refusal_cost=_refusal_cost(choice) if ir.Refusal in kinds else None,
+        refusal_cost=_refusal_cost(choice) if ir.Refusal in kinds else "lossy",
     )
     parts: list[JsonObject] = []
     encode_parts(choice.parts, parts, at, around, losses)
     return parts
 
 
-def _refusal_cost(choice: ir.Choice) -> Severity | None:
-    """Return what it costs that a refusal becomes text: nothing where the reason of the end says that all text is one."""
-    if choice.finish is None or WORDS[choice.finish.reason][0] != "SAFETY":
-        return "lossy"
-    return "info" if any(type(part) is ir.Text and part.text for part in choice.parts) else None
+def _refusal_cost(choice: ir.Choice) -> Severity:
+    """Return what it costs that a refusal becomes text: little where the reason of the end says that something was refused."""
+    return "lossy" if choice.finish is None or WORDS[choice.finish.reason][0] != "SAFETY" else "info"

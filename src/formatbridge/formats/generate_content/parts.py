@@ -261,8 +261,7 @@ def _encode_refusal(part: ir.Refusal, around: Surroundings, losses: Ledger) -> J
     if part.extra:
         losses.extras(part)
     drop_id(part, losses)
-    if around.refusal_cost is not None:
-        losses.changed(part, "text", part.text, "flattened", severity=around.refusal_cost)
+    losses.changed(part, "text", part.text, "flattened", severity=around.refusal_cost)
     return {"text": part.text} if part.text else None
 
 

@@ -15,7 +15,7 @@ class Surroundings:
 
     ``is_answer``: it is an answer. ``carries``: it keeps tokens of other formats, tagged. ``runs``: ids of the runs of code that this
     format has too. ``made_ids``: those of calls to which no source gave one. ``objects``: the arguments of its calls, as far as they have
-    been read. ``refusal_cost``: what it costs that a refusal is text here; None: why the answer ended tells all of it.
+    been read. ``refusal_cost``: what it costs that a refusal is text here.
     """
 
     __slots__ = ("_messages", "_names", "_paired", "carries", "is_answer", "made_ids", "objects", "refusal_cost", "runs")
@@ -28,7 +28,7 @@ class Surroundings:
         is_answer: bool = False,
         carries: bool = False,
         objects: Objects = NOT_READ,
-        refusal_cost: Severity | None = "lossy",
+        refusal_cost: Severity = "lossy",
     ) -> None:
         self._messages = messages
         self._names: dict[str, str] | None = None  # most conversations need none, so they are collected on demand
