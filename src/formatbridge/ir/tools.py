@@ -76,6 +76,7 @@ class HostedTool:
 class McpServer:
     """A remote tool server. ``approval``: ``never``, ``always``, or the format's own object; None: not said.
 
+    ``allowed``: the only tools that may be used; None: all but those that are ``denied``.
     ``aside`` is the pointer of a second object that the server is made of, where the format keeps the choice of tools apart.
     """
 
@@ -84,6 +85,7 @@ class McpServer:
     token: str | None = None
     headers: dict[str, str] | None = None
     allowed: list[str] | None = None
+    denied: list[str] | None = None
     approval: JsonObject | str | None = None
     description: str | None = None
     defer_loading: bool | None = None

@@ -98,6 +98,8 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
     if server.allowed:
         losses.dropped(server, "allowed")
         losses.dropped(server, "allowed.default")
+    for name in server.denied or ():
+        losses.dropped(server, f"denied/{escape(name)}/enabled")
     for name in ("description", "defer_loading"):
         if getattr(server, name):
             losses.dropped(server, name)

@@ -143,39 +143,53 @@ def _decode_server(raw: JsonObject, index: int, toolset: JsonObject, aside: str,
     older = raw.get("tool_configuration") or {}
     is_off = older.get("enabled") is False
     defaults, configs = toolset.get("default_config") or {}, toolset.get("configs") or {}
-    allowed = [] if is_off else older.get("allowed_tools")
+    allowed: list[str] | None = [] if is_off else older.get("allowed_tools")
+    denied: list[str] = []
+    extra = joined(rest(raw, _SERVER), rest(older, {"enabled"} if is_off else {"enabled", "allowed_tools"}, "tool_configuration/"))
     if aside:
         left |= rest(toolset, _TOOLSET, f"{aside[1:]}/") or {}
         left |= rest(defaults, frozenset({"enabled", "defer_loading"}), f"{aside[1:]}/default_config/") or {}
-        allowed = _decode_switches(defaults, configs, f"{aside[1:]}/configs", allowed, left)
+        on, denied = _decode_switches(defaults, configs, f"{aside[1:]}/configs", left)
+        if allowed is not None and (denied or (on is not None and set(on) != set(allowed))):
+            extra = joined(extra, {"tool_configuration/allowed_tools": allowed, f"{aside}/configs": configs})
+        allowed = _both(allowed, on, denied)
     return ir.McpServer(
         label=raw["name"],
         url=raw["url"],
         token=raw.get("authorization_token"),
         allowed=allowed,
+        denied=denied if denied and allowed is None else None,
         defer_loading=defaults.get("defer_loading"),
         cache=decode_cache(toolset, aside),
         src=f"/mcp_servers/{index}",
         aside=aside,
-        extra=joined(
-            rest(raw, _SERVER), rest(older, {"enabled"} if is_off else {"enabled", "allowed_tools"}, "tool_configuration/")
-        ),
+        extra=extra,
     )
 
 
-def _decode_switches(
-    defaults: JsonObject, configs: JsonObject, at: str, allowed: list[str] | None, left: JsonObject
-) -> list[str] | None:
-    """Return the tools that are on where all others are off; any other use of the switches is left over."""
+def _both(allowed: list[str] | None, on: list[str] | None, denied: list[str]) -> list[str] | None:
+    """Return the only tools that may be used where two places say which those are: what one of them forbids is forbidden."""
+    if allowed is None:
+        return on
+    forbidden, permitted = set(denied), set(allowed if on is None else on)
+    return [name for name in dict.fromkeys(allowed) if name in permitted and name not in forbidden]
+
+
+def _decode_switches(defaults: JsonObject, configs: JsonObject, at: str, left: JsonObject) -> tuple[list[str] | None, list[str]]:
+    """Return the tools that are on where all others are off, else None, and those that are off where all others are on.
+
+    Any other use of the switches is left over.
+    """
     is_list = defaults.get("enabled") is False
-    names = list(allowed or ())
+    names: list[str] = []
     usual = _SWITCHES | {key: value for key, value in defaults.items() if value is not None}
     for name, switch in configs.items():
         other = {key: value for key, value in (switch or {}).items() if value != usual.get(key)}
-        if is_list:
-            names += [name] if other.pop("enabled", False) else []
+        if other.get("enabled") is is_list:  # not what counts for all
+            del other["enabled"]
+            names.append(name)
         left |= rest(other, frozenset(), f"{at}/{escape(name)}/") or {}
-    return names if is_list or allowed is not None else None
+    return (names, []) if is_list else (None, names)
 
 
 def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, JsonObject] | None:
@@ -199,8 +213,9 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, Jso
         defaults["defer_loading"] = server.defer_loading
     if defaults:
         toolset["default_config"] = defaults
-    if server.allowed:
-        toolset["configs"] = {name: {"enabled": True} for name in server.allowed}
+    switched = server.denied if server.allowed is None else server.allowed
+    if switched:
+        toolset["configs"] = {name: {"enabled": server.allowed is not None} for name in switched}
     return entry, toolset | encode_cache(server.cache, losses)
 
 

@@ -6,6 +6,7 @@ from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
 from formatbridge.formats.messages.settings import SETTINGS
 from formatbridge.losses import Own, Spelling
 
+_BOTH = Own("info", "nearest_value", kind="changed", after="the tools that no list forbids")
 _BINDING = Own(neutral=({"prefix_mismatch_behavior": "error"},))
 _ALL = {"type": "all"}
 
@@ -30,6 +31,7 @@ SPELLING = Spelling(
         "McpServer.place": ("@^^",),
         "McpServer.token": ("authorization_token",),
         "McpServer.allowed": ("tool_configuration/allowed_tools", "@/configs", "@/default_config/enabled"),
+        "McpServer.denied": ("@/configs",),
         "McpServer.allowed.default": ("@/default_config/enabled",),
         "McpServer.defer_loading": ("@/default_config/defer_loading",),
         "Media.data": ("source/data",),
@@ -101,6 +103,14 @@ SPELLING = Spelling(
         "Hosted.cache_control": Own("info"),
         "FunctionTool.eager_input_streaming": Own(neutral=(False,)),
         "FunctionTool.input_examples": Own(),
+        **dict.fromkeys(
+            (
+                "McpServer.tool_configuration/allowed_tools",
+                "McpServer./tools/*/configs",
+                "McpServer./messages/*/content/*/tool/definition/configs",
+            ),
+            _BOTH,
+        ),
         "HostedTool.allowed_callers": Own(neutral=(["direct"],)),
         "HostedTool.citations": Own(neutral=({"enabled": False},)),
         "HostedTool.defer_loading": Own(neutral=(False,)),

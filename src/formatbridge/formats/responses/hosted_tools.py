@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge._pointers import escape
 from formatbridge.formats._extra import joined, rest
 from formatbridge.losses import ITSELF, Ledger
 
@@ -134,6 +135,8 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject:
         losses.extras(server)
     if server.cache:
         losses.dropped(server.cache, severity="info")
+    for name in server.denied or ():
+        losses.dropped(server, f"denied/{escape(name)}/enabled")
     made: JsonObject = {"type": "mcp", "server_label": server.label}
     rows = {
         "server_url": server.url,
