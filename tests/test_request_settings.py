@@ -21,6 +21,18 @@ def _told(made: fb.Converted) -> list[tuple[str, str, str]]:
     return [(loss.path, loss.kind, loss.severity) for loss in made.losses]
 
 
+# The seed.
+
+
+@pytest.mark.parametrize(("seed", "is_taken"), [(-(2**31) - 1, False), (-(2**31), True), (2**31 - 1, True), (2**31, False)])
+def test_a_seed_of_more_than_32_bits_is_no_seed_in_generate_content(seed: int, is_taken: bool) -> None:
+    """The server refuses it, and the nearest one would give another answer."""
+    made = _chat("generate_content", seed=seed)
+
+    assert made.body.get("generationConfig", {}).get("seed") == (seed if is_taken else None)
+    assert _told(made) == ([] if is_taken else [("/seed", "dropped", "lossy")])
+
+
 # How an answer comes as a stream.
 
 

@@ -29,6 +29,8 @@ SETTINGS = FieldTable(
 TIERS = ValueTable(("standard", "standard"), ("flex", "flex"), ("priority", "priority"))
 
 _MOST_STOPS = 5
+_LARGEST_SEED = 2**31 - 1
+"""The server takes signed integers of 32 bits. Source: the vendor's discovery document, v1beta, ``GenerationConfig.seed``."""
 _DONE = frozenset({
     "stop", "max_tokens", "modalities", "metadata", "tier", "tier_beside", "prompt_cache_options", "parallel_tool_calls",
 })  # fmt: skip
@@ -51,6 +53,9 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
 def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> None:
     """Write the settings into ``generationConfig``, all but those that stand beside it."""
     encode_flat_settings(request, SETTINGS, config, losses, _DONE)
+    if "seed" in config and not -_LARGEST_SEED - 1 <= config["seed"] <= _LARGEST_SEED:
+        del config["seed"]  # the nearest one is as good as none
+        losses.dropped(request, "seed", "out_of_range")
     if "prompt_cache_options" in request.settings:
         drop_cache_options(request, losses)
     limit, stop = request.settings.get("max_tokens"), request.settings.get("stop")
