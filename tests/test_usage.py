@@ -93,3 +93,22 @@ def test_a_total_of_zero_is_one_that_nobody_filled_in(source: str, target: str, 
     usage = made.body["usageMetadata" if target == "generate_content" else "usage"]
     assert (made.body, made.losses) == (bare.body, bare.losses)
     assert target == "messages" or usage[TOTALS[target]] == 35
+
+
+def test_what_was_written_to_a_cache_becomes_no_count_where_none_is_of_it() -> None:
+    """The whole prompt, which it is in, is not what became of it."""
+    usage = {
+        "input_tokens": 6,
+        "output_tokens": 1,
+        "cache_creation_input_tokens": 574,
+        "cache_creation": {"ephemeral_5m_input_tokens": 574, "ephemeral_1h_input_tokens": 0},
+    }
+    body = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": "end_turn"}
+
+    made = fb.convert_response(body | {"stop_sequence": None, "usage": usage}, source="messages", target="generate_content")
+
+    written = {loss.path: (loss.kind, loss.after) for loss in made.losses if "cache_creation" in loss.path}
+    assert written == {
+        "/usage/cache_creation": ("changed", None),
+        "/usage/cache_creation_input_tokens": ("changed", None),
+    }

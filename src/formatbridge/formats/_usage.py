@@ -48,7 +48,10 @@ def count_reasoning_in(usage: ir.Usage) -> None:
 
 
 def join_ttls(usage: ir.Usage, total: int | None, losses: Ledger) -> None:
-    """Note that what was written to the cache is in ``total`` only, whatever time it stays: it may have been told by these times alone."""
+    """Note that what was written to the cache is in ``total`` only, whatever time it stays: it may have been told by these times alone.
+
+    None: the target does not count it apart from the prompt.
+    """
     if usage.cache_write_ttl and any(usage.cache_write_ttl.values()):
         losses.changed(usage, "cache_write_ttl", total, "accounting", severity="info")
 

@@ -83,7 +83,7 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     if usage.accepted_prediction or usage.rejected_prediction or usage.server_tools:
         drop_counts(usage, _UNCOUNTED, losses)
     if usage.cache_write_ttl:
-        join_ttls(usage, usage.input, losses)
+        join_ttls(usage, None, losses)
     if usage.cache_write:
         losses.changed(usage, "cache_write", None, "accounting", severity="info")
     if usage.reasoning and usage.reasoning > usage.output:
