@@ -73,7 +73,8 @@ def encode_tool(
         case ir.FunctionTool():
             return encode_function(tool, at, has_code, losses)
         case ir.HostedTool() | ir.McpServer() if servers_of([tool]) & known:
-            losses.dropped(tool, code="too_many")
+            # Another server of the same name has other tools; a second search is the first.
+            losses.dropped(tool, code="too_many", severity="impossible" if isinstance(tool, ir.McpServer) else "lossy")
             return None
         case ir.HostedTool():
             hosted = encode_hosted_tool(tool, losses)
