@@ -120,6 +120,9 @@ def models() -> str:
         "`formatbridge schema messages.TextBlock` prints a JSON Schema.\n",
         "Subclasses of yours serve as well: their fields are in the body, and their defaults count as set, unless they are `None`,",
         "which in all models means that nothing was said. A model of yours that derives from none of these goes in with what was set.\n",
+        "Formats share names of classes. Where one application has several formats (FastAPI, say), its schema calls such classes by their",
+        "modules: `formatbridge__formats__messages__wire__request__Request`. An application for each, mounted beside the others, has short",
+        "names.\n",
         "With pydantic 2.10, a model of yours that holds one of these writes `schema_` for `schema` unless you say `by_alias=True`.",
         "",
     ]
