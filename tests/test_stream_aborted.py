@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import re
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -100,18 +102,78 @@ def test_an_event_that_cannot_be_read_is_told_by_the_break_if_nothing_else_told_
             converter.finish()
 
 
+STRICT = fb.Options(raise_on="lossy")
+UNKNOWN = encode_event(dumps({"made_up": 1}))
+"""An event that each format but its own loses."""
+
+
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_what_lost_too_much_for_its_end_is_told_as_a_break(source: str, target: str) -> None:
-    """That error has no tail, so whoever catches it has a way to tell the reader, be it from ``feed`` or ``finish``."""
-    unknown = encode_event(dumps({"made_up": 1}))
-    converter = fb.StreamConverter(source=source, target=target, options=fb.Options(raise_on="lossy"))
-    made = converter.feed(unknown + b"".join(_events(source)[:-1]))
-    with pytest.raises(fb.LossyConversionError) as caught:
-        made += converter.feed(_events(source)[-1]) + converter.finish()
+def test_what_loses_too_much_for_its_end_is_told_to_its_reader_once(source: str, target: str) -> None:
+    """A reader without an end waits; the one idiom tells him, whatever ended the stream, be it from ``feed`` or ``finish``."""
+    for ending in (b"", b"\n"):
+        converter = fb.StreamConverter(source=source, target=target, options=STRICT)
+        made = converter.feed(UNKNOWN + b"".join(_events(source)[:-1]))
+        with pytest.raises(fb.LossyConversionError) as caught:
+            made += converter.feed(_events(source)[-1].rstrip() + ending) + converter.finish()
 
-    tail = converter.abort(caught.value).tail
+        told = pickle.loads(pickle.dumps(caught.value))
 
-    assert _is_told(made + tail, target)
+        assert _is_told(made + told.tail, target)
+        assert (told.partial.body, told.partial.target) == (converter.response().body, target)
+        assert converter.abort(caught.value).tail == b""
+
+
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_what_loses_too_much_is_told_by_the_break_if_nothing_else_told_it(source: str, target: str) -> None:
+    """The error waits for the next call; where the connection breaks first, its reader is told all the same, and once."""
+    converter = fb.StreamConverter(source=source, target=target, options=STRICT)
+    made = converter.feed(UNKNOWN + b"".join(_looks_whole(source)))
+
+    error = converter.abort(OSError("reset"))
+
+    assert made
+    assert _is_told(made + error.tail, target)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_a_loop_tells_the_reader_of_what_loses_too_much(source: str, target: str, is_async: bool) -> None:
+    """Whoever writes no loop of his own has no converter to abort."""
+    chunks = [UNKNOWN, stream_of(source)]
+
+    made, error = _converted(chunks, None, source, target, STRICT, is_async=is_async)
+
+    assert isinstance(error, fb.LossyConversionError)
+    assert _is_told(made + error.tail, target)
+
+
+def _converted(
+    chunks: list[bytes], broken: BaseException | None, source: str, target: str, options: fb.Options | None, *, is_async: bool
+) -> tuple[bytes, Exception | None]:
+    """Return what was written of some chunks behind which something breaks, and what was raised."""
+
+    def breaking() -> Iterator[bytes]:
+        yield from chunks
+        if broken is not None:
+            raise broken
+
+    async def breaking_later() -> AsyncIterator[bytes]:
+        for chunk in breaking():
+            yield chunk
+
+    async def gather() -> None:
+        async for piece in fb.convert_stream(breaking_later(), source=source, target=target, options=options):
+            made.append(piece)
+
+    made: list[bytes] = []
+    try:
+        if is_async:
+            asyncio.run(gather())
+        else:
+            made.extend(fb.convert_stream(breaking(), source=source, target=target, options=options))
+    except Exception as error:
+        return b"".join(made), error
+    return b"".join(made), None
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)

@@ -113,7 +113,12 @@ class InvalidPayloadError(FormatBridgeError, ValueError):
 
 
 class LossyConversionError(FormatBridgeError):
-    """The target cannot hold what the caller will not lose. Nothing was sent or returned."""
+    """The target cannot hold what the caller will not lose. Nothing was sent or returned; of a stream, no end."""
+
+    #: The whole answer, whatever it loses, where it came as a stream; None where nothing was streamed.
+    partial: Converted | None = None
+    #: What tells the reader of a stream so, as of ``StreamError``.
+    tail: bytes = b""
 
     def __init__(self, losses: Sequence[Loss]) -> None:
         told = "; ".join(f"{loss.path or 'body'} {loss.kind}: {loss.why}" for loss in losses[:_SHOWN])

@@ -38,6 +38,7 @@ _TRUNCATED = ir.Error(
 _UNREADABLE = ir.Error(
     kind="server", message="the stream brought an event that cannot be read", code="stream_unreadable", family="detail"
 )
+_TOO_LOSSY = ir.Error(kind="server", message="the answer loses too much in this format", code="stream_too_lossy", family="detail")
 
 
 class StreamConverter:
@@ -47,9 +48,9 @@ class StreamConverter:
     come; it raises ``TruncatedStreamError`` where the source had not ended (or closes the answer with finish reason ``length``, where
     ``Options(on_truncated="close")`` says so). ``abort`` takes its place where the connection broke: then even an answer that looks whole
     was to go on. An error event of the source becomes the target's, ends the stream and stays in ``error``. An event that is not of its
-    format raises ``StreamDecodeError``; what the chunk had before it is returned first, and the next call raises. Both errors have in
-    ``tail`` what tells the target's reader. With ``Options(raise_on=...)`` an answer that loses too much raises ``LossyConversionError``
-    in place of its end.
+    format raises ``StreamDecodeError``; what the chunk had before it is returned first, and the next call raises. With
+    ``Options(raise_on=...)`` an answer that loses too much raises ``LossyConversionError`` in place of its end. Each of these errors has
+    in ``tail`` what tells the target's reader, and in ``partial`` the answer so far.
     """
 
     def __init__(
@@ -173,9 +174,7 @@ class StreamConverter:
             for event in read:
                 made.append(step(event))
         except FormatBridgeError as fault:
-            if isinstance(fault, StreamError):
-                fault.partial, fault.tail = self.response(), self._alarm(_UNREADABLE)
-            self._fault, self._hears = fault, False
+            self._note(fault)
             if not any(made):
                 self._has_raised = True
                 raise
@@ -195,8 +194,9 @@ class StreamConverter:
         if is_crossing:
             try:
                 made += self._encode(happened)
-            except LossyConversionError as fault:  # abort can still tell the reader
-                self._fault = fault
+            except LossyConversionError as fault:
+                self._note(fault, made)
+                self._has_raised = True
                 raise
         self._is_finished = True
         return made if self._source.is_complete else made + self._alarm(_TRUNCATED)
@@ -208,9 +208,16 @@ class StreamConverter:
                 return self._end(is_break=self._options.on_truncated != "close")
             except FormatBridgeError as fault:
                 self._fault = fault
-        elif self._has_raised and isinstance(self._fault, StreamError):
+        elif self._has_raised:
             return b""
-        return (isinstance(self._fault, StreamError) and self._fault.tail) or self._alarm(_TRUNCATED)
+        return self._fault.tail if isinstance(self._fault, StreamError | LossyConversionError) else self._alarm(_TRUNCATED)
+
+    def _note(self, fault: FormatBridgeError, made: bytes = b"") -> None:
+        """Keep what ends the stream. It has the answer so far, and tells the target's reader, behind what was made before it."""
+        self._fault, self._hears = fault, False
+        if isinstance(fault, StreamError | LossyConversionError):
+            alarm = _UNREADABLE if isinstance(fault, StreamError) else _TOO_LOSSY
+            fault.partial, fault.tail = self.response(), made + self._alarm(alarm)
 
     def _alarm(self, error: ir.Error) -> bytes:
         """Return what tells the target's reader that the stream broke off."""
