@@ -147,6 +147,21 @@ def test_a_loop_tells_the_reader_of_what_loses_too_much(source: str, target: str
     assert _is_told(made + error.tail, target)
 
 
+def test_a_collected_answer_that_loses_too_much_can_be_seen_all_the_same() -> None:
+    """It has been paid for."""
+    with pytest.raises(fb.LossyConversionError) as caught:
+        fb.collect_stream([UNKNOWN, stream_of("messages")], source="messages", target="responses", options=STRICT)
+
+    lenient = fb.collect_stream([UNKNOWN, stream_of("messages")], source="messages", target="responses")
+    assert caught.value.partial is not None
+    assert caught.value.partial.body == lenient.body
+    assert caught.value.tail == b""
+
+
+class _ResetError(Exception):
+    """What some HTTP library raises."""
+
+
 def _converted(
     chunks: list[bytes], broken: BaseException | None, source: str, target: str, options: fb.Options | None, *, is_async: bool
 ) -> tuple[bytes, Exception | None]:
@@ -174,6 +189,77 @@ def _converted(
     except Exception as error:
         return b"".join(made), error
     return b"".join(made), None
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_loop_tells_the_reader_of_a_break(source: str, target: str, is_async: bool) -> None:
+    """The HTTP library raises an error of its own out of the iterable, behind an answer that looks whole."""
+    cause = _ResetError("peer closed the connection")
+
+    made, error = _converted(_looks_whole(source), cause, source, target, None, is_async=is_async)
+
+    assert isinstance(error, fb.TruncatedStreamError)
+    assert error.__cause__ is cause
+    assert str(error).endswith("(peer closed the connection)")
+    assert error.partial is not None
+    assert _is_told(made + error.tail, target)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_a_loop_closes_what_broke_where_the_options_say_so(source: str, target: str, is_async: bool) -> None:
+    """Its error is raised all the same, for nobody but the caller knows what it means; the reader has an end, and no error."""
+    made, error = _converted(_events(source)[:3], _ResetError(), source, target, CLOSING, is_async=is_async)
+
+    assert isinstance(error, fb.TruncatedStreamError)
+    assert fb.collect_stream([made, error.tail], source=target).body
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_loop_passes_on_what_is_no_break(is_async: bool) -> None:
+    """Errors of ours say what they mean; an interrupt is none of the stream's."""
+    ours = fb.APIConnectionError("gone", phase="body")
+
+    _, error = _converted([], ours, "messages", "responses", None, is_async=is_async)
+
+    assert error is ours
+    with pytest.raises(KeyboardInterrupt):
+        _converted([], KeyboardInterrupt(), "messages", "responses", None, is_async=is_async)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_whoever_reads_a_stream_that_breaks_has_what_came(source: str, target: str) -> None:
+    """One answer or typed events: a break is an error of the stream there, too, however whole the answer looks."""
+    cause = _ResetError("peer closed the connection")
+
+    def breaking() -> Iterator[bytes]:
+        yield from _looks_whole(source)
+        raise cause
+
+    async def breaking_later() -> AsyncIterator[bytes]:
+        for chunk in breaking():
+            yield chunk
+
+    async def typed() -> None:
+        async for event in fb.iter_events(breaking_later(), format=source):
+            assert event
+
+    whole = fb.collect_stream([stream_of(source)], source=source, target=target).body
+    told: list[fb.TruncatedStreamError] = []
+    for read in (
+        lambda: fb.collect_stream(breaking(), source=source, target=target),
+        lambda: asyncio.run(fb.collect_stream(breaking_later(), source=source, target=target)),
+        lambda: list(fb.iter_events(breaking(), format=source)),
+        lambda: asyncio.run(typed()),
+    ):
+        with pytest.raises(fb.TruncatedStreamError, match="peer closed the connection") as caught:
+            read()
+        told.append(caught.value)
+
+    assert [error.__cause__ for error in told] == [cause] * 4
+    assert None not in [error.partial for error in told]
+    assert told[0].partial.body == told[1].partial.body != whole  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)

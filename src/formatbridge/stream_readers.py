@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from formatbridge import formats, ir
 from formatbridge.convert import Converted, ConvertedRequest, checked_request
-from formatbridge.errors import StreamError, StreamFailedError
+from formatbridge.errors import FormatBridgeError, LossyConversionError, StreamError, StreamFailedError
 from formatbridge.formats._protocol import Format
 from formatbridge.given import bytes_of, checked_chunks
 from formatbridge.options import Options, options_of
@@ -55,7 +55,8 @@ def collect_stream(
 
     ``request`` is the converted request that the stream answers: tools come home as ``convert_response`` brings them.
     A stream that was cut raises ``TruncatedStreamError`` (or ends with finish reason ``length``, where ``on_truncated="close"`` says so),
-    one that brought an error ``StreamFailedError``; both have the answer so far in ``partial``.
+    one that brought an error ``StreamFailedError``; both have the answer so far in ``partial``. What the iterable itself raises is the
+    cause of a ``TruncatedStreamError``; with ``on_truncated="close"`` its ``partial`` has an end.
     """
     near = formats.load(source)
     far = formats.load(target) if target is not None else near
@@ -87,12 +88,17 @@ class _Reading:
 
     @contextmanager
     def telling_what_came(self) -> Iterator[None]:
-        """Give an error of the stream the answer so far."""
+        """Give an error the answer so far; what somebody else raises is a break of the stream."""
         try:
             yield
-        except StreamError as error:
-            error.partial = self._so_far(Options())
+        except (StreamError, LossyConversionError) as error:
+            error.partial = self._so_far()
             raise
+        except FormatBridgeError:
+            raise
+        except Exception as cause:
+            self._end(is_break=True)
+            raise self.held.truncated(self._so_far(), cause=cause) from cause
 
     def take(self, chunk: bytes) -> None:
         """Take bytes."""
@@ -104,14 +110,18 @@ class _Reading:
         with self.telling_what_came():
             for event in self.held.read_rest():
                 self.held.decode(event)
-        self.held.end(closes=self.options.on_truncated == "close")
-        if self.held.is_complete and not self.held.error:
-            return self._so_far(self.options)
-        partial = self._so_far(replace(self.options, raise_on=None))
+            self._end()
+            if self.held.is_complete and not self.held.error:
+                return whole_of(self.held, self.far, self.request, self.options)
+        partial = self._so_far()
         raise StreamFailedError(self.held.error, partial=partial) if self.held.error else self.held.truncated(partial)
 
-    def _so_far(self, options: Options) -> Converted:
-        return whole_of(self.held, self.far, self.request, options)
+    def _end(self, *, is_break: bool = False) -> None:
+        closes = self.options.on_truncated == "close"
+        self.held.end(closes=closes, is_break=is_break and not closes)
+
+    def _so_far(self) -> Converted:
+        return whole_of(self.held, self.far, self.request, replace(self.options, raise_on=None))
 
 
 @overload

@@ -11,7 +11,7 @@ from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
 from formatbridge.bodies import check
 from formatbridge.convert import Converted
-from formatbridge.errors import InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed
+from formatbridge.errors import InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed, tell_more
 from formatbridge.formats._call_ids import CallsApart
 from formatbridge.formats._protocol import Format
 from formatbridge.ir import events
@@ -195,13 +195,16 @@ class StreamSource:
         except (ValidationError, StreamDecodeError):
             return None  # an error of its own shape ended nothing, or pieces came that nobody can put together
 
-    def truncated(self, partial: Converted, tail: bytes = b"") -> TruncatedStreamError:
-        """Return the error for a stream that was cut."""
+    def truncated(self, partial: Converted, tail: bytes = b"", cause: BaseException | None = None) -> TruncatedStreamError:
+        """Return the error for a stream that was cut, which says by what, where anybody knows."""
         expected = self._decoder.END
         if not self._has_begun:
             began = f"; it begins with {self._head.decode(errors='replace')!r}" if self._head else ""
             expected += f"; not one event of {self.near.NAME} came{began}"
-        return TruncatedStreamError(expected, partial=partial, tail=tail)
+        cut = TruncatedStreamError(expected, partial=partial, tail=tail)
+        if cause is not None:
+            tell_more(cut, f" ({str(cause) or type(cause).__name__})")
+        return cut
 
     def _catch_up(self) -> None:
         """Read the counts of the events that were known by heart; the last of them replace those before."""

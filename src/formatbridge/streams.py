@@ -18,7 +18,6 @@ from formatbridge.errors import (
     LossyConversionError,
     StreamError,
     TruncatedStreamError,
-    tell_more,
 )
 from formatbridge.formats._home import ToolsHome
 from formatbridge.formats._protocol import Format
@@ -126,11 +125,7 @@ class StreamConverter:
             raise _finished()
         tail = self._last_words()
         self._is_finished, self._hears = True, False
-        cut = self._source.truncated(self.response(), tail)
-        why = self._fault or cause
-        if why is not None:
-            tell_more(cut, f" ({str(why) or type(why).__name__})")
-        return cut
+        return self._source.truncated(self.response(), tail, self._fault or cause)
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -330,25 +325,40 @@ def convert_stream(
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Iterator[bytes] | AsyncIterator[bytes]:
-    """Convert a stream of bytes: an iterator for an iterable, an async iterator for an async iterable."""
+    """Convert a stream of bytes: an iterator for an iterable, an async iterator for an async iterable.
+
+    Whatever ends it before its time is an error with ``partial`` and ``tail``, as of ``StreamConverter``. What the iterable itself raises
+    is the cause of a ``TruncatedStreamError``, as ``abort`` returns it; with ``on_truncated="close"`` its ``tail`` ends the answer.
+    """
     converter = StreamConverter(source=source, target=target, request=request, options=options)
     chunks = checked_chunks(chunks)
     if isinstance(chunks, AsyncIterable):
-        return _convert_async(chunks, converter)
-    return _convert_sync(chunks, converter)
+        return _through_async(converter, chunks)
+    return through(converter, chunks)
 
 
-def _convert_sync(chunks: Iterable[bytes], converter: StreamConverter) -> Iterator[bytes]:
-    for chunk in chunks:
-        if made := converter.feed(chunk):
-            yield made
+def through(converter: StreamConverter, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield what becomes of a stream, to its end. What others raise in the place of the next bytes is a break of the stream."""
+    try:
+        for chunk in chunks:
+            if made := converter.feed(chunk):
+                yield made
+    except FormatBridgeError:
+        raise
+    except Exception as cause:
+        raise converter.abort(cause) from cause
     if made := converter.finish():
         yield made
 
 
-async def _convert_async(chunks: AsyncIterable[bytes], converter: StreamConverter) -> AsyncIterator[bytes]:
-    async for chunk in chunks:
-        if made := converter.feed(chunk):
-            yield made
+async def _through_async(converter: StreamConverter, chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in chunks:
+            if made := converter.feed(chunk):
+                yield made
+    except FormatBridgeError:
+        raise
+    except Exception as cause:
+        raise converter.abort(cause) from cause
     if made := converter.finish():
         yield made
