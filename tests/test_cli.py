@@ -275,6 +275,43 @@ def test_a_cut_stream_is_a_failure_of_the_command(
     assert b"ended before" in told
 
 
+def test_a_stream_that_loses_too_much_ends_in_an_error_event(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Whoever reads the pipe gets an end or an error, never nothing; the script exit status 1."""
+    _give(monkeypatch, b'event: made_up\ndata: {"type": "made_up", "x": 1}\n\n' + _stream())
+
+    status = main(["stream", "--from", "messages", "--to", "chat_completions", "--raise-on", "lossy"])
+
+    out, told = capfdbinary.readouterr()
+    assert status == 1
+    assert out.count(b'"error"') == 1
+    assert b"[DONE]" not in out
+    assert b"conversion loses" in told
+
+
+def test_a_stream_whose_input_breaks_ends_in_an_error_event(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """A disk or a terminal that is gone is a break like any other."""
+    _give(monkeypatch, _stream())
+    pieces = iter([_stream()[:-60]])
+
+    def read(_size: int) -> bytes:
+        for piece in pieces:
+            return piece
+        raise OSError("input/output error")
+
+    monkeypatch.setattr(sys.stdin.buffer, "read1", read)
+
+    status = main(["stream", "--from", "messages", "--to", "chat_completions"])
+
+    out, told = capfdbinary.readouterr()
+    assert status == 2
+    assert out.count(b'"error"') == 1
+    assert b"input/output error" in told
+
+
 def test_the_demonstration_is_a_command(capfd: pytest.CaptureFixture[str]) -> None:
     """The first thing that anybody runs needs no relay, no key and no network."""
     assert main(["demo"]) == 0

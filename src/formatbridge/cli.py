@@ -31,6 +31,7 @@ from formatbridge.losses import Addition, Loss
 from formatbridge.options import SEVERITIES
 from formatbridge.replays import replayed
 from formatbridge.spelling import ABSENT, resolve
+from formatbridge.streams import through
 
 _READ = 65_536
 _UNSURE = 0.2
@@ -189,17 +190,16 @@ def _converted(body: bytes, source: str, kind: str, given: argparse.Namespace) -
 
 
 def _stream(given: argparse.Namespace) -> int:
-    """Copy a stream through a converter, unbuffered; one that fails or ends too early ends in an error event, and with exit status 2."""
+    """Copy a stream through a converter, unbuffered; one that comes to no end, or loses too much for it, ends in an error event."""
     if given.replay:
         return _replay(given)
     out, options = sys.stdout.buffer, options_of(given)
     converter = fb.StreamConverter(source=given.source, target=given.target, options=options)
     read: Callable[[int], bytes] = getattr(_input(), "read1", _input().read)
     try:
-        for chunk in iter(lambda: read(_READ), b""):
-            _write(out, converter.feed(chunk), given.collect)
-        _write(out, converter.finish(), given.collect)
-    except fb.StreamError as error:
+        for made in through(converter, iter(lambda: read(_READ), b"")):
+            _write(out, made, given.collect)
+    except (fb.StreamError, fb.LossyConversionError) as error:
         _write(out, error.tail, given.collect)
         raise
     whole = converter.response()
