@@ -6,6 +6,7 @@ import asyncio
 import pickle
 import re
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 
@@ -69,7 +70,10 @@ def test_a_break_behind_the_end_tells_the_reader_nothing(source: str, target: st
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(stream_of(source))
 
-    assert converter.abort().tail == b""
+    error = converter.abort(OSError("reset"))
+
+    assert error.tail == b""
+    assert str(error) == "the connection broke behind the end of the answer (reset)"
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -327,3 +331,14 @@ def test_the_error_of_a_break_says_what_broke_and_keeps_nothing_of_it() -> None:
         "OSError)",
     ]
     assert [error.__cause__ for error in told] == [None, None]
+
+
+@pytest.mark.parametrize("cause", ["boom", OSError, 5])
+def test_the_cause_of_a_break_is_an_exception(cause: Any) -> None:
+    """What is misspelt is told by name, and has aborted nothing."""
+    converter = fb.StreamConverter(source="messages", target="messages")
+
+    with pytest.raises(fb.ConfigurationError, match=r"cause is .*, expected an exception or None"):
+        converter.abort(cause)
+
+    assert converter.abort(KeyboardInterrupt()).tail

@@ -144,10 +144,17 @@ class StreamError(FormatBridgeError):
 
 
 class TruncatedStreamError(StreamError):
-    """The bytes ended before the stream did: the connection broke, or the other side gave up without a word."""
+    """The bytes ended before the stream did: the connection broke, or the other side gave up without a word.
 
-    def __init__(self, expected: str, *, partial: Converted | None = None, tail: bytes = b"") -> None:
-        super().__init__(f"the bytes ended before the stream did, expected {expected}", partial=partial, tail=tail)
+    ``expected`` is None where the answer had ended by then, and only the connection was to go on.
+    """
+
+    def __init__(self, expected: str | None, *, partial: Converted | None = None, tail: bytes = b"") -> None:
+        if expected is None:
+            told = "the connection broke behind the end of the answer"
+        else:
+            told = f"the bytes ended before the stream did, expected {expected}"
+        super().__init__(told, partial=partial, tail=tail)
 
 
 class StreamDecodeError(StreamError):

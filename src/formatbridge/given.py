@@ -97,6 +97,12 @@ def checked_chunks(chunks: T) -> T:
     return chunks
 
 
+def checked_cause(cause: BaseException | None) -> None:
+    """Raise ``ConfigurationError`` on what nobody can have caught."""
+    if cause is not None and not isinstance(cause, BaseException):
+        raise ConfigurationError(f"cause is {found(cause)}, expected an exception or None")
+
+
 def bytes_of(chunk: bytes | bytearray | memoryview) -> bytes:
     """Return a piece of a stream as bytes."""
     if type(chunk) is bytes:

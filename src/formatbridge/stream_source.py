@@ -197,8 +197,9 @@ class StreamSource:
 
     def truncated(self, partial: Converted, tail: bytes = b"", cause: BaseException | None = None) -> TruncatedStreamError:
         """Return the error for a stream that was cut, which says by what, where anybody knows."""
-        expected = self._decoder.END
-        if not self._has_begun:
+        has_come = self.is_complete and not self.is_closed
+        expected = None if has_come else self._decoder.END
+        if expected is not None and not self._has_begun:
             began = f"; it begins with {self._head.decode(errors='replace')!r}" if self._head else ""
             expected += f"; not one event of {self.near.NAME} came{began}"
         cut = TruncatedStreamError(expected, partial=partial, tail=tail)

@@ -21,7 +21,7 @@ from formatbridge.errors import (
 )
 from formatbridge.formats._home import ToolsHome
 from formatbridge.formats._protocol import Format
-from formatbridge.given import bytes_of, checked_chunks
+from formatbridge.given import bytes_of, checked_cause, checked_chunks
 from formatbridge.ir import events
 from formatbridge.losses import Addition, Late, Ledger, Loss
 from formatbridge.options import Options, Severity, options_of
@@ -114,13 +114,15 @@ class StreamConverter:
             return made
         raise self._source.truncated(self.response(), made)
 
-    def abort(self, cause: Exception | None = None) -> TruncatedStreamError:
+    def abort(self, cause: BaseException | None = None) -> TruncatedStreamError:
         """Take a break of the connection in the place of the end, and return, not raise, the error that says so.
 
-        However whole the answer looks, it was to go on. ``partial`` of the error has the answer so far, ``tail`` an error event of the
-        target; empty where its reader has been told an end or an error already, by ``feed`` or by the ``tail`` of an error that was raised.
-        With ``Options(on_truncated="close")`` it ends the answer as ``finish`` does. ``cause`` is added to the words.
+        However whole the answer looks, it was to go on, unless ``is_over`` says before that it has come to its end: then the error says
+        so, too, and nothing is amiss. ``partial`` of the error has the answer so far, ``tail`` an error event of the target; empty where
+        its reader has been told an end or an error already, by ``feed`` or by the ``tail`` of an error that was raised. With
+        ``Options(on_truncated="close")`` it ends the answer as ``finish`` does. ``cause`` is added to the words.
         """
+        checked_cause(cause)
         if self._is_finished:
             raise _finished()
         tail = self._last_words()
