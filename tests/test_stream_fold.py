@@ -55,6 +55,26 @@ def test_a_replayed_answer_is_collected_as_it_was(format: str) -> None:
         assert (_told(made.body), made.losses, made.additions) == (_told(sample.body), (), ()), sample
 
 
+@pytest.mark.parametrize("target", [target for target in fb.FORMATS if target != "chat_completions"])
+@pytest.mark.parametrize("order", [(0, -1), (-1, 0), (-1, -2), (0, -1, 1), (1, -1, 0), (5, -3), (2, 0, -1, 1), (-2, 5, -2)])
+def test_choices_have_the_same_order_streamed_folded_and_whole(order: tuple[int, ...], target: str) -> None:
+    """Law 6, where numbers are negative, which say nothing: a format with room for one choice has the same one whichever way it came."""
+    choices = [
+        {"index": index, "message": {"role": "assistant", "content": f"said {at}"}, "finish_reason": "stop"}
+        for at, index in enumerate(order)
+    ]
+    answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
+    stream = b"".join(fb.replay_response(answer, source="chat_completions"))
+    folded = fb.collect_stream([stream], source="chat_completions").body
+    converted = b"".join(fb.convert_stream([stream], source="chat_completions", target=target))
+
+    whole, of_the_folded = (fb.convert_response(body, source="chat_completions", target=target).body for body in (answer, folded))
+
+    streamed = fb.collect_stream([converted], source=target).body
+    assert _meaning(of_the_folded, target) == _meaning(whole, target) == _meaning(streamed, target)
+    assert "said" in json.dumps(whole)
+
+
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_answer_and_its_replay_mean_the_same_to_others(format: str) -> None:
     """Law 6: what is told event by event is read as what is told whole."""

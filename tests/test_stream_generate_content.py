@@ -512,9 +512,10 @@ def test_the_official_client_reads_written_streams_to_their_end(sample: Sample) 
     seen = list(client.models.generate_content_stream(model="m", contents="x"))
 
     assert len(seen) == len(_parsed(data))
-    said = [candidate for chunk in seen for candidate in _parsed_chunk(chunk)["candidates"] if not candidate.get("index")]
-    parts = [part for candidate in said for part in _parts(candidate)]
     whole = _encoded(answer)["candidates"][0]
+    told = [candidate for chunk in seen for candidate in _parsed_chunk(chunk)["candidates"]]
+    said = [candidate for candidate in told if (candidate.get("index") or 0) == whole["index"]]
+    parts = [part for candidate in said for part in _parts(candidate)]
     assert "".join(part.get("text") or "" for part in parts) == "".join(part.get("text", "") for part in _parts(whole))
     assert [part["functionCall"] for part in parts if "functionCall" in part] == [
         part["functionCall"] for part in _parts(whole) if "functionCall" in part

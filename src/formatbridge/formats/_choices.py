@@ -3,20 +3,60 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeGuard, get_args
+from operator import itemgetter
+from typing import TypeGuard, TypeVar, get_args
 
 from formatbridge import ir
 from formatbridge.ir import events
 
+T = TypeVar("T")
 
-def told_apart(numbers: list[int]) -> list[int]:
-    """Return the numbers of choices; where two have the same, as where a server leaves them out, their places."""
-    return numbers if len(set(numbers)) == len(numbers) else list(range(len(numbers)))
+
+class Numbers:
+    """Numbers choices in the order in which they come.
+
+    A negative number says as little as none, so from the first of them on choices are counted, whatever numbers they have.
+    """
+
+    def __init__(self) -> None:
+        self._most = -1
+        self._counts = False
+
+    def next(self, given: int) -> int:
+        """Return the number of a choice that comes with this one."""
+        self._counts = self._counts or given < 0
+        number = self._most + 1 if self._counts else given
+        self._most = max(self._most, number)
+        return number
+
+
+def numbered(given: list[int]) -> list[int]:
+    """Return the numbers of the choices of a whole answer; where two have the same, as where a server leaves them out, their places."""
+    if len(given) == 1:  # nearly always
+        return [max(given[0], 0)]
+    numbers = Numbers()
+    made = [numbers.next(each) for each in given]
+    return made if _are_apart(made) else list(range(len(made)))
+
+
+def told_apart(given: list[int]) -> list[int]:
+    """Return the numbers with which the choices of a whole answer are told, those that tell them apart as they are."""
+    return given if _are_apart(given) else numbered(given)
+
+
+def _are_apart(numbers: list[int]) -> bool:
+    return len(set(numbers)) == len(numbers)
+
+
+def in_order(choices: dict[int, T]) -> list[T]:
+    """Return choices by their numbers; given are those that they came with, in the order in which they came."""
+    placed = dict(zip(numbered([*choices]), choices.values(), strict=True))
+    return [choice for _, choice in sorted(placed.items(), key=itemgetter(0))]
 
 
 def number_apart(choices: list[ir.Choice]) -> None:
     """Give each choice of a whole answer a number of its own."""
-    for choice, number in zip(choices, told_apart([choice.index for choice in choices]), strict=True):
+    for choice, number in zip(choices, numbered([choice.index for choice in choices]), strict=True):
         choice.index = number
 
 

@@ -7,7 +7,7 @@ from operator import attrgetter
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge._pointers import KNOWN, known_places
-from formatbridge.formats._choices import number_apart
+from formatbridge.formats._choices import numbered
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._ids import encode_id
@@ -51,9 +51,11 @@ def decode_plain_answer(body: JsonObject) -> tuple[ir.Choice, PlainAnswer] | Non
 def decode_response(body: JsonObject, choice: ir.Choice | None = None) -> ir.Response:
     """Read a whole answer. ``choice``: its only one, where ``decode_plain_answer`` has read it."""
     usage, given, told = body.get("usage"), body.get("id") or None, body["choices"]
-    choices = [choice] if choice else [_decode_choice(raw, index, given or "") for index, raw in enumerate(told)]
-    if len(choices) > 1:
-        number_apart(choices)
+    if choice:
+        choices = [choice]
+    else:
+        numbers = numbered([at if raw.get("index") is None else raw["index"] for at, raw in enumerate(told)])
+        choices = [_decode_choice(raw, at, numbers[at], given or "") for at, raw in enumerate(told)]
     counts = decode_usage(usage, "/usage") if usage else None
     extra = None if _RESPONSE.issuperset(body) else rest(body, _RESPONSE)
     made = ir.Response("chat_completions", given, body.get("model"), choices, body.get("created"), counts, extra)
@@ -115,11 +117,9 @@ def _encode_created(response: ir.Response | events.Start, losses: Ledger, option
     return whole
 
 
-def _decode_choice(raw: JsonObject, position: int, answer_id: str) -> ir.Choice:
+def _decode_choice(raw: JsonObject, position: int, number: int, answer_id: str) -> ir.Choice:
     src, place = _PLACES[position] if position < KNOWN else (f"/choices/{position}", f"/choices/{position}/message")
     parts, unread = decode_answer(raw.get("message") or {}, place, answer_id, position)
-    index = raw.get("index")
-    number = position if index is None or index < 0 else index
     choice = ir.Choice(parts, decode_finish(raw, parts, src), number, src)
     if unread:
         choice.extra = {f"message/{pointer}": value for pointer, value in unread.items()}

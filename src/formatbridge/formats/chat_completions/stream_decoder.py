@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge.formats._choices import Numbers
 from formatbridge.formats._errors import is_bare_error
 from formatbridge.formats._extra import Pieces, gathered, joined, rest, says_something
 from formatbridge.formats._head import head_of, name_late
@@ -49,8 +50,7 @@ class StreamDecoder:
         self.start: events.Start | None = events.Start(None, None)
         self._told = events.Start(None, None)
         self._choices: dict[int, Choice] = {}
-        self._most = -1  # the highest number of a choice
-        self._counts = False  # choices, whatever numbers they have
+        self._numbers = Numbers()
         self._answer_id = ""
         self._extra: JsonObject = {}
         self._is_over = False
@@ -170,7 +170,7 @@ class StreamDecoder:
         index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
-            choice = self._begin_choice(index)
+            choice = self._choices[index] = Choice(self._numbers.next(index))
         place = "message" if raw.get("delta") is None else "delta"  # some servers answer with the whole message in one event
         delta = raw.get(place) or {}
         told = raw.get("logprobs")
@@ -196,13 +196,6 @@ class StreamDecoder:
         if raw.get("finish_reason"):
             choice.finish = raw["finish_reason"]
             self._close(choice, made)
-
-    def _begin_choice(self, index: int) -> Choice:
-        """Begin a choice. A negative number says as little as none, so from the first of them on choices are counted as they come."""
-        self._counts = self._counts or index < 0
-        choice = self._choices[index] = Choice(self._most + 1 if self._counts else index)
-        self._most = max(self._most, choice.index)
-        return choice
 
     def _feed_words(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> bool:
         """Take thoughts, text and a refusal; return whether there may be more."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import read_object
-from formatbridge.formats._choices import told_apart
+from formatbridge.formats._choices import in_order, told_apart
 from formatbridge.formats._extra import Pieces, says_something
 from formatbridge.formats.chat_completions.fold_thoughts import Detail, FoldedThoughts, news
 
@@ -41,7 +41,7 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
                 return None
     if not choices or not all(choice.is_clear for choice in choices.values()):
         return None
-    return {"object": _WHOLE} | body | {"choices": [choice.body() for _, choice in sorted(choices.items())]}
+    return {"object": _WHOLE} | body | {"choices": [choice.body() for choice in in_order(choices)]}
 
 
 class _Choice:
