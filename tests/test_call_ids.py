@@ -87,3 +87,17 @@ def test_an_id_that_only_looks_numbered_stays_with_its_call() -> None:
     assert [block["id"] for block in made.body["content"]] == ["c", "c_3", "c_2"]
     told = [(loss.path, loss.after) for loss in made.losses if loss.code == "repeated_id"]
     assert told == [("/choices/0/message/tool_calls/1/id", "c_3")]
+
+
+def test_calls_in_candidates_without_numbers_get_ids_of_their_own() -> None:
+    """A server leaves out what its type lets it leave out; whole and replayed, a result finds its call."""
+    named = [{"content": {"role": "model", "parts": [{"functionCall": {"name": name}}]}, "finishReason": "STOP"} for name in "ab"]
+    answer = {"responseId": "r", "modelVersion": "m", "candidates": named}
+
+    made = fb.convert_response(answer, source="generate_content", target="chat_completions").body
+
+    replayed = fb.replay_response(answer, source="generate_content", target="chat_completions")
+    streamed = fb.collect_stream(replayed, source="chat_completions").body
+    whole, again = ([each["message"]["tool_calls"][0]["id"] for each in body["choices"]] for body in (made, streamed))
+    assert whole == again
+    assert len(set(whole)) == 2

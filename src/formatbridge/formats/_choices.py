@@ -6,7 +6,6 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TypeGuard, TypeVar, get_args
 
-from formatbridge import ir
 from formatbridge.ir import events
 
 T = TypeVar("T")
@@ -52,12 +51,6 @@ def in_order(choices: dict[int, T]) -> list[T]:
     """Return choices by their numbers; given are those that they came with, in the order in which they came."""
     placed = dict(zip(numbered([*choices]), choices.values(), strict=True))
     return [choice for _, choice in sorted(placed.items(), key=itemgetter(0))]
-
-
-def number_apart(choices: list[ir.Choice]) -> None:
-    """Give each choice of a whole answer a number of its own."""
-    for choice, number in zip(choices, numbered([choice.index for choice in choices]), strict=True):
-        choice.index = number
 
 
 _OF_A_CHOICE = frozenset(get_args(events.PartEvent))

@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._choices import number_apart
+from formatbridge.formats._choices import numbered
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._models import encode_time, time_of
@@ -59,9 +59,9 @@ def decode_response(body: JsonObject, choice: ir.Choice | None = None) -> ir.Res
     if choice:
         choices = [choice]
     else:
-        choices = [_decode_choice(raw, f"/candidates/{index}", given) for index, raw in enumerate(body.get("candidates") or ())]
-    if len(choices) > 1:
-        number_apart(choices)
+        told = body.get("candidates") or ()
+        numbers = numbered([raw.get("index") or 0 for raw in told])
+        choices = [_decode_choice(raw, f"/candidates/{at}", numbers[at], given) for at, raw in enumerate(told)]
     error = failure_of(body)
     blocked = [each for each in choices if each.finish and each.finish.raw in UNSAID] if feedback.get("blockReason") else []
     for each in blocked:
@@ -119,8 +119,8 @@ def _decode_missing(feedback: JsonObject) -> ir.Choice:
     return ir.Choice(parts=[], finish=ir.Finish(reason="other", src=src), src=src)
 
 
-def _decode_choice(raw: JsonObject, src: str, response_id: str | None) -> ir.Choice:
-    content, number = raw.get("content") or {}, raw.get("index") or 0
+def _decode_choice(raw: JsonObject, src: str, number: int, response_id: str | None) -> ir.Choice:
+    content = raw.get("content") or {}
     parts = decode_answer(content, f"{src}/content", response_id, number)
     choice = ir.Choice(parts, decode_finish(raw, parts, src), number, src)
     if raw.keys() <= _PLAIN_CANDIDATE and content.keys() <= CONTENT:  # neither logprobs, nor citations, nor anything unknown
