@@ -29,11 +29,13 @@ def test_an_example_runs(number: int, monkeypatch: pytest.MonkeyPatch, capsys: p
     assert KEY not in told
 
 
-def _through_the_gateway(answer: Answer, *, is_stream: bool, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def _through_the_gateway(
+    answer: Answer, *, is_stream: bool, monkeypatch: pytest.MonkeyPatch, via: str = "chat_completions", **more: Any
+) -> list[Any]:
     """Return what the gateway of the page tells a caller whose relay answers so: a status and the bytes."""
-    (gateway,) = [example for example in EXAMPLES if "def answer(" in example]
+    (gateway,) = [example.replace('via="chat_completions"', f"via={via!r}") for example in EXAMPLES if "def answer(" in example]
     names: dict[str, Any] = {"__name__": "example"}
-    request = {"model": "m", "max_tokens": 9, "stream": is_stream, "messages": [{"role": "user", "content": "hi"}]}
+    request = {"model": "m", "max_tokens": 9, "stream": is_stream, "messages": [{"role": "user", "content": "hi"}], **more}
     with Server(relay) as server:
         monkeypatch.setenv("FORMATBRIDGE_BASE_URL", server.url)
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", KEY)
@@ -87,3 +89,50 @@ def test_the_gateway_tells_the_reader_of_a_stream_that_is_a_page(monkeypatch: py
 
     assert status == 200
     assert b"event: error" in b"".join(told)
+
+
+DOCUMENT = {"type": "document", "source": {"type": "url", "url": "https://example.com/a.pdf"}}
+
+
+def _unasked(_peer: Peer, _request: Received) -> bool:
+    raise AssertionError("the relay was asked")
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(
+    ("via", "more", "told"),
+    [
+        ("chat_completions", {"messages": [{"role": "user", "content": [DOCUMENT]}]}, "/messages/0/content/0"),
+        ("generate_content", {"model": ""}, "model"),
+        ("chat_completions", {"messages": None}, "/messages"),
+    ],
+    ids=["lost", "no model", "none of the format"],
+)
+def test_the_gateway_refuses_what_cannot_be_sent(
+    via: str, more: dict[str, Any], told: str, is_stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An emptied prompt would be answered and billed, and the caller would wonder; what he sent is his to mend."""
+    status, body = _through_the_gateway(_unasked, is_stream=is_stream, monkeypatch=monkeypatch, via=via, **more)
+
+    assert status == 400
+    assert json.loads(body)["error"]["type"] == "invalid_request_error"
+    assert told in json.loads(body)["error"]["message"]
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+def test_the_gateway_brings_an_answer_home_whatever_it_loses(is_stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second choice that the caller's format has no room for must not cost him the first."""
+    said = [
+        {"index": at, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"} for at, text in enumerate("AB")
+    ]
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": said}
+    stream = b"".join(fb.replay_response(body, source="chat_completions"))
+
+    def two(peer: Peer, _request: Received) -> bool:
+        peer.send(whole(stream, kind="text/event-stream") if is_stream else whole(json.dumps(body).encode()))
+        return True
+
+    status, *told = _through_the_gateway(two, is_stream=is_stream, monkeypatch=monkeypatch)
+
+    answer = fb.collect_stream(told, source="messages").body if is_stream else json.loads(b"".join(told))
+    assert (status, answer["content"]) == (200, [{"type": "text", "text": "A"}])
