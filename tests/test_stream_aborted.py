@@ -52,6 +52,19 @@ def test_a_break_anywhere_before_the_end_is_an_error_event(source: str, target: 
         assert _is_told(made + error.tail, target), came
 
 
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_what_is_passed_on_as_it_came_is_never_closed(format: str) -> None:
+    """The option does nothing there, so a break tells the reader as without it, also behind a reason to end."""
+    tails = []
+    for options in (None, CLOSING):
+        converter = fb.StreamConverter(source=format, target=format, options=options)
+        converter.feed(b"".join(_looks_whole(format)))
+
+        tails.append(converter.abort().tail)
+
+    assert tails[0] == tails[1] != b""
+
+
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_what_ends_in_a_break_is_no_complete_answer(source: str, target: str) -> None:
     """A reader who collects what was written must not store it as whole."""

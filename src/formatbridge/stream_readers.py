@@ -138,7 +138,8 @@ def iter_events(
     """Yield the typed events of a stream in its own format: an async iterator for an async iterable.
 
     ``[DONE]`` and empty events are left out. A stream that was cut raises ``TruncatedStreamError`` after its last whole event. One that
-    brought an error ends with that, an event like the others. Whatever breaks off has the answer so far in ``partial``.
+    brought an error ends with that, an event like the others. Whatever breaks off has the answer so far in ``partial``, also where the
+    iterable itself raised, which is the cause of a ``TruncatedStreamError``.
     """
     near = formats.load(format)
     reading = _Reading(StreamSource(near), near, None, Options())

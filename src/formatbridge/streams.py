@@ -45,11 +45,11 @@ class StreamConverter:
 
     ``feed`` takes any piece of the source's bytes and returns server-sent events of the target. ``finish`` says that no more bytes will
     come; it raises ``TruncatedStreamError`` where the source had not ended (or closes the answer with finish reason ``length``, where
-    ``Options(on_truncated="close")`` says so). ``abort`` takes its place where the connection broke: then even an answer that looks whole
-    was to go on. An error event of the source becomes the target's, ends the stream and stays in ``error``. An event that is not of its
-    format raises ``StreamDecodeError``; what the chunk had before it is returned first, and the next call raises. With
-    ``Options(raise_on=...)`` an answer that loses too much raises ``LossyConversionError`` in place of its end. Each of these errors has
-    in ``tail`` what tells the target's reader, and in ``partial`` the answer so far.
+    ``Options(on_truncated="close")`` says so and the target is another format). ``abort`` takes its place where the connection broke: then
+    even an answer that looks whole was to go on. An error event of the source becomes the target's, ends the stream and stays in
+    ``error``. An event that is not of its format raises ``StreamDecodeError``; what the chunk had before it is returned first, and the next
+    call raises. With ``Options(raise_on=...)`` an answer that loses too much raises ``LossyConversionError`` in place of its end. Each of
+    these errors has in ``tail`` what tells the target's reader, and in ``partial`` the answer so far.
     """
 
     def __init__(
@@ -120,7 +120,8 @@ class StreamConverter:
         However whole the answer looks, it was to go on, unless ``is_over`` says before that it has come to its end: then the error says
         so, too, and nothing is amiss. ``partial`` of the error has the answer so far, ``tail`` an error event of the target; empty where
         its reader has been told an end or an error already, by ``feed`` or by the ``tail`` of an error that was raised. With
-        ``Options(on_truncated="close")`` it ends the answer as ``finish`` does. ``cause`` is added to the words.
+        ``Options(on_truncated="close")`` it ends the answer as ``finish`` does where the target is another format. ``cause`` is added to
+        the words.
         """
         checked_cause(cause)
         if self._is_finished:
@@ -186,9 +187,8 @@ class StreamConverter:
         if self._fault:
             raise self._fault
         self._hears = False
-        is_crossing = self._passage is None
-        happened = self._source.end(closes=is_crossing and self._options.on_truncated == "close", is_break=is_break)
-        if is_crossing:
+        happened = self._source.end(closes=self._closes, is_break=is_break)
+        if self._passage is None:
             try:
                 made += self._encode(happened)
             except LossyConversionError as fault:
@@ -198,11 +198,16 @@ class StreamConverter:
         self._is_finished = True
         return made if self._source.is_complete else made + self._alarm(_TRUNCATED)
 
+    @property
+    def _closes(self) -> bool:
+        """Whether what was cut is given an end; what is passed on as it came is not."""
+        return self._passage is None and self._options.on_truncated == "close"
+
     def _last_words(self) -> bytes:
         """Return what the target's reader has yet to be told where the connection broke."""
         if self._fault is None:
             try:
-                return self._end(is_break=self._options.on_truncated != "close")
+                return self._end(is_break=not self._closes)
             except FormatBridgeError as fault:
                 self._fault = fault
         elif self._has_raised:
