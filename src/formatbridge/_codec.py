@@ -62,17 +62,14 @@ def loads(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> Js
     try:
         value = from_json(text, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
-        return checked(loads_loosely(text), mended)
+        return reread(text, mended)
     size = len(text)
     return value if (size < _SHORTEST_INFINITY and has_no_exponent(text)) or is_finite(value, size) else checked(value)
 
 
-def parse(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> JsonValue:
-    """Parse JSON text as ``loads`` does, but let infinities pass: ``1e400`` becomes one without a word."""
-    try:
-        return from_json(text, allow_inf_nan=False, cache_strings="keys")
-    except (ValueError, TypeError):
-        return checked(loads_loosely(text), mended)
+def reread(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> JsonValue:
+    """Parse what the quick parser refused: as ``loads`` does, or to say where the fault is."""
+    return checked(loads_loosely(text), mended)
 
 
 def has_no_exponent(text: bytes | bytearray | str) -> bool:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
@@ -61,6 +62,14 @@ def _object_of(body: Any, source: str, kind: Kind, mended: list[_codec.Mend]) ->
     return value if type(value) is dict else _no_object(value, source, kind)
 
 
+def _reread(text: bytes | bytearray | str, source: str, kind: Kind, mended: list[_codec.Mend]) -> Any:
+    """Read what the quick parser refused; raise ``InvalidPayloadError`` where it is no JSON."""
+    try:
+        return _codec.reread(text, mended)
+    except _codec.NotJsonError as error:
+        raise _no_json(error, source, kind) from None
+
+
 def _no_json(error: _codec.NotJsonError, source: str, kind: Kind) -> InvalidPayloadError:
     return InvalidPayloadError(source, kind, [(error.pointer, error.message)])
 
@@ -109,10 +118,10 @@ def read_unchecked(body: Any, near: Format, kind: Kind) -> Ledger:
     if text is None:
         raw = _object_of(body, source, kind, mended)
     else:
-        try:
-            raw = _codec.parse(text, mended)
-        except _codec.NotJsonError as error:
-            raise _no_json(error, source, kind) from None
+        try:  # infinities pass, for ``1e400`` becomes one without a word; ``refuse_infinity`` looks for them
+            raw = from_json(text, allow_inf_nan=False, cache_strings="keys")
+        except (ValueError, TypeError):
+            raw = _reread(text, source, kind, mended)
         if type(raw) is not dict:
             _no_object(raw, source, kind)
     losses = Ledger(raw, near.SPELLING, text)

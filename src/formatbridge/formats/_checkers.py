@@ -69,13 +69,15 @@ def reader(shape: Any, usual: frozenset[str] = frozenset(), elsewhere: frozenset
 
 def _usual_and_sound(schema: Any, usual: frozenset[str], looked_at: frozenset[str]) -> Callable[[Any], bool]:
     """Return what says whether an object has usual fields only, and is sound in those that are to be looked at."""
-    is_usual = usual.issuperset
-    is_sound = SchemaValidator(_as_it_is(_with_fields(schema, looked_at))).isinstance_python
+    few = _with_anything(_with_fields(schema, usual), usual - looked_at)
+    return SchemaValidator(_as_it_is(_closed(few))).isinstance_python
 
-    def is_usual_and_sound(value: Any) -> bool:
-        return type(value) is dict and is_usual(value) and is_sound(value)
 
-    return is_usual_and_sound
+def _closed(schema: Any) -> Any:
+    """Return the schema of an object that takes no other fields."""
+    if schema["type"] == "typed-dict":
+        return schema | {"extra_behavior": "forbid"}
+    return schema | {"schema": _closed(schema["schema"])}
 
 
 def _with_fields(schema: Any, names: frozenset[str]) -> Any:
