@@ -62,12 +62,13 @@ def _object_of(body: Any, source: str, kind: Kind, mended: list[_codec.Mend]) ->
     return value if type(value) is dict else _no_object(value, source, kind)
 
 
-def _reread(text: bytes | bytearray | str, source: str, kind: Kind, mended: list[_codec.Mend]) -> Any:
-    """Read what the quick parser refused; raise ``InvalidPayloadError`` where it is no JSON."""
+def _reread(text: bytes | bytearray | str, source: str, kind: Kind, mended: list[_codec.Mend]) -> JsonObject:
+    """Read text that the quick parser refused; raise ``InvalidPayloadError`` where it is no JSON object."""
     try:
-        return _codec.reread(text, mended)
+        value = _codec.reread(text, mended)
     except _codec.NotJsonError as error:
         raise _no_json(error, source, kind) from None
+    return value if type(value) is dict else _no_object(value, source, kind)
 
 
 def _no_json(error: _codec.NotJsonError, source: str, kind: Kind) -> InvalidPayloadError:
@@ -113,17 +114,20 @@ def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObjec
 
 def read_unchecked(body: Any, near: Format, kind: Kind) -> Ledger:
     """Read what a caller hands in, an object whatever is in it; return the ledger of what it will lose, which has it."""
-    source, text = near.NAME, body if isinstance(body, TEXT) else None
+    if not isinstance(body, TEXT):
+        return _read_slowly(body, near, kind)
+    try:  # infinities pass, for ``1e400`` becomes one without a word; ``refuse_infinity`` looks for them
+        raw = from_json(body, allow_inf_nan=False, cache_strings="keys")
+    except (ValueError, TypeError):
+        return _read_slowly(body, near, kind)
+    return Ledger(raw, near.SPELLING, body) if type(raw) is dict else _no_object(raw, near.NAME, kind)
+
+
+def _read_slowly(body: Any, near: Format, kind: Kind) -> Ledger:
+    """Read an object or a typed model, or text that the quick parser refuses, of which half a character may be mended."""
     mended: list[_codec.Mend] = []
-    if text is None:
-        raw = _object_of(body, source, kind, mended)
-    else:
-        try:  # infinities pass, for ``1e400`` becomes one without a word; ``refuse_infinity`` looks for them
-            raw = from_json(text, allow_inf_nan=False, cache_strings="keys")
-        except (ValueError, TypeError):
-            raw = _reread(text, source, kind, mended)
-        if type(raw) is not dict:
-            _no_object(raw, source, kind)
+    text = body if isinstance(body, TEXT) else None
+    raw = _object_of(body, near.NAME, kind, mended) if text is None else _reread(text, near.NAME, kind, mended)
     losses = Ledger(raw, near.SPELLING, text)
     if mended:
         losses.mended(mended)

@@ -228,32 +228,29 @@ def convert_request(
         request = near.decode_request(checked, model=model or None, stream=stream, talk=talk)
         del checked  # as large as the body, and of no more use
         model = request.model or ""
-        if talk is None:
-            talk = talk_of(request)
+        talk = talk_of(request) if talk is None else talk
         if not is_finite and (unread := unread_of_request(raw, near.NAME, talk)) != []:
             refuse_infinity(losses, near.NAME, "request", unread)
-        made, tools = encode_request_for(request, far, losses, options, talk)
+        tools = {}
+        if talk is None or talk[ITS_CALLS] or request.tools or request.tool_choice:
+            request, tools, talk = _fit(request, far, losses, talk)
+        made = far.encode_request(request, losses, options, talk)
     if options.raise_on is not None:
         refuse_losses(losses, options)
     return ConvertedRequest(made, losses, (near, far), model, stream, tools)
 
 
-def encode_request_for(
-    request: ir.Request, far: Format, losses: Ledger, options: Options, talk: Talk | EllipsisType | None = ...
-) -> tuple[JsonObject, dict[str, OwnTool]]:
-    """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home.
-
-    ``talk``: what ``talk_of`` says of the request, where that is known already.
-    """
-    if talk is ...:
-        talk = talk_of(request)
-    tools: dict[str, OwnTool] = {}
-    if talk is None or talk[ITS_CALLS] or request.tools or request.tool_choice:
-        messages = request.messages
-        request, tools = adapt_tools(request, far.TOOL_RULES, losses, talk)
-        if request.messages is not messages:  # the talk has the calls as they were
-            talk = None
+def encode_request_for(request: ir.Request, far: Format, losses: Ledger, options: Options) -> tuple[JsonObject, dict[str, OwnTool]]:
+    """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home."""
+    request, tools, talk = _fit(request, far, losses, talk_of(request))
     return far.encode_request(request, losses, options, talk), tools
+
+
+def _fit(request: ir.Request, far: Format, losses: Ledger, talk: Talk | None) -> tuple[ir.Request, dict[str, OwnTool], Talk | None]:
+    """Fit the tools of a request to the target; also return what these were, for the way home, and what is still a talk."""
+    messages = request.messages
+    request, tools = adapt_tools(request, far.TOOL_RULES, losses, talk)
+    return request, tools, talk if request.messages is messages else None  # the talk has the calls as they were
 
 
 def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> JsonObject:
