@@ -7,7 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge._pointers import KNOWN, known_places
-from formatbridge.formats._talk import AFTER, CALLS, FEW, RESULTS, Talk, Use, talk_that_ends
+from formatbridge.formats._talk import AFTER, CALLS, FEW, LAST, RESULTS, Talk, Use
 
 PlainTurn = tuple[Use, list[ir.Part]]
 """A turn: what it is to those around it, and its parts."""
@@ -50,7 +50,10 @@ def read_turns(
         if last == RESULTS:
             answered += len(parts)
             last = RESULTS if answered == len(calls) else CALLS
-    return talk_that_ends(last, messages, calls)
+    if last not in LAST:  # what ``talk_that_ends`` says: to call it takes a hundredth of a small request
+        return None
+    system = messages[0].parts[0].text if messages[0].role == "system" else None  # type: ignore[union-attr]  # a text
+    return messages, system, messages if system is None else messages[1:], calls
 
 
 def _may_end(turn: object) -> bool:

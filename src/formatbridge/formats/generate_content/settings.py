@@ -52,13 +52,14 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
 
 def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> None:
     """Write the settings into ``generationConfig``, all but those that stand beside it."""
+    settings = request.settings
     encode_flat_settings(request, SETTINGS, config, losses, _DONE)
     if "seed" in config and not -_LARGEST_SEED - 1 <= config["seed"] <= _LARGEST_SEED:
         del config["seed"]  # the nearest one is as good as none
         losses.dropped(request, "seed", "out_of_range")
-    if "prompt_cache_options" in request.settings:
+    if "prompt_cache_options" in settings:
         drop_cache_options(request, losses)
-    limit, stop = request.settings.get("max_tokens"), request.settings.get("stop")
+    limit, stop = settings.get("max_tokens"), settings.get("stop")
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
     elif limit is not None:
