@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
+from formatbridge import stream_source
 from formatbridge._codec import dumps
 from formatbridge.streaming.sse import encode_event
 from tests.directions import CROSSINGS, PAIRS
@@ -355,3 +356,18 @@ def test_the_cause_of_a_break_is_an_exception(cause: Any) -> None:
         converter.abort(cause)
 
     assert converter.abort(KeyboardInterrupt()).tail
+
+
+@pytest.mark.parametrize(
+    "read", [fb.collect_stream, lambda chunks, source: [*fb.convert_stream(chunks, source=source, target="responses")]]
+)
+def test_a_mistake_of_ours_is_no_break_of_the_stream(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is told that the connection broke looks for it in the wrong place, or repeats the request."""
+
+    def fails(*_: object) -> None:
+        raise KeyError("ours")
+
+    monkeypatch.setattr(stream_source.StreamSource, "decode", fails)
+
+    with pytest.raises(KeyError, match="ours"):
+        read([b'data: {"id":"x","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'], source="chat_completions")

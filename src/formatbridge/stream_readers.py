@@ -11,11 +11,11 @@ from pydantic import BaseModel
 
 from formatbridge import formats, ir
 from formatbridge.convert import Converted, ConvertedRequest, checked_request
-from formatbridge.errors import FormatBridgeError, LossyConversionError, StreamError, StreamFailedError
+from formatbridge.errors import LossyConversionError, StreamError, StreamFailedError, TruncatedStreamError
 from formatbridge.formats._protocol import Format
 from formatbridge.given import bytes_of, checked_chunks
 from formatbridge.options import Options, options_of
-from formatbridge.stream_source import StreamSource
+from formatbridge.stream_source import StreamSource, unbroken, unbroken_async
 from formatbridge.streaming.sse import ServerSentEvent, carries_json
 from formatbridge.streams import whole_of
 from formatbridge.typed_events import typed_event
@@ -65,14 +65,14 @@ def collect_stream(
     if isinstance(chunks, AsyncIterable):
         return _collect_async(chunks, reading)
     with reading.telling_what_came():
-        for chunk in chunks:
+        for chunk in unbroken(chunks, reading.broken):
             reading.take(chunk)
     return reading.whole()
 
 
 async def _collect_async(chunks: AsyncIterable[bytes], reading: _Reading) -> Converted:
     with reading.telling_what_came():
-        async for chunk in chunks:
+        async for chunk in unbroken_async(chunks, reading.broken):
             reading.take(chunk)
     return reading.whole()
 
@@ -88,17 +88,17 @@ class _Reading:
 
     @contextmanager
     def telling_what_came(self) -> Iterator[None]:
-        """Give an error the answer so far; what somebody else raises is a break of the stream."""
+        """Give an error the answer so far."""
         try:
             yield
         except (StreamError, LossyConversionError) as error:
             error.partial = self._so_far()
             raise
-        except FormatBridgeError:
-            raise
-        except Exception as cause:
-            self._end(is_break=True)
-            raise self.held.truncated(self._so_far(), cause=cause) from cause
+
+    def broken(self, cause: Exception) -> TruncatedStreamError:
+        """Take a break in the place of the end, and return the error that says so."""
+        self._end(is_break=True)
+        return self.held.truncated(self._so_far(), cause=cause)
 
     def take(self, chunk: bytes) -> None:
         """Take bytes."""
@@ -151,7 +151,7 @@ def iter_events(
 
 def _typed_events(chunks: Iterable[bytes], reading: _Reading) -> Iterator[BaseModel]:
     with reading.telling_what_came():
-        for chunk in chunks:
+        for chunk in unbroken(chunks, reading.broken):
             yield from _typed(reading.held.read(bytes_of(chunk)), reading.held)
         yield from _typed(reading.held.read_rest(), reading.held)
     _refuse_a_cut(reading)
@@ -159,7 +159,7 @@ def _typed_events(chunks: Iterable[bytes], reading: _Reading) -> Iterator[BaseMo
 
 async def _typed_events_async(chunks: AsyncIterable[bytes], reading: _Reading) -> AsyncIterator[BaseModel]:
     with reading.telling_what_came():
-        async for chunk in chunks:
+        async for chunk in unbroken_async(chunks, reading.broken):
             for event in _typed(reading.held.read(bytes_of(chunk)), reading.held):
                 yield event
         for event in _typed(reading.held.read_rest(), reading.held):

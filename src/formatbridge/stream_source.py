@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,7 +11,7 @@ from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
 from formatbridge.bodies import check
 from formatbridge.convert import Converted
-from formatbridge.errors import InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed, tell_more
+from formatbridge.errors import FormatBridgeError, InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed, tell_more
 from formatbridge.formats._call_ids import CallsApart
 from formatbridge.formats._protocol import Format
 from formatbridge.ir import events
@@ -26,6 +26,32 @@ from formatbridge.streaming.template import Refrain
 
 _SNIPPET = 200
 _SHORT = 8192
+
+
+Breaks = Callable[[Exception], Exception]
+"""Makes the error for a stream that broke off out of what others raised in the place of its next bytes."""
+
+
+def unbroken(chunks: Iterable[bytes], breaks: Breaks) -> Iterator[bytes]:
+    """Yield the pieces of a stream; what their iterable raises, and nothing that is raised elsewhere, is a break of it."""
+    try:
+        for chunk in chunks:  # noqa: UP028  # to delegate would close what is the caller's
+            yield chunk
+    except FormatBridgeError:
+        raise
+    except Exception as cause:
+        raise breaks(cause) from cause
+
+
+async def unbroken_async(chunks: AsyncIterable[bytes], breaks: Breaks) -> AsyncIterator[bytes]:
+    """Do the same for an async iterable."""
+    try:
+        async for chunk in chunks:
+            yield chunk
+    except FormatBridgeError:
+        raise
+    except Exception as cause:
+        raise breaks(cause) from cause
 
 
 class StreamSource:

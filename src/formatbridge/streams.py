@@ -28,7 +28,7 @@ from formatbridge.options import Options, Severity, options_of
 from formatbridge.own_fields import put, without_own_fields
 from formatbridge.passage import Passage
 from formatbridge.replays import handed_out
-from formatbridge.stream_source import StreamSource
+from formatbridge.stream_source import StreamSource, unbroken, unbroken_async
 from formatbridge.streaming.sse import ServerSentEvent
 
 _TRUNCATED = ir.Error(
@@ -346,26 +346,16 @@ def convert_stream(
 
 def through(converter: StreamConverter, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield what becomes of a stream, to its end. What others raise in the place of the next bytes is a break of the stream."""
-    try:
-        for chunk in chunks:
-            if made := converter.feed(chunk):
-                yield made
-    except FormatBridgeError:
-        raise
-    except Exception as cause:
-        raise converter.abort(cause) from cause
+    for chunk in unbroken(chunks, converter.abort):
+        if made := converter.feed(chunk):
+            yield made
     if made := converter.finish():
         yield made
 
 
 async def _through_async(converter: StreamConverter, chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in chunks:
-            if made := converter.feed(chunk):
-                yield made
-    except FormatBridgeError:
-        raise
-    except Exception as cause:
-        raise converter.abort(cause) from cause
+    async for chunk in unbroken_async(chunks, converter.abort):
+        if made := converter.feed(chunk):
+            yield made
     if made := converter.finish():
         yield made
