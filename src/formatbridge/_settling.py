@@ -20,16 +20,14 @@ Change = Literal["dropped", "changed"]
 Keep = Callable[[str, Change, Severity, str, JsonValue, JsonValue], None]
 """Takes a loss: its pointer, kind, severity, code, and the value before and after."""
 
-Note = tuple[Literal["dropped", "all dropped", "changed", "examined", "all examined", "extras"], Any, str, Any, Any, Severity]
+Note = tuple[Literal["dropped", "changed", "examined", "extras"], Any, str, Any, Any, Severity]
 """A note as it was made: what happened, the node, the field, the value that stands there now, the code, and the severity.
 
 A plain tuple, since a note is made while a body is written. What happened says what is in it:
 
 - ``dropped``: no value stands there now; without a field, the whole node is gone.
-- ``all dropped``: a sequence of nodes, and in the place of the value the field that is gone of each, by type, where the node has any.
 - ``changed``: all of them.
 - ``examined``: in the place of the code, the ``Examine`` that finds it.
-- ``all examined``: the same, with a sequence of nodes and another of the values, one for each.
 - ``extras``: the node alone; the rows of its format say the rest.
 """
 
@@ -65,13 +63,6 @@ class Settling:
                 self._settle_extras(node)
             elif kind == "dropped":
                 self._settle_dropped(node, name, noted, severity)
-            elif kind == "all dropped":
-                for each in node:
-                    if getattr(each, after.get(type(each), ""), None) is not None:
-                        self._settle_dropped(each, after[type(each)], noted, severity)
-            elif kind == "all examined":
-                for each, made in zip(node, after, strict=True):
-                    self._settle_changed(each, name, made, noted(getattr(each, name), made), severity)
             else:
                 code = noted(getattr(node, name), after) if kind == "examined" else noted
                 self._settle_changed(node, name, after, code, severity)

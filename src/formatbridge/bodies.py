@@ -13,10 +13,8 @@ from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
 from formatbridge.errors import ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body
-from formatbridge.formats._plain_answer import PlainAnswer
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format, Kind
-from formatbridge.formats._talk import Talk
 from formatbridge.losses import Ledger
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ def _reader(name: str, kind: Kind) -> Reader:
     from formatbridge.formats._wire import Wire
 
     model = cast("type[Wire]", wire_model(name, kind))
-    return reader(model, model.USUAL, model.SPOKEN)
+    return reader(model, model.USUAL)
 
 
 def _object_of(body: Any, source: str, kind: Kind, mended: list[_codec.Mend]) -> JsonObject:
@@ -104,19 +102,26 @@ def _read(read: Callable[[Any], Any], raw: JsonObject, source: str, kind: Kind) 
 
 
 def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject]:
-    """Read and validate what a caller hands in; return the ledger of what it will lose, and the body as ``check`` does."""
-    losses = read_unchecked(body, near, kind)
-    checked, is_finite = check_but_for_infinities(losses, near.NAME, kind)
-    if not is_finite:
-        refuse_infinity(losses, near.NAME, kind)
+    """Read and validate the body that a caller passes; return its ledger, and the body as ``check`` returns it."""
+    losses = _read_object(body, near, kind)
+    reader = _reader(near.NAME, kind)
+    raw: JsonObject = losses.body
+    try:
+        checked = raw if reader.is_sound(raw) else _read(reader.in_full, raw, near.NAME, kind)
+    except InvalidPayloadError:
+        if losses.text is not None:  # an infinity is the more severe fault, and explains others
+            _refuse_infinity(losses, near.NAME, kind)
+        raise
+    if losses.text is not None:
+        _refuse_infinity(losses, near.NAME, kind)
     return losses, checked
 
 
-def read_unchecked(body: Any, near: Format, kind: Kind) -> Ledger:
-    """Read what a caller hands in, an object whatever is in it; return the ledger of what it will lose, which has it."""
+def _read_object(body: Any, near: Format, kind: Kind) -> Ledger:
+    """Read the JSON object that a caller passes; return a ledger that holds it."""
     if not isinstance(body, TEXT):
         return _read_slowly(body, near, kind)
-    try:  # infinities pass, for ``1e400`` becomes one without a word; ``refuse_infinity`` looks for them
+    try:  # infinities pass, for ``1e400`` becomes one without a word; ``_refuse_infinity`` looks for them
         raw = from_json(body, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
         return _read_slowly(body, near, kind)
@@ -134,55 +139,11 @@ def _read_slowly(body: Any, near: Format, kind: Kind) -> Ledger:
     return losses
 
 
-def check_but_for_infinities(losses: Ledger, source: str, kind: Kind) -> tuple[JsonObject, bool]:
-    """Validate the body of a ledger as ``check`` does, but leave the look for infinities to those who know where none can be.
-
-    The flag says that there is none; where it is false, ``refuse_infinity`` is to be called before anything is written.
-    """
-    raw: JsonObject = losses.body
-    reader = _reader(source, kind)
-    if reader.is_sound(raw):
-        return raw, losses.text is None
-    try:
-        return _read(reader.in_full, raw, source, kind), losses.text is None
-    except InvalidPayloadError:
-        if losses.text is not None:  # an infinity is the graver fault, and explains others
-            refuse_infinity(losses, source, kind)
-        raise
-
-
-def check_request(losses: Ledger, near: Format) -> tuple[JsonObject, bool, Talk | None]:
-    """Validate a request as ``check_but_for_infinities`` does; the third value is its conversation, read, where that is a plain one.
-
-    To tell texts and calls from anything else while they are read takes half the time that it takes to check them first.
-    """
-    raw: JsonObject = losses.body
-    talk = near.decode_talk(raw)
-    if talk is not None:
-        reader = _reader(near.NAME, "request")
-        checked = raw if reader.is_sound_beside(raw) else reader.read_beside(raw)
-        if checked is not None:
-            return checked, losses.text is None, talk
-    return *check_but_for_infinities(losses, near.NAME, "request"), None
-
-
-def check_answer(losses: Ledger, near: Format) -> tuple[JsonObject, bool, tuple[ir.Choice, PlainAnswer] | None]:
-    """Validate an answer as ``check_request`` does a request; the third value is its one choice, where that is a plain answer."""
-    raw: JsonObject = losses.body
-    read = near.decode_plain_answer(raw) if _reader(near.NAME, "response").is_sound_beside(raw) else None
-    if read is not None:
-        return raw, losses.text is None, read
-    return *check_but_for_infinities(losses, near.NAME, "response"), None
-
-
-def refuse_infinity(losses: Ledger, source: str, kind: Kind, values: list[Any] | None = None) -> None:
-    """Raise ``InvalidPayloadError`` where a number of a body's text is an infinity, which no JSON can hold.
-
-    ``values``: all that may be or hold one; None where anything in the body may.
-    """
+def _refuse_infinity(losses: Ledger, source: str, kind: Kind) -> None:
+    """Raise ``InvalidPayloadError`` where a number of a body's text is an infinity, which no JSON can hold."""
     text = losses.text
     assert text is not None
-    if _codec.has_no_exponent(text) or _codec.is_finite(losses.body if values is None else values, len(text)):
+    if _codec.has_no_exponent(text) or _codec.is_finite(losses.body, len(text)):
         return
     try:
         _codec.checked(losses.body)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import EllipsisType
 from typing import Any
 from urllib.parse import quote
 
@@ -15,14 +14,9 @@ from formatbridge._json import JsonObject
 from formatbridge._reasons import REASONS
 from formatbridge.bodies import (
     TEXT,
-    check_answer,
-    check_but_for_infinities,
     check_error,
-    check_request,
     read_checked,
     read_error_body,
-    read_unchecked,
-    refuse_infinity,
     source_of,
     tells_error,
     wire_model,
@@ -32,12 +26,9 @@ from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._foreign import without_foreign_tokens
 from formatbridge.formats._home import bring_home
 from formatbridge.formats._parts import drop_id
-from formatbridge.formats._plain_answer import PlainAnswer, plain_answer_of
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Kind, OwnTool
-from formatbridge.formats._talk import ITS_CALLS, Talk, talk_of
 from formatbridge.formats._tools import adapt_tools
-from formatbridge.formats._unread import unread_of_answer, unread_of_request
 from formatbridge.given import a, checked_model, checked_status, checked_stream
 from formatbridge.losses import Addition, Ledger, Loss, nowhere
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options, options_of
@@ -208,33 +199,20 @@ def convert_request(
     if stream is not None:
         checked_stream(stream)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
-    losses = read_unchecked(body, near, "request")
+    losses, checked = read_checked(body, near, "request")
     raw: JsonObject = losses.body
-    talk: Talk | None = None
-    if near is far:
-        checked, is_finite = check_but_for_infinities(losses, near.NAME, "request")
-    else:
-        checked, is_finite, talk = check_request(losses, near)
     model = model or raw.get("model") or ""
     if not model and far.IN_URL:
         raise ConfigurationError(f"{far.NAME} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
     if near is far:
         tools: dict[str, OwnTool] = {}
-        if not is_finite:
-            refuse_infinity(losses, near.NAME, "request")
         made = _same_request(without_foreign_tokens(raw, checked, near, body, losses), near, model, stream)
     else:
-        request = near.decode_request(checked, model=model or None, stream=stream, talk=talk)
+        request = near.decode_request(checked, model=model or None, stream=stream)
         del checked  # as large as the body, and of no more use
         model = request.model or ""
-        talk = talk_of(request) if talk is None else talk
-        if not is_finite and (unread := unread_of_request(raw, near.NAME, talk)) != []:
-            refuse_infinity(losses, near.NAME, "request", unread)
-        tools = {}
-        if talk is None or talk[ITS_CALLS] or request.tools or request.tool_choice:
-            request, tools, talk = _fit(request, far, losses, talk)
-        made = far.encode_request(request, losses, options, talk)
+        made, tools = encode_request_for(request, far, losses, options)
     if options.raise_on is not None:
         refuse_losses(losses, options)
     return ConvertedRequest(made, losses, (near, far), model, stream, tools)
@@ -242,15 +220,8 @@ def convert_request(
 
 def encode_request_for(request: ir.Request, far: Format, losses: Ledger, options: Options) -> tuple[JsonObject, dict[str, OwnTool]]:
     """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home."""
-    request, tools, talk = _fit(request, far, losses, talk_of(request))
-    return far.encode_request(request, losses, options, talk), tools
-
-
-def _fit(request: ir.Request, far: Format, losses: Ledger, talk: Talk | None) -> tuple[ir.Request, dict[str, OwnTool], Talk | None]:
-    """Fit the tools of a request to the target; also return what these were, for the way home, and what is still a talk."""
-    messages = request.messages
-    request, tools = adapt_tools(request, far.TOOL_RULES, losses, talk)
-    return request, tools, talk if request.messages is messages else None  # the talk has the calls as they were
+    request, tools = adapt_tools(request, far.TOOL_RULES, losses)
+    return far.encode_request(request, losses, options), tools
 
 
 def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> JsonObject:
@@ -287,25 +258,16 @@ def convert_response(
     request = checked_request(request, near, far)
     context = request.context if request else None
     try:
-        losses = read_unchecked(body, near, "response")
-        checked, is_finite, read = check_answer(losses, near)
+        losses, checked = read_checked(body, near, "response")
     except InvalidPayloadError:
         if not tells_error(body, near.NAME):
             raise
         lenient = replace(options, raise_on=None)
         return convert_error(body, source=near.NAME, target=far.NAME, status=200, options=lenient)
     if near is far:
-        if not is_finite:
-            refuse_infinity(losses, near.NAME, "response")
         refuse_losses(losses, options)
         return Converted(losses.body, losses, near.NAME, far.NAME, "response")
-    choice, plain = read or (None, None)
-    answer = near.decode_response(checked, choice)
-    if read is None:
-        plain = plain_answer_of(answer)
-    if not is_finite and (unread := unread_of_answer(answer, plain)) != []:
-        refuse_infinity(losses, near.NAME, "response", unread)
-    return encode_response_for(answer, far, losses, options, context, plain)
+    return encode_response_for(near.decode_response(checked), far, losses, options, context)
 
 
 def encode_response_for(
@@ -314,23 +276,16 @@ def encode_response_for(
     losses: Ledger,
     options: Options,
     context: Context | None,
-    plain: PlainAnswer | EllipsisType | None = ...,
 ) -> Converted:
-    """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error.
-
-    ``plain``: what ``plain_answer_of`` says of the answer, where that is known already.
-    """
+    """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error."""
     if context:
-        response, plain = bring_home(response, context, losses), ...
+        response = bring_home(response, context, losses)
     if response.error and not far.HOLDS_FAILURES:
         status, made = _failed(response, far, losses)
         refuse_losses(losses, options)
         return ConvertedError(made, losses, response.format, far.NAME, status)
-    if plain is ...:
-        plain = plain_answer_of(response)
-    if plain is None:
-        response = tell_apart(response, far.NAME, losses)
-    made = far.encode_response(response, losses, options, context, plain)
+    response = tell_apart(response, far.NAME, losses)
+    made = far.encode_response(response, losses, options, context)
     if options.raise_on is not None:
         refuse_losses(losses, options)
     return Converted(made, losses, response.format, far.NAME, "response")

@@ -6,7 +6,7 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, field
 from threading import RLock
@@ -137,10 +137,6 @@ class Ledger:
         """
         self._notes.append(("dropped", node, name, None, code, severity))
 
-    def all_dropped(self, nodes: Sequence[Any], fields: Mapping[type, str], code: str, *, severity: Severity) -> None:
-        """Note for each of some nodes that one of its fields is gone, which its type tells, where the node has it."""
-        self._notes.append(("all dropped", nodes, "", fields, code, severity))
-
     def changed(
         self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity = "lossy"
     ) -> JsonValue:
@@ -151,10 +147,6 @@ class Ledger:
     def examined(self, node: Any, name: str, after: JsonValue, examine: Examine) -> None:
         """Note that a field of a node becomes ``after``, for the reason that is looked for when the losses are read."""
         self._notes.append(("examined", node, name, after, examine, "lossy"))
-
-    def all_examined(self, nodes: Sequence[Any], name: str, afters: Sequence[JsonValue], examine: Examine) -> None:
-        """Note for each of some nodes what ``examined`` notes for one."""
-        self._notes.append(("all examined", nodes, name, afters, examine, "lossy"))
 
     def added(self, path: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
         """Note that the target demands ``value`` at ``path`` (a pointer into the target) and return it."""
@@ -226,10 +218,6 @@ class _Blank(Ledger):
         """Note nothing."""
         del node, name, code, severity
 
-    def all_dropped(self, nodes: Sequence[Any], fields: Mapping[type, str], code: str, *, severity: Severity) -> None:
-        """Note nothing."""
-        del nodes, fields, code, severity
-
     def changed(
         self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity = "lossy"
     ) -> JsonValue:
@@ -240,10 +228,6 @@ class _Blank(Ledger):
     def examined(self, node: Any, name: str, after: JsonValue, examine: Examine) -> None:
         """Note nothing."""
         del node, name, after, examine
-
-    def all_examined(self, nodes: Sequence[Any], name: str, afters: Sequence[JsonValue], examine: Examine) -> None:
-        """Note nothing."""
-        del nodes, name, afters, examine
 
     def added(self, path: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
         """Return what the target demands."""

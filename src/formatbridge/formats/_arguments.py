@@ -82,23 +82,6 @@ def encode_arguments_object(
     return parsed
 
 
-def encode_all_objects(calls: list[ir.ToolCall], losses: Ledger, examine: Examine = repeated_keys) -> list[JsonObject]:
-    """Write the arguments of calls of functions as objects, as ``encode_arguments_object`` does for one, but with one note for all."""
-    made: list[JsonObject] = []
-    parsed: list[JsonObject] = []
-    for call in calls:
-        value = _object_in(call.arguments) if isinstance(call.arguments, str) else call.arguments
-        if value is None:  # a second look is needed, at this call and perhaps at others
-            return [encode_arguments_object(call, losses, examine=examine) for call in calls]
-        if value is not call.arguments:
-            parsed.append(value)
-        made.append(value)
-    if parsed and may_hold_infinity(parsed):
-        return [encode_arguments_object(call, losses, examine=examine) for call in calls]
-    losses.all_examined(calls, "arguments", made, examine)
-    return made
-
-
 def is_whole(arguments: str) -> bool:
     """Say whether arguments are all of a JSON object; nothing at all stands for an empty one."""
     if not arguments or arguments.isspace() or _object_in(arguments) is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from formatbridge._json import JsonObject
@@ -36,41 +36,30 @@ class Reader(NamedTuple):
     """Says whether ``read`` returns a value itself. One that is not sound may be valid all the same."""
     in_full: Callable[[Any], Any]
     """Reads what is not sound."""
-    is_sound_beside: Callable[[Any], bool]
-    """Says whether an object would be sound if those of its fields were that are read elsewhere."""
-    read_beside: Callable[[Any], Any]
-    """Reads what would not be sound then, with those fields as they are; None where it is not valid, or has other names for them."""
 
 
-def reader(shape: Any, usual: frozenset[str] = frozenset(), elsewhere: frozenset[str] = frozenset()) -> Reader:
+def reader(shape: Any, usual: frozenset[str] = frozenset()) -> Reader:
     """Return what reads values of a shape.
 
     ``usual``: fields beside which most objects of this shape have no others. Those objects are not asked for the others; what else there is
-    is read in full, with a validator that is made for the first of its kind. ``elsewhere``: usual fields that others may have read.
+    is read in full, with a validator that is made for the first of its kind.
     """
     schema = dicts_of(shape)
     made = cache(lambda: checker(shape).validate_python if not usual or _rewrites(schema) else reader(shape).read)
-    is_sound = _usual_and_sound(schema, usual, usual) if usual else SchemaValidator(_as_it_is(schema)).isinstance_python
-    is_sound_beside = _usual_and_sound(schema, usual, usual - elsewhere) if elsewhere else is_sound
-    beside = cache(lambda: _beside(_with_anything(schema, elsewhere)))
+    is_sound = _usual_and_sound(schema, usual) if usual else SchemaValidator(_as_it_is(schema)).isinstance_python
 
     def read_in_full(value: Any) -> Any:
         return made()(value)
 
-    def read_beside(value: Any) -> Any:
-        found = beside()(value)
-        return found if found is None or all(found.get(name) is value.get(name) for name in elsewhere) else None
-
     def read(value: Any) -> Any:
         return value if is_sound(value) else read_in_full(value)
 
-    return Reader(read, is_sound, read_in_full, is_sound_beside, read_beside)
+    return Reader(read, is_sound, read_in_full)
 
 
-def _usual_and_sound(schema: Any, usual: frozenset[str], looked_at: frozenset[str]) -> Callable[[Any], bool]:
-    """Return what says whether an object has usual fields only, and is sound in those that are to be looked at."""
-    few = _with_anything(_with_fields(schema, usual), usual - looked_at)
-    return SchemaValidator(_as_it_is(_closed(few))).isinstance_python
+def _usual_and_sound(schema: Any, usual: frozenset[str]) -> Callable[[Any], bool]:
+    """Return a function that says whether an object has usual fields only, and whether each of them is sound."""
+    return SchemaValidator(_as_it_is(_closed(_with_fields(schema, usual)))).isinstance_python
 
 
 def _closed(schema: Any) -> Any:
@@ -97,31 +86,6 @@ def _with_usual_members(schema: Any) -> Any:
             return schema | {"schema": _with_usual_members(inner)}
         case _:
             return schema
-
-
-def _beside(schema: Any) -> Callable[[Any], Any]:
-    """Return what reads an object of which some fields may be anything, and returns None where it is not sound, or refused."""
-    is_sound = SchemaValidator(_as_it_is(schema)).isinstance_python
-    validator = cache(lambda: SchemaValidator(schema))
-    rewrites = _rewrites(schema)
-
-    def read(value: Any) -> Any:
-        if is_sound(value):
-            return value
-        try:
-            return validator().validate_python(value) if rewrites else None
-        except ValidationError:  # which the look at all of it will describe
-            return None
-
-    return read
-
-
-def _with_anything(schema: Any, names: frozenset[str]) -> Any:
-    """Return the schema of an object in which some of its fields may be anything."""
-    if schema["type"] == "typed-dict":
-        fields = {name: field | {"schema": {"type": "any"}} if name in names else field for name, field in schema["fields"].items()}
-        return schema | {"fields": fields}
-    return schema | {"schema": _with_anything(schema["schema"], names)}
 
 
 def _rewrites(schema: Any) -> bool:

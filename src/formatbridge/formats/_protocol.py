@@ -9,9 +9,7 @@ from typing import ClassVar, Literal, Protocol
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._plain_answer import PlainAnswer
 from formatbridge.formats._tables import FieldTable
-from formatbridge.formats._talk import Talk
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import Options
@@ -156,37 +154,23 @@ class Format(Protocol):
     StreamDecoder: Callable[[], StreamDecoder]
     StreamEncoder: Callable[[Options, Context | None], StreamEncoder]
 
-    def decode_talk(self, body: JsonObject) -> Talk | None:
-        """Read what the wire model of requests calls ``SPOKEN``, which nobody has checked; None where it is no plain conversation."""
+    def decode_request(self, body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
+        """Read a request; ``model`` and ``stream`` stand in for what the URL says."""
 
-    def decode_request(self, body: JsonObject, *, model: str | None, stream: bool | None, talk: Talk | None = None) -> ir.Request:
-        """Read a request; ``model`` and ``stream`` stand in for what the URL says. ``talk``: what ``decode_talk`` has read of it."""
-
-    def encode_request(self, request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-        """Write a request. ``talk``: its conversation, where that is a plain one."""
+    def encode_request(self, request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+        """Write a request."""
 
     def settle_history(self, body: JsonObject, losses: Ledger) -> JsonObject:
         """Return a request of this format, whose history has lost thoughts, as its server still takes it."""
 
-    def decode_plain_answer(self, body: JsonObject) -> tuple[ir.Choice, PlainAnswer] | None:
-        """Read what the wire model of answers calls ``SPOKEN``, which nobody has checked; None where it is more than a plain answer.
-
-        What else the answer has must have been checked.
-        """
-
-    def decode_response(self, body: JsonObject, choice: ir.Choice | None = None) -> ir.Response:
-        """Read a whole answer. ``choice``: what ``decode_plain_answer`` has read of it."""
+    def decode_response(self, body: JsonObject) -> ir.Response:
+        """Read a whole answer."""
 
     def failure_of(self, body: JsonObject) -> ir.Error | None:
         """Return what went wrong on the way, where a whole answer says that it failed."""
 
-    def encode_response(
-        self, response: ir.Response, losses: Ledger, options: Options, context: Context | None, plain: PlainAnswer | None = None
-    ) -> JsonObject:
-        """Write a whole answer; ``context`` is the request that it answers, in the caller's own words.
-
-        ``plain``: its text and calls, where it is a plain one.
-        """
+    def encode_response(self, response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
+        """Write a whole answer; ``context`` is the request that it answers, in the caller's own words."""
 
     def frame_event(self, data: bytes, name: str | None) -> bytes:
         """Write the data of one event as a server-sent event, with its name where the format names events."""

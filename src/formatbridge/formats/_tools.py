@@ -18,7 +18,6 @@ from formatbridge.formats._distinct import Numbers, with_legal_letters
 from formatbridge.formats._offer import adapt_offer, added_tools
 from formatbridge.formats._protocol import OwnTool, ToolRules
 from formatbridge.formats._signatures import bound_to
-from formatbridge.formats._talk import ITS_CALLS, Talk
 from formatbridge.losses import Ledger
 
 _parts_of, _id_of, _call_id_of, _name_of = map(attrgetter, ("parts", "id", "call_id", "name"))
@@ -75,20 +74,16 @@ class _Names:
         return [self.there.get((space, name)) or first.get(name, name) for name, space in zip(names, namespaces, strict=True)]
 
 
-def adapt_tools(
-    request: ir.Request, rules: ToolRules, losses: Ledger, talk: Talk | None = None
-) -> tuple[ir.Request, dict[str, OwnTool]]:
-    """Rewrite the tools, calls and results of a request to what the target allows. ``talk``: its conversation, where that is a plain one.
+def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[ir.Request, dict[str, OwnTool]]:
+    """Rewrite the tools, calls and results of a request to what the target allows.
 
     Returns the request (the same object where nothing had to change) and the target's tool names to the caller's, where they differ.
     """
     if not request.tools and request.tool_choice is None and _bring_no_tools(request.messages):
         return request, {}
-    if talk is None or request.tool_choice:
-        request = adapt_offer(request, rules, losses)
-    added = [] if talk else added_tools(request)
-    # The results of a talk have the ids of its calls.
-    calls, results = (talk[ITS_CALLS], []) if talk else _uses_in(request.messages)
+    request = adapt_offer(request, rules, losses)
+    added = added_tools(request)
+    calls, results = _uses_in(request.messages)
     choice = request.tool_choice
     has_spaces = choice is not None and choice.namespaces is not None and not rules.namespaces
     if not has_spaces and _fits(request.tools + added if added else request.tools, calls, results, rules):

@@ -66,9 +66,6 @@ class Wire(BaseModel):
     Empty: not said.
     """
 
-    SPOKEN: ClassVar[frozenset[str]] = frozenset()
-    """Usual fields of a request that need no check where its format's ``decode_talk`` has read them."""
-
     model_config = ConfigDict(
         extra="allow", strict=True, defer_build=True, protected_namespaces=(), serialize_by_alias=True, populate_by_name=True
     )

@@ -16,13 +16,12 @@ from formatbridge.formats.chat_completions.errors import decode_error, encode_er
 from formatbridge.formats.chat_completions.finish import FINISH, unfinished
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
 from formatbridge.formats.chat_completions.request import decode_request, encode_request
-from formatbridge.formats.chat_completions.response import decode_plain_answer, decode_response, encode_response, failure_of
+from formatbridge.formats.chat_completions.response import decode_response, encode_response, failure_of
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.spelling import SPELLING
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.formats.chat_completions.stream_fold import fold_stream, unfold_stream
-from formatbridge.formats.chat_completions.talk import decode_talk
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "chat_completions"
@@ -71,10 +70,8 @@ __all__ = [
     "StreamEncoder",
     "decode_error",
     "decode_models",
-    "decode_plain_answer",
     "decode_request",
     "decode_response",
-    "decode_talk",
     "encode_error",
     "encode_models",
     "encode_request",

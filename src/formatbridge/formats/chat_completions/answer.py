@@ -10,7 +10,7 @@ from formatbridge.formats._extra import joined, rest, says_something
 from formatbridge.formats._ids import made_call_id
 from formatbridge.formats._media import Sound, is_samples, write_data_url
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
-from formatbridge.formats.chat_completions.calls import decode_plain_call, encode_answer_call
+from formatbridge.formats.chat_completions.calls import encode_answer_call
 from formatbridge.formats.chat_completions.citations import decode_citations, encode_citations
 from formatbridge.formats.chat_completions.content import (
     BESIDE,
@@ -26,30 +26,8 @@ from formatbridge.options import Options, Severity
 
 _KNOWN = MESSAGE | BESIDE | {"annotations", "audio", "images"}
 _SAID = MESSAGE
-_PLAIN = frozenset({"role", "content", "refusal", "tool_calls"})
 _AUDIO = frozenset({"id", "data", "transcript"})
 _NONE_BEFORE: Mapping[str, int] = {}
-
-
-def decode_plain_said(raw: JsonObject, src: str) -> tuple[ir.Text | None, list[ir.ToolCall]] | None:
-    """Read the message of a choice, which nobody has checked, if it is a text and calls of functions; None for any other."""
-    if not _PLAIN.issuperset(raw) or raw.get("role") != "assistant" or raw.get("refusal") is not None:
-        return None
-    content, given = raw.get("content"), raw.get("tool_calls")
-    if content is not None and type(content) is not str:
-        return None
-    text = ir.Text(content, f"{src}/content") if content else None
-    if not given:
-        return (text, []) if given is None and content != "" else None
-    if type(given) is not list:
-        return None
-    calls: list[ir.ToolCall] = []
-    for index, call in enumerate(given):
-        made = decode_plain_call(call, f"{src}/tool_calls/{index}")
-        if made is None:
-            return None
-        calls.append(made)
-    return text, calls
 
 
 def decode_answer(

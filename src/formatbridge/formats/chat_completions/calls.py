@@ -19,19 +19,6 @@ _CALL = frozenset({"id", "type", "function", "extra_content", "index", "cache_co
 _CUSTOM_CALL = frozenset({"id", "type", "custom", "extra_content", "index", "cache_control"})
 
 
-def decode_plain_call(raw: object, src: str) -> ir.ToolCall | None:
-    """Read what nobody has checked, if it is the call of a function and nothing else; None for anything else."""
-    if type(raw) is not dict or len(raw) != 3 or raw.get("type") != "function":
-        return None
-    function, call_id = raw.get("function"), raw.get("id")
-    if type(call_id) is not str or type(function) is not dict or len(function) != 2:
-        return None
-    name, arguments = function.get("name"), function.get("arguments")
-    if type(name) is not str or type(arguments) is not str or not (call_id and name and arguments):
-        return None
-    return ir.ToolCall(call_id, name, arguments, src)
-
-
 def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
     """Read one tool call, a function's or a custom tool's; any other kind stays as it is."""
     function, call_id, kind = raw.get("function"), raw.get("id"), raw.get("type")
@@ -87,14 +74,14 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     """Write one tool call; a token on it is only its own vendor's to read, which this format names."""
     note_call(call, losses)
     token = native_token(call.signature, "chat_completions", losses)
-    made = encode_plain_call(call)
+    made = _encode_bare_call(call)
     return made if token is None else made | encode_outer_token(token)
 
 
 def encode_answer_call(call: ir.ToolCall, losses: Ledger, options: Options) -> JsonObject:
     """Write a tool call of an answer, with any token."""
     note_call(call, losses)
-    made = encode_plain_call(call)
+    made = _encode_bare_call(call)
     return made | encode_call_token(call.signature, losses, options) if call.signature else made
 
 
@@ -107,7 +94,7 @@ def note_call(call: ir.ToolCall, losses: Ledger) -> None:
         losses.dropped(call, "namespace")
 
 
-def encode_plain_call(call: ir.ToolCall) -> JsonObject:
+def _encode_bare_call(call: ir.ToolCall) -> JsonObject:
     """Write what calls have in requests and answers alike."""
     text = call.arguments if isinstance(call.arguments, str) else encode_arguments_text(call)
     if call.kind == "custom":

@@ -8,7 +8,6 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import added_tools, note_moved
 from formatbridge.formats._results import pair_loose, with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
-from formatbridge.formats._talk import ITS_TURNS, Talk
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats._turns import note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats.chat_completions.content import decode_message, encode_message
@@ -21,7 +20,6 @@ from formatbridge.formats.chat_completions.output_shape import (
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.chat_completions.results import flush_media
 from formatbridge.formats.chat_completions.settings import SETTINGS, decode_shaped_settings, encode_settings, encode_streaming
-from formatbridge.formats.chat_completions.talk import encode_talk
 from formatbridge.formats.chat_completions.tools import (
     decode_legacy_function,
     decode_tool,
@@ -38,13 +36,12 @@ _KNOWN = SETTINGS.canonical.keys() | {
     "response_format", "reasoning_effort", "web_search_options", "modalities", "audio", "service_tier", "cache_control",
 }  # fmt: skip
 _BESIDE = frozenset({"model", "messages", "stream"})
-_SPEAKERS = ("user", "assistant", "system", "developer")  # no set, for an unchecked role may be anything
 
 
-def decode_request(body: JsonObject, *, model: str | None, stream: bool | None, talk: Talk | None = None) -> ir.Request:
-    """Read a request. ``talk``: its conversation, where ``decode_talk`` has read it."""
+def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
+    """Read a request."""
     stream = bool(body.get("stream") if stream is None else stream)
-    messages = talk[ITS_TURNS] if talk else _decode_messages(body["messages"])
+    messages = _decode_messages(body["messages"])
     request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
         _decode_shaped_options(body, request)
@@ -88,14 +85,14 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
         request.audio = decode_audio_output(audio)
 
 
-def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-    """Write a request. ``talk``: its conversation, where that is a plain one."""
+def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+    """Write a request."""
     if request.extra:
         losses.extras(request)
     model = losses.added("/model", "") if request.model is None else request.model
-    messages = encode_talk(talk) if talk else _encode_conversation(request, losses, options)
+    messages = _encode_conversation(request, losses, options)
     body: JsonObject = {"model": model, "messages": messages}
-    tools = request.tools if talk else _all_tools(request, losses)
+    tools = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
     if request.reasoning:

@@ -12,10 +12,8 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._finish import refusal_of
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._logprobs import decode_tokens, encode_tokens
-from formatbridge.formats._plain_answer import HAS_ITEMS, PlainAnswer, drop_items, plain_answer
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.chat_completions.answer import decode_answer, decode_plain_said, encode_answer
-from formatbridge.formats.chat_completions.calls import encode_plain_call
+from formatbridge.formats.chat_completions.answer import decode_answer, encode_answer
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
 from formatbridge.formats.chat_completions.finish import decode_finish, encode_finish
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
@@ -31,31 +29,11 @@ LOGPROBS = frozenset({"content", "refusal"})
 """The members of a choice's log probabilities."""
 
 
-def decode_plain_answer(body: JsonObject) -> tuple[ir.Choice, PlainAnswer] | None:
-    """Read the one choice of an answer, which nobody has checked, if it is a text, calls and an end; None for any other."""
-    choices = body.get("choices")
-    raw = choices[0] if type(choices) is list and len(choices) == 1 else None
-    if type(raw) is not dict or not _CHOICE.issuperset(raw) or raw.get("logprobs") is not None:
-        return None
-    message, index = raw.get("message"), raw.get("index")
-    if type(message) is not dict or type(index) is not int or index or type(raw.get("finish_reason")) is not str:
-        return None
-    said = decode_plain_said(message, "/choices/0/message")
-    if said is None:
-        return None
-    parts: list[ir.Part] = [*said[1]] if said[0] is None else [said[0], *said[1]]
-    plain = plain_answer(*said)
-    return None if plain is None else (ir.Choice(parts, decode_finish(raw, parts, "/choices/0"), 0, "/choices/0"), plain)
-
-
-def decode_response(body: JsonObject, choice: ir.Choice | None = None) -> ir.Response:
-    """Read a whole answer. ``choice``: its only one, where ``decode_plain_answer`` has read it."""
+def decode_response(body: JsonObject) -> ir.Response:
+    """Read a whole answer."""
     usage, given, told = body.get("usage"), body.get("id") or None, body["choices"]
-    if choice:
-        choices = [choice]
-    else:
-        numbers = numbered([at if raw.get("index") is None else raw["index"] for at, raw in enumerate(told)])
-        choices = [_decode_choice(raw, at, numbers[at], given or "") for at, raw in enumerate(told)]
+    numbers = numbered([at if raw.get("index") is None else raw["index"] for at, raw in enumerate(told)])
+    choices = [_decode_choice(raw, at, numbers[at], given or "") for at, raw in enumerate(told)]
     counts = decode_usage(usage, "/usage") if usage else None
     extra = None if _RESPONSE.issuperset(body) else rest(body, _RESPONSE)
     made = ir.Response("chat_completions", given, body.get("model"), choices, body.get("created"), counts, extra)
@@ -78,19 +56,14 @@ def failure_of(body: JsonObject) -> ir.Error | None:
     return error
 
 
-def encode_response(
-    response: ir.Response, losses: Ledger, options: Options, context: Context | None, plain: PlainAnswer | None = None
-) -> JsonObject:
-    """Write a whole answer. ``plain``: its text and calls, where it is a plain one."""
+def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
+    """Write a whole answer."""
     del context  # nothing in an answer of this format repeats the request
     if response.extra:
         losses.extras(response)
     body = encode_head(response, losses, options)
-    if plain:
-        body["choices"] = [_encode_plain(response.choices[0], plain, losses)]
-    else:
-        choices = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
-        body["choices"] = [_encode_choice(choice, index, body["id"], losses, options) for index, choice in enumerate(choices)]
+    choices = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
+    body["choices"] = [_encode_choice(choice, index, body["id"], losses, options) for index, choice in enumerate(choices)]
     if response.usage:
         body["usage"] = encode_usage(response.usage, losses)
     return body
@@ -129,17 +102,6 @@ def _decode_choice(raw: JsonObject, position: int, number: int, answer_id: str) 
         is_read = choice.finish is not None and choice.finish.stop_sequence is not None
         choice.extra = joined(choice.extra, rest(raw, _CHOICE | {"stop_reason"} if is_read else _CHOICE))
     return choice
-
-
-def _encode_plain(choice: ir.Choice, plain: PlainAnswer, losses: Ledger) -> JsonObject:
-    text, calls, _ = plain
-    message: JsonObject = {"role": "assistant", "content": text.text if text else None, "refusal": None}
-    if calls:
-        message["tool_calls"] = [encode_plain_call(call) for call in calls]
-    if plain[HAS_ITEMS]:
-        drop_items(choice.parts, losses)
-    finish = encode_finish(choice.finish, bool(calls), False, "/choices/0", losses)
-    return {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
 
 
 def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger, options: Options) -> JsonObject:

@@ -17,13 +17,12 @@ from formatbridge.formats.generate_content.finish import FINISH, unfinished
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
 from formatbridge.formats.generate_content.models import decode_models, encode_models
 from formatbridge.formats.generate_content.request import decode_request, encode_request
-from formatbridge.formats.generate_content.response import decode_plain_answer, decode_response, encode_response, failure_of
+from formatbridge.formats.generate_content.response import decode_response, encode_response, failure_of
 from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.spelling import SPELLING
 from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
 from formatbridge.formats.generate_content.stream_fold import fold_stream, unfold_stream
-from formatbridge.formats.generate_content.talk import decode_talk
 from formatbridge.streaming.sse import encode_crlf_event
 
 NAME: ir.Format = "generate_content"
@@ -79,10 +78,8 @@ __all__ = [
     "StreamEncoder",
     "decode_error",
     "decode_models",
-    "decode_plain_answer",
     "decode_request",
     "decode_response",
-    "decode_talk",
     "encode_error",
     "encode_models",
     "encode_request",

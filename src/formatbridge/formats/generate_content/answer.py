@@ -6,9 +6,7 @@ from collections.abc import Set
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import NOT_READ, encode_all_objects, read_objects
-from formatbridge.formats._plain_answer import HAS_ITEMS, PlainAnswer, drop_items
-from formatbridge.formats.generate_content.calls import decode_plain_call, lost_of_arguments
+from formatbridge.formats._arguments import NOT_READ, read_objects
 from formatbridge.formats.generate_content.content import decode_parts, encode_parts
 from formatbridge.formats.generate_content.finish import WORDS
 from formatbridge.formats.generate_content.hosted_content import python_runs
@@ -18,43 +16,9 @@ from formatbridge.losses import Ledger
 from formatbridge.options import Options, Severity
 
 
-def decode_plain_parts(content: object, src: str) -> tuple[ir.Text | None, list[ir.ToolCall]] | None:
-    """Read content that nobody has checked, if it is a text of the model's and calls of functions behind it; None for any other."""
-    if type(content) is not dict or len(content) != 2 or content.get("role") != "model" or type(content.get("parts")) is not list:
-        return None
-    text: ir.Text | None = None
-    calls: list[ir.ToolCall] = []
-    for index, raw in enumerate(content["parts"]):
-        if type(raw) is not dict or len(raw) != 1:
-            return None
-        words = raw.get("text")
-        if words is None:
-            call = decode_plain_call(raw.get("functionCall"), f"{src}/{index}")
-            if call is None:
-                return None
-            calls.append(call)
-        elif index or type(words) is not str or not words:
-            return None
-        else:
-            text = ir.Text(words, f"{src}/0")
-    return text, calls
-
-
 def decode_answer(content: JsonObject, src: str, response_id: str | None, number: int) -> list[ir.Part]:
     """Read the content of a candidate. ``number``: its own, which tells the calls of several apart."""
     return decode_parts(content.get("parts"), src, Calls((content,), response_id, number))
-
-
-def encode_plain_answer(parts: list[ir.Part], plain: PlainAnswer, losses: Ledger) -> list[JsonObject]:
-    """Write the text and the calls of a plain answer as parts."""
-    text, calls, _ = plain
-    if plain[HAS_ITEMS]:
-        drop_items(parts, losses)
-    made: list[JsonObject] = [{"text": text.text}] if text else []
-    if calls:
-        for call, args in zip(calls, encode_all_objects(calls, losses, lost_of_arguments), strict=True):
-            made.append({"functionCall": {"id": call.id, "name": call.name, "args": args}})
-    return made
 
 
 def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses: Ledger, options: Options) -> list[JsonObject]:

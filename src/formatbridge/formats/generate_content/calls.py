@@ -19,16 +19,6 @@ _CALL_PART = frozenset({"functionCall", "thoughtSignature"})
 _CALL = frozenset({"id", "name", "args"})
 
 
-def decode_plain_call(call: object, src: str) -> ir.ToolCall | None:
-    """Read what nobody has checked, if it is a call with an id and nothing unknown; None for anything else."""
-    if type(call) is not dict or len(call) != 3:
-        return None
-    call_id, name, arguments = call.get("id"), call.get("name"), call.get("args")
-    if type(call_id) is not str or type(name) is not str or type(arguments) is not dict or not call_id:
-        return None
-    return ir.ToolCall(call_id, name, arguments, src)
-
-
 def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
     """Read one tool call."""
     call = raw["functionCall"]

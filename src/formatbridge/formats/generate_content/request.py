@@ -9,7 +9,6 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import note_moved
 from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
-from formatbridge.formats._talk import ITS_TURNS, Talk
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats._turns import note_no_turns, note_prefill
 from formatbridge.formats.generate_content.content import (
@@ -38,7 +37,6 @@ from formatbridge.formats.generate_content.settings import (
     encode_settings_beside,
 )
 from formatbridge.formats.generate_content.surroundings import Surroundings
-from formatbridge.formats.generate_content.talk import encode_talk
 from formatbridge.formats.generate_content.tools import (
     decode_tool_choice,
     decode_tools,
@@ -52,7 +50,6 @@ _REQUEST = frozenset({
     "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",
 })  # fmt: skip
 _BESIDE = frozenset({"model", "stream", "contents", "systemInstruction", "generationConfig"})
-_SPEAKERS = ("user", "model")  # no set, for an unchecked role may be anything
 _NOTHING: frozenset[str] = frozenset()
 _CONFIG = SETTINGS.canonical.keys() | {
     "responseMimeType", "responseSchema", "responseJsonSchema", "responseFormat", "responseModalities", "speechConfig", "imageConfig",
@@ -60,14 +57,11 @@ _CONFIG = SETTINGS.canonical.keys() | {
 }  # fmt: skip
 
 
-def decode_request(body: JsonObject, *, model: str | None, stream: bool | None, talk: Talk | None = None) -> ir.Request:
-    """Read a request; a ``model`` or ``stream`` in the body counts where the URL says nothing.
-
-    ``talk``: its conversation, where ``decode_talk`` has read it.
-    """
+def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
+    """Read a request; a ``model`` or ``stream`` in the body counts where the URL says nothing."""
     named = model or body.get("model")
     model = named.removeprefix("models/") if named else named
-    messages = talk[ITS_TURNS] if talk else _decode_messages(body)
+    messages = _decode_messages(body)
     request = ir.Request("generate_content", model, bool(body.get("stream") if stream is None else stream), messages)
     config, is_flat = body.get("generationConfig"), True
     if config:
@@ -116,13 +110,13 @@ def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None
     return unread
 
 
-def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-    """Write a request. ``talk``: its conversation, where that is a plain one."""
+def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+    """Write a request."""
     del options  # nothing here depends on a choice of the caller's
     if request.extra:
         losses.extras(request)
-    body = encode_talk(talk, losses) if talk else _encode_messages(request, losses)
-    tools, drawing = _all_tools(request, losses) if request.tools or not talk else ([], [])
+    body = _encode_messages(request, losses)
+    tools, drawing = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
     config = _encode_config(request, drawing, losses)

@@ -10,9 +10,8 @@ from formatbridge.formats._choices import numbered
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._models import encode_time, time_of
-from formatbridge.formats._plain_answer import ITS_CALLS, PlainAnswer, plain_answer
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.generate_content.answer import decode_answer, decode_plain_parts, encode_answer, encode_plain_answer
+from formatbridge.formats.generate_content.answer import decode_answer, encode_answer
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
 from formatbridge.formats.generate_content.content import CONTENT
 from formatbridge.formats.generate_content.errors import decode_error
@@ -25,43 +24,18 @@ from formatbridge.options import Options
 _index = attrgetter("index")
 _RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
-_UNMARKED = frozenset({"content", "finishReason", "index"})
 _PLAIN_CANDIDATE = frozenset({"content", "finishReason", "finishMessage", "index"})
 _CANDIDATE = _PLAIN_CANDIDATE | {"logprobsResult", "groundingMetadata", "citationMetadata"}
 
 
-def decode_plain_answer(body: JsonObject) -> tuple[ir.Choice, PlainAnswer] | None:
-    """Read the one candidate of an answer, which nobody has checked, if it is a text, calls and an end; None for any other."""
-    candidates = body.get("candidates")
-    raw = candidates[0] if type(candidates) is list and len(candidates) == 1 else None
-    if type(raw) is not dict or not _UNMARKED.issuperset(raw):
-        return None
-    index, word = raw.get("index", 0), raw.get("finishReason")
-    if type(index) is not int or index or type(word) is not str:
-        return None
-    said = decode_plain_parts(raw.get("content"), "/candidates/0/content/parts")
-    plain = None if said is None else plain_answer(*said)
-    if plain is None:
-        return None
-    text, calls, _ = plain
-    parts: list[ir.Part] = [*calls] if text is None else [text, *calls]
-    return ir.Choice(parts, decode_finish(raw, parts, "/candidates/0"), 0, "/candidates/0"), plain
-
-
-def decode_response(body: JsonObject, choice: ir.Choice | None = None) -> ir.Response:
-    """Read a whole answer; a prompt that was blocked is a choice without parts, an error in its place is one.
-
-    ``choice``: its only one, where ``decode_plain_answer`` has read it.
-    """
+def decode_response(body: JsonObject) -> ir.Response:
+    """Read a whole answer; a prompt that was blocked is a choice without parts, an error in its place is one."""
     usage, time, feedback = body.get("usageMetadata"), body.get("createTime"), body.get("promptFeedback") or {}
     created = time_of(time) if time else None
     given = body.get("responseId") or None
-    if choice:
-        choices = [choice]
-    else:
-        told = body.get("candidates") or ()
-        numbers = numbered([raw.get("index") or 0 for raw in told])
-        choices = [_decode_choice(raw, f"/candidates/{at}", numbers[at], given) for at, raw in enumerate(told)]
+    told = body.get("candidates") or ()
+    numbers = numbered([raw.get("index") or 0 for raw in told])
+    choices = [_decode_choice(raw, f"/candidates/{at}", numbers[at], given) for at, raw in enumerate(told)]
     error = failure_of(body)
     blocked = [each for each in choices if each.finish and each.finish.raw in UNSAID] if feedback.get("blockReason") else []
     for each in blocked:
@@ -86,18 +60,13 @@ def failure_of(body: JsonObject) -> ir.Error | None:
     return decode_error({"error": body["error"]}, status=None) if body.get("error") else None
 
 
-def encode_response(
-    response: ir.Response, losses: Ledger, options: Options, context: Context | None, plain: PlainAnswer | None = None
-) -> JsonObject:
-    """Write a whole answer. ``plain``: its text and calls, where it is a plain one."""
+def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
+    """Write a whole answer."""
     del context  # nothing in an answer of this format repeats the request
     if response.extra:
         losses.extras(response)
-    if plain:
-        body: JsonObject = {"candidates": [_encode_plain(response.choices[0], plain, losses)]}
-    else:
-        choices = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
-        body = {"candidates": [_encode_choice(choice, place, losses, options) for place, choice in enumerate(choices)]}
+    choices = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
+    body: JsonObject = {"candidates": [_encode_choice(choice, place, losses, options) for place, choice in enumerate(choices)]}
     if response.usage:
         body["usageMetadata"] = encode_usage(response.usage, losses)
     if response.model is not None:
@@ -133,12 +102,6 @@ def _decode_choice(raw: JsonObject, src: str, number: int, response_id: str | No
         decode_citations(raw, parts, src),
     )
     return choice
-
-
-def _encode_plain(choice: ir.Choice, plain: PlainAnswer, losses: Ledger) -> JsonObject:
-    parts = encode_plain_answer(choice.parts, plain, losses)
-    finish = encode_finish(choice.finish, bool(plain[ITS_CALLS]), "/candidates/0", losses)
-    return {"content": {"role": "model", "parts": parts}, **finish, "index": choice.index}
 
 
 def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Options) -> JsonObject:

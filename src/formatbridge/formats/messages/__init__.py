@@ -16,13 +16,12 @@ from formatbridge.formats.messages.finish import FINISH, unfinished
 from formatbridge.formats.messages.hosted_tools import SERVER_NAMES
 from formatbridge.formats.messages.models import decode_models, encode_models
 from formatbridge.formats.messages.request import decode_request, encode_request, settle_history
-from formatbridge.formats.messages.response import decode_plain_answer, decode_response, encode_response, failure_of
+from formatbridge.formats.messages.response import decode_response, encode_response, failure_of
 from formatbridge.formats.messages.settings import SETTINGS
 from formatbridge.formats.messages.spelling import SPELLING
 from formatbridge.formats.messages.stream_decoder import StreamDecoder
 from formatbridge.formats.messages.stream_encoder import StreamEncoder
 from formatbridge.formats.messages.stream_fold import fold_stream, unfold_stream
-from formatbridge.formats.messages.talk import decode_talk
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "messages"
@@ -75,10 +74,8 @@ __all__ = [
     "StreamEncoder",
     "decode_error",
     "decode_models",
-    "decode_plain_answer",
     "decode_request",
     "decode_response",
-    "decode_talk",
     "encode_error",
     "encode_models",
     "encode_request",

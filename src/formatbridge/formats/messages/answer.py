@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import encode_all_objects, read_objects
+from formatbridge.formats._arguments import read_objects
 from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
-from formatbridge.formats._plain_answer import HAS_ITEMS, PlainAnswer, drop_items
-from formatbridge.formats.messages.calls import decode_plain_call, encode_answer_call
+from formatbridge.formats.messages.calls import encode_answer_call
 from formatbridge.formats.messages.citations import encode_cited_text, place_citations
 from formatbridge.formats.messages.content import decode_blocks
 from formatbridge.formats.messages.hosted_content import encode_hosted
@@ -16,45 +15,11 @@ from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
 
-def decode_plain_blocks(content: object, src: str) -> tuple[ir.Text | None, list[ir.ToolCall]] | None:
-    """Read content that nobody has checked, if it is a text and calls of tools behind it; None for any other."""
-    if type(content) is not list:
-        return None
-    text: ir.Text | None = None
-    calls: list[ir.ToolCall] = []
-    for index, raw in enumerate(content):
-        if type(raw) is not dict:
-            return None
-        if raw.get("type") == "tool_use":
-            call = decode_plain_call(raw, f"{src}/{index}")
-            if call is None:
-                return None
-            calls.append(call)
-            continue
-        words = raw.get("text")
-        if index or len(raw) != 2 or raw.get("type") != "text" or type(words) is not str or not words:
-            return None
-        text = ir.Text(words, f"{src}/0")
-    return text, calls
-
-
 def decode_answer(content: list[JsonObject], src: str) -> list[ir.Part]:
     """Read the blocks of an answer."""
     parts = decode_blocks(content, src)
     place_citations(parts)
     return parts
-
-
-def encode_plain_answer(parts: list[ir.Part], plain: PlainAnswer, losses: Ledger) -> list[JsonObject]:
-    """Write the text and the calls of a plain answer as blocks."""
-    text, calls, _ = plain
-    if plain[HAS_ITEMS]:
-        drop_items(parts, losses)
-    blocks: list[JsonObject] = [{"type": "text", "text": text.text}] if text else []
-    if calls:
-        for call, given in zip(calls, encode_all_objects(calls, losses), strict=True):
-            blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
-    return blocks
 
 
 def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> list[JsonObject]:

@@ -14,14 +14,6 @@ from formatbridge.losses import Ledger, nowhere
 _CALL = frozenset({"type", "id", "name", "input", "cache_control"})
 
 
-def decode_plain_call(raw: JsonObject, src: str) -> ir.ToolCall | None:
-    """Read what nobody has checked but its type, if it is a call and nothing else; None for anything else."""
-    call_id, name, given = raw.get("id"), raw.get("name"), raw.get("input")
-    if len(raw) != 4 or type(call_id) is not str or type(name) is not str or type(given) is not dict:
-        return None
-    return ir.ToolCall(call_id, name, given, src)
-
-
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Read one call of a tool of the caller's."""
     call = ir.ToolCall(raw["id"], raw["name"], raw["input"], src)

@@ -9,7 +9,6 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import brings_tools
 from formatbridge.formats._settings import decode_flat_settings
-from formatbridge.formats._talk import ITS_TURNS, Talk
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats._turns import leading_instructions, note_no_turns
 from formatbridge.formats.messages.content import decode_message, encode_instruction, sole_text
@@ -23,7 +22,6 @@ from formatbridge.formats.messages.settings import (
     encode_limit,
     encode_settings,
 )
-from formatbridge.formats.messages.talk import encode_talk
 from formatbridge.formats.messages.tools import (
     decode_tool,
     decode_tool_choice,
@@ -38,7 +36,6 @@ from formatbridge.options import Options
 _MOST_MARKS = 4
 
 _BESIDE = frozenset({"model", "messages", "stream", "system"})
-_SPEAKERS = ("user", "assistant")
 _KNOWN = SETTINGS.canonical.keys() | {
     "model", "messages", "stream", "system", "tools", "tool_choice", "mcp_servers", "thinking", "output_config", "output_format",
     "metadata", "service_tier", "speed", "context_management",
@@ -47,9 +44,9 @@ _OUTPUT_CONFIG = frozenset({"effort", "format"})
 _OFF = {"type": "disabled"}
 
 
-def decode_request(body: JsonObject, *, model: str | None, stream: bool | None, talk: Talk | None = None) -> ir.Request:
-    """Read a request. ``talk``: its conversation, where ``decode_talk`` has read it."""
-    messages = talk[ITS_TURNS] if talk else _decode_messages(body)
+def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
+    """Read a request."""
+    messages = _decode_messages(body)
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("messages", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
@@ -94,12 +91,12 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     request.extra = joined(rest(body, _KNOWN), unread_config, unpaired, unread_settings, unread_reasoning, unread_format)
 
 
-def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-    """Write a request. ``talk``: its conversation, where that is a plain one."""
+def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+    """Write a request."""
     if request.extra:
         losses.extras(request)
     model = request.model if request.model is not None else losses.added("/model", "")
-    conversation = encode_talk(talk, losses) if talk else _encode_conversation(request, losses, options)
+    conversation = _encode_conversation(request, losses, options)
     settings, reasoning = request.settings, request.reasoning
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools = _encode_tools(request, conversation, losses) if has_tools else None

@@ -7,9 +7,8 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
 from formatbridge.formats._logprobs import drop_all_tokens
-from formatbridge.formats._plain_answer import PlainAnswer, plain_answer
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.messages.answer import decode_answer, decode_plain_blocks, encode_answer, encode_plain_answer
+from formatbridge.formats.messages.answer import decode_answer, encode_answer
 from formatbridge.formats.messages.finish import decode_finish, encode_finish
 from formatbridge.formats.messages.usage import decode_usage, encode_usage
 from formatbridge.losses import Ledger
@@ -21,29 +20,15 @@ RESPONSE_FIELDS = frozenset({
 NO_USAGE = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
 
 
-def decode_plain_answer(body: JsonObject) -> tuple[ir.Choice, PlainAnswer] | None:
-    """Read the content of an answer, which nobody has checked, if it is a text and calls; None for any other."""
-    said = decode_plain_blocks(body.get("content"), "/content")
-    plain = None if said is None else plain_answer(*said)
-    if plain is None:
-        return None
-    text, calls, _ = plain
-    return ir.Choice([*calls] if text is None else [text, *calls], decode_finish(body)), plain
-
-
-def decode_response(body: JsonObject, choice: ir.Choice | None = None) -> ir.Response:
-    """Read a whole answer. Where another model took over, that one answered.
-
-    ``choice``: what it says, where ``decode_plain_answer`` has read it.
-    """
+def decode_response(body: JsonObject) -> ir.Response:
+    """Read a whole answer. Where another model took over, that one answered."""
     usage, model = body.get("usage"), body.get("model")
     extra = rest(body, RESPONSE_FIELDS)
-    if choice is None:
-        named = model
-        parts, model, handovers = _take_handovers(decode_answer(body["content"], "/content"), named)
-        if handovers:
-            extra = joined(extra, handovers, {"model": named} if named is not None and named != model else None)
-        choice = ir.Choice(parts, decode_finish(body))
+    named = model
+    parts, model, handovers = _take_handovers(decode_answer(body["content"], "/content"), named)
+    if handovers:
+        extra = joined(extra, handovers, {"model": named} if named is not None and named != model else None)
+    choice = ir.Choice(parts, decode_finish(body))
     counts = decode_usage(usage, "/usage") if usage is not None else None
     return ir.Response("messages", body.get("id") or None, model, [choice], None, counts, extra)
 
@@ -54,19 +39,17 @@ def failure_of(body: JsonObject) -> ir.Error | None:
     return None
 
 
-def encode_response(
-    response: ir.Response, losses: Ledger, options: Options, context: Context | None, plain: PlainAnswer | None = None
-) -> JsonObject:
-    """Write a whole answer. ``plain``: its text and calls, where it is a plain one."""
+def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
+    """Write a whole answer."""
     del context  # nothing in an answer of this format repeats the request
     if response.extra:
         losses.extras(response)
     if response.created is not None:
         losses.dropped(response, "created", severity="info")
-    choice = response.choices[0] if plain else _only_choice(response, losses)
+    choice = _only_choice(response, losses)
     kinds = set(map(type, choice.parts))
     body = _encode_head(response, losses)
-    body["content"] = encode_plain_answer(choice.parts, plain, losses) if plain else encode_answer(choice.parts, losses, options)
+    body["content"] = encode_answer(choice.parts, losses, options)
     body |= encode_finish(choice.finish, ir.ToolCall in kinds, ir.Refusal in kinds, losses)
     body["usage"] = _encode_counts(response, losses)
     return body

@@ -18,13 +18,12 @@ from formatbridge.formats.responses.finish import FINISH, unfinished
 from formatbridge.formats.responses.hosted_tools import HOSTED
 from formatbridge.formats.responses.models import decode_models, encode_models
 from formatbridge.formats.responses.request import decode_request, encode_request
-from formatbridge.formats.responses.response import decode_plain_answer, decode_response, encode_response, failure_of
+from formatbridge.formats.responses.response import decode_response, encode_response, failure_of
 from formatbridge.formats.responses.settings import SETTINGS
 from formatbridge.formats.responses.spelling import SPELLING
 from formatbridge.formats.responses.stream_decoder import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
 from formatbridge.formats.responses.stream_fold import fold_stream, unfold_stream
-from formatbridge.formats.responses.talk import decode_talk
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "responses"
@@ -76,10 +75,8 @@ __all__ = [
     "StreamEncoder",
     "decode_error",
     "decode_models",
-    "decode_plain_answer",
     "decode_request",
     "decode_response",
-    "decode_talk",
     "encode_error",
     "encode_models",
     "encode_request",

@@ -9,8 +9,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered
 from formatbridge.formats._logprobs import decode_tokens, drop_tokens, encode_tokens, take_tokens
 from formatbridge.formats._parts import encode_opaque
-from formatbridge.formats._plain_answer import PlainAnswer, plain_answer
-from formatbridge.formats.responses.calls import decode_plain_call, encode_answer_call, encode_plain_call
+from formatbridge.formats.responses.calls import encode_answer_call
 from formatbridge.formats.responses.citations import encode_citations, shift
 from formatbridge.formats.responses.content import decode_item, kind_of, settle
 from formatbridge.formats.responses.hosted_content import encode_generated_image, encode_hosted, has_item
@@ -18,9 +17,6 @@ from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_answer_reasoning, encode_item
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
-
-_MESSAGE = frozenset({"type", "role", "content", "id", "status"})
-_PLAIN = frozenset({"type", "text", "annotations", "logprobs"})
 
 
 def decode_answer(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.TokenLogprob] | None, JsonObject | None]:
@@ -40,60 +36,6 @@ def decode_answer(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.Token
             length = take_message(parts, raw["content"], tokens, length)
     settle(parts)
     return parts, tokens or None, extra
-
-
-def decode_plain_items(items: object, src: str) -> PlainAnswer | None:
-    """Read an output that nobody has checked, if it is a message of one text and calls of functions behind it; None for any other."""
-    if type(items) is not list:
-        return None
-    text: ir.Text | None = None
-    calls: list[ir.ToolCall] = []
-    has_items = False
-    for index, raw in enumerate(items):
-        if type(raw) is not dict:
-            return None
-        if raw.get("type") == "function_call":
-            call = decode_plain_call(raw, f"{src}/{index}")
-            if call is None:
-                return None
-            calls.append(call)
-            has_items = True
-        elif index or raw.get("type") != "message" or (text := _decode_plain_message(raw, f"{src}/0/content")) is None:
-            return None
-    return plain_answer(text, calls, has_items=has_items or text is not None)
-
-
-def _decode_plain_message(raw: JsonObject, src: str) -> ir.Text | None:
-    """Read what nobody has checked but its type, if it is a whole message of the model's of one text; None for anything else."""
-    content, made_id = raw.get("content"), raw.get("id")
-    part = content[0] if type(content) is list and len(content) == 1 else None
-    if (
-        not _MESSAGE.issuperset(raw)
-        or raw.get("role") != "assistant"
-        or raw.get("status") != "completed"
-        or type(made_id) is not str
-    ):
-        return None
-    if type(part) is not dict or not _PLAIN.issuperset(part) or part.get("type") != "output_text" or part.get("annotations") != []:
-        return None
-    text = part.get("text")
-    if type(text) is not str or not text or part.get("logprobs", []) != []:
-        return None
-    made = ir.Text(text, f"{src}/0")
-    made.id = made_id
-    return made
-
-
-def encode_plain_answer(plain: PlainAnswer, ids: ItemIds) -> list[JsonObject]:
-    """Write the text and the calls of a plain answer as items."""
-    text, calls, _ = plain
-    items: list[JsonObject] = []
-    if text:
-        content = {"type": "output_text", "text": text.text, "annotations": [], "logprobs": []}
-        items.append(_message(text.id or ids.make("msg", 0), [content]))
-    for call in calls:
-        items.append(encode_plain_call(call, len(items), ids))
-    return items
 
 
 def encode_answer(choice: ir.Choice, ids: ItemIds, losses: Ledger, options: Options) -> list[JsonObject]:

@@ -14,26 +14,6 @@ _WHOLE_CALL = _CALL | {"status"}
 _CUSTOM_CALL = frozenset({"type", "id", "call_id", "name", "input", "namespace"})
 
 
-def decode_plain_call(raw: JsonObject, src: str) -> ir.ToolCall | None:
-    """Read what nobody has checked but its type, if it is a whole call of an item with an id, and nothing else; None for anything else."""
-    call_id, name, arguments, item_id = raw.get("call_id"), raw.get("name"), raw.get("arguments"), raw.get("id")
-    if len(raw) != 6 or raw.get("status") != "completed" or type(item_id) is not str or type(arguments) is not str:
-        return None
-    if type(call_id) is not str or not call_id or type(name) is not str:
-        return None
-    call = ir.ToolCall(call_id, name, arguments, src)
-    call.item_id = item_id
-    return call
-
-
-def decode_bare_call(raw: JsonObject, src: str) -> ir.ToolCall | None:
-    """Read what nobody has checked but its type, if it is a call with no item's id, and nothing else; None for anything else."""
-    call_id, name, arguments = raw.get("call_id"), raw.get("name"), raw.get("arguments")
-    if len(raw) != 4 or type(call_id) is not str or not call_id or type(name) is not str or type(arguments) is not str:
-        return None
-    return ir.ToolCall(call_id, name, arguments, src)
-
-
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Read a call of a function."""
     call = ir.ToolCall(raw["call_id"], raw["name"], raw["arguments"], src)
@@ -94,18 +74,6 @@ def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger)
     else:
         made["id"], made["status"] = call.item_id or ids.make("fc", at), "completed"
     return made
-
-
-def encode_plain_call(call: ir.ToolCall, at: int, ids: ItemIds) -> JsonObject:
-    """Write a call of a plain answer, which has an id and a name, as ``encode_answer_call`` does."""
-    return {
-        "type": "function_call",
-        "call_id": call.id,
-        "name": call.name,
-        "arguments": encode_arguments_text(call),
-        "id": call.item_id if call.item_id is not None else ids.make("fc", at),
-        "status": "completed",
-    }
 
 
 def _make_id(call: ir.ToolCall, raw: JsonObject) -> None:

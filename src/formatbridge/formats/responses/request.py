@@ -8,7 +8,6 @@ from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._reasoning import EFFORTS
 from formatbridge.formats._results import note_orphans, pair_loose
 from formatbridge.formats._settings import decode_flat_settings
-from formatbridge.formats._talk import ITS_TURNS, Talk
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats._turns import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats.responses.content import decode_item, decode_message, encode_message, kind_of, settle
@@ -17,7 +16,6 @@ from formatbridge.formats.responses.output_shape import decode_format, encode_te
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.responses.results import decode_result
 from formatbridge.formats.responses.settings import FIELDS, SETTINGS, decode_shaped_settings, encode_settings
-from formatbridge.formats.responses.talk import encode_talk
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -31,10 +29,10 @@ _ADDITION = frozenset({"type", "role", "tools"})
 _UPDATE = frozenset({"type", "reasoning"})
 
 
-def decode_request(body: JsonObject, *, model: str | None, stream: bool | None, talk: Talk | None = None) -> ir.Request:
-    """Read a request. ``talk``: its conversation, where ``decode_talk`` has read it."""
+def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
+    """Read a request."""
     stream = bool(body.get("stream") if stream is None else stream)
-    messages = talk[ITS_TURNS] if talk else _decode_messages(body)
+    messages = _decode_messages(body)
     request = ir.Request("responses", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
         _decode_shaped_options(body, request)
@@ -56,16 +54,13 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
         request.output_format = decode_format(text["format"])
 
 
-def encode_request(request: ir.Request, losses: Ledger, options: Options, talk: Talk | None = None) -> JsonObject:
-    """Write a request. ``talk``: its conversation, where that is a plain one."""
+def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+    """Write a request."""
     if request.extra:
         losses.extras(request)
     model = request.model if request.model is not None else losses.added("/model", "")
     body: JsonObject = {"model": model}
-    if talk:
-        body |= encode_talk(talk)
-    else:
-        _encode_messages(request, body, losses, options)
+    _encode_messages(request, body, losses, options)
     if request.tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, body["input"], losses)
     if request.reasoning:

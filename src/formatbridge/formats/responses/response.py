@@ -8,9 +8,8 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._ids import encode_id
-from formatbridge.formats._plain_answer import PlainAnswer
 from formatbridge.formats._protocol import Context
-from formatbridge.formats.responses.answer import decode_answer, decode_plain_items, encode_answer, encode_plain_answer
+from formatbridge.formats.responses.answer import decode_answer, encode_answer
 from formatbridge.formats.responses.errors import decode_failure, encode_failure, says_cancelled, take_request_id
 from formatbridge.formats.responses.finish import as_ended, decode_finish, encode_finish, refusal_of, status_of_last
 from formatbridge.formats.responses.ids import ItemIds
@@ -28,29 +27,13 @@ _ECHOED = (
 """Fields of a request that its answer repeats as they were."""
 
 
-def decode_plain_answer(body: JsonObject) -> tuple[ir.Choice, PlainAnswer] | None:
-    """Read the output of an answer, which nobody has checked, if it is a text, calls and complete; None for any other."""
-    if body.get("status") != "completed" or body.get("error") is not None or body.get("incomplete_details") is not None:
-        return None
-    plain = decode_plain_items(body.get("output"), "/output")
-    if plain is None:
-        return None
-    text, calls, _ = plain
-    return ir.Choice([*calls] if text is None else [text, *calls], decode_finish(body), 0, "/output"), plain
-
-
-def decode_response(body: JsonObject, choice: ir.Choice | None = None) -> ir.Response:
-    """Read a whole answer. One that failed has its error beside what came before.
-
-    ``choice``: what it says, where ``decode_plain_answer`` has read it.
-    """
+def decode_response(body: JsonObject) -> ir.Response:
+    """Read a whole answer. One that failed has its error beside what came before."""
     usage, status, error = body.get("usage"), body.get("status"), body.get("error")
-    failure = None
-    if choice is None:
-        parts, logprobs, leftover = decode_answer(body["output"])
-        failure = failure_of(body)
-        finish = decode_finish(body) if not failure or body.get("incomplete_details") else None
-        choice = ir.Choice(parts, finish, 0, "/output", leftover, logprobs)
+    parts, logprobs, leftover = decode_answer(body["output"])
+    failure = failure_of(body)
+    finish = decode_finish(body) if not failure or body.get("incomplete_details") else None
+    choice = ir.Choice(parts, finish, 0, "/output", leftover, logprobs)
     counts = decode_usage(usage, "/usage") if usage else None
     extra = rest(body, RESPONSE_FIELDS)
     made = ir.Response("responses", body["id"], body.get("model"), [choice], body.get("created_at"), counts, extra)
@@ -69,19 +52,14 @@ def failure_of(body: JsonObject) -> ir.Error | None:
     return ir.Error(kind="cancelled", message=status) if status == "cancelled" else None
 
 
-def encode_response(
-    response: ir.Response, losses: Ledger, options: Options, context: Context | None, plain: PlainAnswer | None = None
-) -> JsonObject:
-    """Write a whole answer; what it repeats of its request comes from ``context``, else it says what happens anyway.
-
-    ``plain``: its text and calls, where it is a plain one.
-    """
+def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
+    """Write a whole answer; what it repeats of its request comes from ``context``, else it says what happens anyway."""
     if response.extra:
         losses.extras(response)
     made_id = encode_id(response.id, "resp_") or losses.added("/id", "resp_0")
-    choice = response.choices[0] if plain else _only_choice(response, losses)
+    choice = _only_choice(response, losses)
     finish = choice.finish
-    refusal = None if plain else refusal_of(finish, choice.parts, losses)
+    refusal = refusal_of(finish, choice.parts, losses)
     ended, last = encode_finish(finish, choice.parts, losses), status_of_last(finish, choice.parts)
     if refusal:
         choice = ir.Choice(parts=[*choice.parts, refusal], logprobs=choice.logprobs, src=choice.src)
@@ -92,7 +70,7 @@ def encode_response(
     ids = ItemIds("/output", f"{made_id.removeprefix('resp_')}_", losses)
     created = _encode_created(response, losses, options)
     model = response.model if response.model is not None else losses.added("/model", "")
-    output = encode_plain_answer(plain, ids) if plain else encode_answer(choice, ids, losses, options)
+    output = encode_answer(choice, ids, losses, options)
     body: JsonObject = {
         "id": made_id,
         "object": "response",

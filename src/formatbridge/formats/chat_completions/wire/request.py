@@ -193,7 +193,6 @@ class Request(Wire):
         "messages", "model", "stream", "stream_options", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "tools",
         "tool_choice", "parallel_tool_calls", "reasoning_effort", "response_format", "n", "seed", "service_tier",
     })  # fmt: skip
-    SPOKEN = frozenset({"messages"})
 
     messages: list[Message]
     model: str | None = None

@@ -174,7 +174,6 @@ class Response(Envelope):
     USUAL = frozenset({
         "id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier",
     })  # fmt: skip
-    SPOKEN = frozenset({"choices"})
 
     choices: list[Choice]
     metadata: dict[str, str] | None = None

@@ -52,7 +52,6 @@ class Request(Proto):
     USUAL = frozenset({
         "contents", "systemInstruction", "generationConfig", "model", "stream", "safetySettings",
     })  # fmt: skip
-    SPOKEN = frozenset({"contents", "systemInstruction"})
 
     model: str | None = None
     """Not part of the vendor's body; accepted, as people put it here."""

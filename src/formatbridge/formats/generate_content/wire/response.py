@@ -212,7 +212,6 @@ class Response(Piece):
     )
 
     USUAL = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "createTime"})
-    SPOKEN = frozenset({"candidates"})
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -226,7 +226,6 @@ class Request(Wire):
         "messages", "model", "max_tokens", "stream", "system", "temperature", "top_p", "stop_sequences", "tools", "tool_choice", "thinking",
         "metadata", "output_config", "top_k",
     })  # fmt: skip
-    SPOKEN = frozenset({"messages", "system"})
 
     max_tokens: Count | None = None
     """Tokens of the answer, reasoning included. 0 fills the cache and generates nothing. The vendor requires it, relays

@@ -181,7 +181,6 @@ class Response(Wire):
     USUAL = frozenset({
         "id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage",
     })  # fmt: skip
-    SPOKEN = frozenset({"content"})
 
     id: str | None = None
     """``msg_...``; clouds add their own prefix."""

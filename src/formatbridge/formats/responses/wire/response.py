@@ -196,7 +196,6 @@ class Response(Snapshot):
         "model", "output", "parallel_tool_calls", "previous_response_id", "reasoning", "service_tier", "store", "temperature", "text",
         "tool_choice", "tools", "top_p", "truncation", "usage", "user",
     })  # fmt: skip
-    SPOKEN = frozenset({"output"})
 
     id: str
     output: list[OutputItem]
