@@ -26,6 +26,10 @@ class Options:
     own format is never closed, for it goes out as it came: it raises.
     ``created``: the time of an answer whose source has none, in seconds since the epoch; None: 0.
     ``mid_system``: instructions in mid-conversation stay there where the target allows (``native``), or join the system prompt.
+    ``unsigned_reasoning``: what a request to responses does with reasoning that has no token of that format: leave it out (``drop``),
+    write it as text of the assistant (``text``), or write it as a reasoning item without an id, which open servers read (``item``).
+    ``unsigned_calls``: whether a request to generate_content gives a call without a signature the placeholder that Google documents.
+    ``json_mode``: what a request to messages, which has no JSON mode, does with one: add an instruction (``instruct``), or leave it out.
     ``messages_version``: the dialect of the messages format; from ``2026-10-21`` on it has no sampling parameters.
     """
 
@@ -35,6 +39,9 @@ class Options:
     on_truncated: Literal["error", "close"] = "error"
     created: int | None = None
     mid_system: Literal["native", "hoist"] = "native"
+    unsigned_reasoning: Literal["drop", "text", "item"] = "drop"
+    unsigned_calls: Literal["placeholder", "leave"] = "placeholder"
+    json_mode: Literal["instruct", "drop"] = "instruct"
     messages_version: str = "2023-06-01"
 
     def __post_init__(self) -> None:
@@ -45,6 +52,9 @@ class Options:
         is_time = self.created is None or _is_count(self.created, 0)
         _demand("created", self.created, "None or an integer of 0 or more", is_time)
         _demand("mid_system", self.mid_system, "'native' or 'hoist'", self.mid_system in ("native", "hoist"))
+        _demand_one_of("unsigned_reasoning", self.unsigned_reasoning, "drop", "text", "item")
+        _demand_one_of("unsigned_calls", self.unsigned_calls, "placeholder", "leave")
+        _demand_one_of("json_mode", self.json_mode, "instruct", "drop")
         is_date = isinstance(self.messages_version, str) and _DATE.fullmatch(self.messages_version) is not None
         _demand("messages_version", self.messages_version, "a date such as 2023-06-01", is_date)
 
@@ -56,6 +66,10 @@ _MOST = 2**63 - 1
 def _demand(name: str, value: object, expected: str, is_sound: bool) -> None:
     if not is_sound:
         raise ConfigurationError(f"{name} is {found(value)}, expected {expected}")
+
+
+def _demand_one_of(name: str, value: object, *choices: str) -> None:
+    _demand(name, value, f"one of {', '.join(choices)}", value in choices)
 
 
 def _is_count(value: object, least: int) -> bool:
