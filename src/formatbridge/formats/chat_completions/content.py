@@ -41,6 +41,13 @@ _PLAIN = frozenset({"role", "content", "refusal", "tool_calls"})
 
 def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Message:
     """Read one message. ``loose`` takes the results that name no call."""
+    message = _decode_role(raw, src, loose)
+    if message.extra and "cache_control" in message.extra:
+        _mark_last_part(message, raw)
+    return message
+
+
+def _decode_role(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Message:
     role, content = raw["role"], raw.get("content")
     if role == "assistant":
         parts, leftover = decode_said(raw, src)
@@ -53,9 +60,6 @@ def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.
     if role in ("tool", "function"):
         result = decode_result(raw, src)
         extra = rest(raw, _WORDS if result.id_made else _RESULT)
-        if role == "tool" and extra and "cache_control" in extra:
-            result.cache = decode_cache_control(raw, src)
-            del extra["cache_control"]
         if result.id_made:
             loose.append(result)
         if result.name and extra:
@@ -63,6 +67,15 @@ def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.
         return ir.Message("tool", [result], src, extra)
     parts = decode_content(content, f"{src}/content")
     return ir.Message(role, parts if type(content) is str else weigh_unknown(parts), src, rest(raw, _WORDS))
+
+
+def _mark_last_part(message: ir.Message, raw: JsonObject) -> None:
+    """Read a cache mark of a message as one of its last part, which is where it takes effect; a part's own mark stays."""
+    last = message.parts[-1] if message.parts else None
+    if isinstance(last, ir.Text | ir.Media | ir.ToolCall | ir.ToolResult) and last.cache is None and message.extra:
+        last.cache = decode_cache_control(raw, message.src)
+        del message.extra["cache_control"]
+        message.extra = message.extra or None
 
 
 def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], media: list[JsonObject]) -> list[JsonObject]:

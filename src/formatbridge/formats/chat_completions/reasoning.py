@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
@@ -30,6 +32,18 @@ _ORIGINS: dict[ir.Format, str] = {
 _TEXT_ALONE = ("reasoning_content", "reasoning")
 REASONING = frozenset({*_TEXT_ALONE, "reasoning_details", "thinking_blocks"})
 """The names that a message has for it."""
+
+_MODES = {"enabled": "on", "disabled": "off", "adaptive": "adaptive", "auto": "adaptive"}
+_SUMMARIES = frozenset({"auto", "concise", "detailed"})
+_SWITCH_MEMBERS: dict[str, frozenset[str]] = {
+    "reasoning": frozenset({"effort", "max_tokens", "enabled", "exclude", "summary"}),
+    "thinking": frozenset({"type", "budget_tokens"}),
+    "chat_template_kwargs": frozenset({"enable_thinking", "thinking"}),
+}
+SWITCHES = frozenset(
+    {*_SWITCH_MEMBERS, "reasoning_effort", "thinking_budget", "enable_thinking", "include_reasoning", "reasoning_format"}
+)
+"""The names that a request has for how much to think and what to show of it; the vendor's own is ``reasoning_effort``."""
 
 _COUNTED = re.compile(r"rs_\d{1,5}")
 """The ids that ``_encode_thought`` makes, which name nothing."""
@@ -226,11 +240,53 @@ def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, i
 # How much to think.
 
 
-def decode_reasoning_config(effort: str) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:
-    """Read how much to think; the second value is a word of some server's own, which is left over."""
-    if effort in EFFORTS:
-        return ir.ReasoningConfig(effort=effort), None  # type: ignore[arg-type]  # one of the words
-    return None, {"reasoning_effort": effort}
+def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:
+    """Read how much to think, under the names that servers of this format have for it.
+
+    Each server reads one of these names. Where a body has several that contradict each other, the first one in the order of
+    ``_read_switches`` counts. The second value is what has no canonical meaning, by pointer.
+
+    Source: recorded requests to DeepSeek, GLM, Groq, Kimi, OpenRouter, Qwen, SGLang and vLLM, 2026-11.
+    """
+    made: dict[str, Any] = {}
+    unread: JsonObject = {}
+    for pointer, value, field, meaning in _read_switches(body):
+        if value is None:
+            continue
+        if meaning is None or made.setdefault(field, meaning) != meaning:
+            unread[pointer] = value
+    for name, known in _SWITCH_MEMBERS.items():
+        unread |= rest(body.get(name) or {}, known, f"{name}/") or {}
+    return (ir.ReasoningConfig(**made) if made else None), unread or None
+
+
+def _read_switches(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
+    """Yield the pointer and the value of each switch, the canonical field that it sets, and its meaning; None: it has none there."""
+    reasoning, thinking, template = (body.get(name) or {} for name in _SWITCH_MEMBERS)
+    for pointer, value in (("reasoning_effort", body.get("reasoning_effort")), ("reasoning/effort", reasoning.get("effort"))):
+        yield pointer, value, "effort", value if value in EFFORTS else None
+    for pointer, value in (
+        ("reasoning/max_tokens", reasoning.get("max_tokens")),
+        ("thinking/budget_tokens", thinking.get("budget_tokens")),
+        ("thinking_budget", body.get("thinking_budget")),
+    ):
+        yield pointer, value, "budget", value if value is not None and value > 0 else None
+    yield "thinking/type", thinking.get("type"), "mode", _MODES.get(thinking.get("type", ""))
+    for pointer, value in (
+        ("reasoning/enabled", reasoning.get("enabled")),
+        ("enable_thinking", body.get("enable_thinking")),
+        ("chat_template_kwargs/enable_thinking", template.get("enable_thinking")),
+        ("chat_template_kwargs/thinking", template.get("thinking")),
+    ):
+        yield pointer, value, "mode", {True: "on", False: "off"}.get(value) if isinstance(value, bool) else None
+    # To show reasoning is what these servers do anyway, so that only the opposite is read.
+    for pointer, value, hidden in (
+        ("reasoning/exclude", reasoning.get("exclude"), True),
+        ("include_reasoning", body.get("include_reasoning"), False),
+        ("reasoning_format", body.get("reasoning_format"), "hidden"),
+    ):
+        yield pointer, value, "show", "hide" if value == hidden else None
+    yield "reasoning/summary", (summary := reasoning.get("summary")), "show", summary if summary in _SUMMARIES else None
 
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:

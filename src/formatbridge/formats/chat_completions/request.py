@@ -17,9 +17,15 @@ from formatbridge.formats.chat_completions.output_shape import (
     encode_format,
     encode_modalities,
 )
-from formatbridge.formats.chat_completions.reasoning import decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.chat_completions.reasoning import SWITCHES, decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.chat_completions.results import flush_media
-from formatbridge.formats.chat_completions.settings import SETTINGS, decode_shaped_settings, encode_settings, encode_streaming
+from formatbridge.formats.chat_completions.settings import (
+    OTHER_NAMES,
+    SETTINGS,
+    decode_shaped_settings,
+    encode_settings,
+    encode_streaming,
+)
 from formatbridge.formats.chat_completions.tools import (
     decode_legacy_function,
     decode_tool,
@@ -31,9 +37,9 @@ from formatbridge.formats.chat_completions.tools import (
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
-_KNOWN = SETTINGS.canonical.keys() | {
+_KNOWN = SETTINGS.canonical.keys() | SWITCHES | OTHER_NAMES.keys() | {
     "model", "messages", "stream", "stream_options", "stop", "max_tokens", "tools", "tool_choice", "functions", "function_call",
-    "response_format", "reasoning_effort", "web_search_options", "modalities", "audio", "service_tier", "cache_control",
+    "response_format", "web_search_options", "modalities", "audio", "service_tier", "cache_control",
 }  # fmt: skip
 _BESIDE = frozenset({"model", "messages", "stream"})
 
@@ -75,9 +81,9 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
         request.extra = joined(request.extra, {"function_call": older} if older and older != choice else None)
     elif older:
         request.tool_choice = decode_tool_choice(older, request.tools, "/function_call")
-    effort, format, audio = body.get("reasoning_effort"), body.get("response_format"), body.get("audio")
-    if effort:
-        request.reasoning, unread = decode_reasoning_config(effort)
+    format, audio = body.get("response_format"), body.get("audio")
+    if not SWITCHES.isdisjoint(body):
+        request.reasoning, unread = decode_reasoning_config(body)
         request.extra = joined(request.extra, unread)
     if format:
         request.output_format = decode_format(format)

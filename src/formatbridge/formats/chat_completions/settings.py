@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge.formats._extra import joined
 from formatbridge.formats._settings import drop_setting, encode_flat_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.losses import Ledger
@@ -32,6 +33,9 @@ SETTINGS = FieldTable(
     }
 )
 
+OTHER_NAMES = {"random_seed": "seed", "top_k": "top_k"}
+"""Names that other servers of this format have for flat settings, to the canonical ones; they are read, never written."""
+
 TIERS = ValueTable(
     ("auto", "auto"),
     ("standard", "default"),
@@ -56,6 +60,10 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
             leftover = {"max_tokens": limit} if limit != settings["max_tokens"] else None
         else:
             settings["max_tokens"] = limit
+    for wire, name in OTHER_NAMES.items():
+        value = body.get(wire)
+        if value is not None and settings.setdefault(name, value) != value:
+            leftover = joined(leftover, {wire: value})
     stop = body.get("stop")
     if stop:
         settings["stop"] = [stop] if isinstance(stop, str) else stop

@@ -14,7 +14,14 @@ SPELLING = Spelling(
         "Request.automatic_cache": ("cache_control",),
         "Request.tier": ("service_tier",),
         "Request.usage_in_stream": ("stream_options/include_usage",),
-        "ReasoningConfig.effort": ("reasoning_effort",),
+        "Request.seed": ("seed", "random_seed"),
+        "ReasoningConfig.effort": ("reasoning_effort", "reasoning/effort"),
+        "ReasoningConfig.budget": ("reasoning/max_tokens", "thinking/budget_tokens", "thinking_budget"),
+        "ReasoningConfig.mode": (
+            "thinking/type", "reasoning/enabled", "enable_thinking",
+            "chat_template_kwargs/enable_thinking", "chat_template_kwargs/thinking",
+        ),
+        "ReasoningConfig.show": ("reasoning/summary", "reasoning/exclude", "include_reasoning", "reasoning_format"),
         "OutputFormat.name": ("json_schema/name",),
         "OutputFormat.description": ("json_schema/description",),
         "OutputFormat.schema": ("json_schema/schema",),
@@ -78,6 +85,7 @@ SPELLING = Spelling(
         "Choice.message/parsed": Own("info", "unknown_field", restates="content"),
         "Media.expires_at": Own(code="unknown_field", neutral=(0,)),
         **{f"{kind}.prompt_cache_breakpoint": Own("info") for kind in ("Media", "Text")},
+        "FunctionTool.eager_input_streaming": Own("info"),
         "Message.annotations": Own("info"),
         "Message.audio": Own("impossible", "foreign_id"),
         "Message.cache_control": Own("info"),
@@ -92,6 +100,19 @@ SPELLING = Spelling(
         "Reasoning./choices/*/message/reasoning_details/*/format": Own("info", "diagnostic"),
         "Request.function_call": Own(code="excluded"),
         "Request.max_tokens": Own(code="excluded"),
+        "Request.random_seed": Own(code="excluded"),
+        "Request.reasoning_effort": Own(code="out_of_range"),
+        **{
+            f"Request.{pointer}": Own(code="excluded")
+            for pointer in (
+                "reasoning/effort", "reasoning/max_tokens", "reasoning/enabled", "thinking/type", "thinking/budget_tokens",
+                "thinking_budget", "enable_thinking", "chat_template_kwargs/enable_thinking", "chat_template_kwargs/thinking",
+            )
+        },
+        **{
+            f"Request.{pointer}": Own("info")
+            for pointer in ("reasoning/exclude", "include_reasoning", "reasoning_format", "provider", "usage")
+        },
         "Request.logit_bias": Own(code="no_counterpart", neutral=()),
         "Request.prediction": Own(),
         "Response.service_tier": Own("info", "diagnostic"),

@@ -176,6 +176,34 @@ class WebSearchOptions(Wire):
     user_location: UserLocation | None = None
 
 
+class ReasoningOptions(Wire):
+    """How much to think and what to show of it, as gateways of many vendors spell it.
+
+    Source: recorded requests to OpenRouter and Vercel's gateway, 2026-11.
+    """
+
+    effort: str | None = None
+    """Known: none, minimal, low, medium, high, xhigh."""
+    enabled: bool | None = None
+    exclude: bool | None = None
+    """True: the model thinks, and the answer does not show it."""
+    max_tokens: Int | None = None
+    """Budget in tokens."""
+    summary: str | None = None
+    """Known: auto, concise, detailed."""
+
+
+class ThinkingOptions(Wire):
+    """How much to think, in the spelling of Anthropic, which other servers took over.
+
+    Source: recorded requests to DeepSeek, GLM, Kimi and MiMo, 2026-11.
+    """
+
+    type: str | None = None
+    """Known: enabled, disabled, adaptive, auto."""
+    budget_tokens: Int | None = None
+
+
 Penalty = Annotated[float, Numeric(-2, 2)]
 TokenLimit = Annotated[Int, Field(ge=1)]
 """A number of tokens, 1 or more. The specification gives no bound; 0 means something in messages alone, where it warms a cache."""
@@ -231,6 +259,24 @@ class Request(Wire):
     """Deprecated: ``prompt_cache_options``. Known: in_memory, 24h."""
     reasoning_effort: str | None = None
     """Known: none, minimal, low, medium, high, xhigh, max."""
+    reasoning: ReasoningOptions | None = None
+    """Of gateways: ``reasoning_effort`` and more."""
+    thinking: ThinkingOptions | None = None
+    """Of DeepSeek, GLM, Kimi and MiMo: ``reasoning_effort``."""
+    enable_thinking: bool | None = None
+    """Of Qwen: whether to think."""
+    thinking_budget: Int | None = None
+    """Of Qwen: budget of reasoning, in tokens."""
+    chat_template_kwargs: dict[str, Any] | None = None
+    """Of vLLM and SGLang: arguments of the model's prompt template; known: ``enable_thinking``, ``thinking``."""
+    include_reasoning: bool | None = None
+    """Of Groq and OpenRouter: whether the answer shows reasoning. None: true."""
+    reasoning_format: str | None = None
+    """Of Groq. Known: parsed, raw, hidden."""
+    random_seed: Int | None = None
+    """Of Mistral: ``seed``."""
+    top_k: Number | None = None
+    """Of many servers other than the vendor's: choose among the k likeliest tokens."""
     response_format: ResponseFormat | None = None
     safety_identifier: str | None = None
     """The end user, hashed; at most 128 characters."""
