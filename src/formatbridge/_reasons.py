@@ -48,6 +48,8 @@ REASONS: Mapping[str, str] = {
 }
 """Code of a loss to its reason: the same words for the same reason everywhere."""
 
+SHOWN = "without it the server shows no reasoning"
+"""Why a request to generate_content asks for the reasoning that it enables."""
 
 REQUIRED = "required, and the source names none"
 """Why nearly every value is added."""
