@@ -28,6 +28,13 @@ _CONDITIONS = """## Requests to generate_content
 - **Visible reasoning.** A request that enables reasoning and does not say whether to show it gets `includeThoughts: true`, as an addition.
 - **Metadata** is dropped: only the Vertex API has `labels`.
 - **Addresses.** `gs://` is an address wherever it stands, in `file_data` too, and becomes `fileData.fileUri`.
+
+## Requests to messages
+
+- **Unions at the root of `input_schema`** (`anyOf`, `oneOf`, `allOf`), which the server refuses, are folded into one object schema that
+  admits every member: properties are united, and what all members require is required (with `allOf`, what any requires). A property with
+  several schemas gets `anyOf` (with `allOf`, `allOf`) of them. `$defs` stay. Reported as `changed` (`root_union`).
+- **JSON mode** becomes one sentence in `system`, as an addition and as `changed` (`json_mode`); `Options(json_mode="drop")` leaves it out.
 """
 
 

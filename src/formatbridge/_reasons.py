@@ -27,6 +27,8 @@ REASONS: Mapping[str, str] = {
     "single_answer": "the target gives one answer only",
     "excluded": "the target refuses it beside another setting",
     "without_tools": "the target takes it beside tools only",
+    "root_union": "the target takes no union at the root",
+    "json_mode": "an instruction stands for the JSON mode",
     "schema_keyword": "moved into the description",
     "late": "told when the stream had begun without it",
     "unfinished": "only a part of it has come",
