@@ -35,6 +35,11 @@ _CONDITIONS = """## Requests to generate_content
   admits every member: properties are united, and what all members require is required (with `allOf`, what any requires). A property with
   several schemas gets `anyOf` (with `allOf`, `allOf`) of them. `$defs` stay. Reported as `changed` (`root_union`).
 - **JSON mode** becomes one sentence in `system`, as an addition and as `changed` (`json_mode`); `Options(json_mode="drop")` leaves it out.
+
+## Answers to chat_completions
+
+The content is one string. Texts around a server's tool that is dropped are told apart by a blank line, and the offsets of citations count
+it.
 """
 
 
