@@ -27,6 +27,7 @@ REASONS: Mapping[str, str] = {
     "single_answer": "the target gives one answer only",
     "excluded": "the target refuses it beside another setting",
     "without_tools": "the target takes it beside tools only",
+    "billing_header": "billing data of the caller's client",
     "root_union": "the target takes no union at the root",
     "json_mode": "an instruction stands for the JSON mode",
     "schema_keyword": "moved into the description",
