@@ -17,6 +17,32 @@ DOCS = Path(__file__).parents[1] / "docs"
 _HEAD = "<!-- Made by `python -m tests.documents`; a test keeps it current. -->\n"
 
 
+_CONDITIONS = """## Requests to generate_content
+
+- **Tool results.** A result whose text is a JSON object is sent as that object in `functionResponse.response`, if the object holds all of
+  the text. It stays text under `output` where a key is repeated; where a number is no double in its own spelling (an integer beyond
+  2**53, `1.0`, `1e3`); where it has a key `output` or `error`, which the server reads as the output of the function and as its failure. A
+  result that is an error stays text under `error`. Back to text the object is written without spaces.
+- **Calls without a signature.** The first call of each turn of the model that has no `thoughtSignature` gets Google's placeholder
+  `skip_thought_signature_validator`, as an addition; `Options(unsigned_calls="leave")` adds none. A placeholder that is read is no token.
+- **Visible reasoning.** A request that enables reasoning and does not say whether to show it gets `includeThoughts: true`, as an addition.
+- **Metadata** is dropped: only the Vertex API has `labels`.
+- **Addresses.** `gs://` is an address wherever it stands, in `file_data` too, and becomes `fileData.fileUri`.
+
+## Requests to messages
+
+- **Unions at the root of `input_schema`** (`anyOf`, `oneOf`, `allOf`), which the server refuses, are folded into one object schema that
+  admits every member: properties are united, and what all members require is required (with `allOf`, what any requires). A property with
+  several schemas gets `anyOf` (with `allOf`, `allOf`) of them. `$defs` stay. Reported as `changed` (`root_union`).
+- **JSON mode** becomes one sentence in `system`, as an addition and as `changed` (`json_mode`); `Options(json_mode="drop")` leaves it out.
+
+## Answers to chat_completions
+
+The content is one string. Texts around a server's tool that is dropped are told apart by a blank line, and the offsets of citations count
+it.
+"""
+
+
 def mappings() -> str:
     """Write ``mappings.md``: what holds where, the flat settings, and the words for how an answer ends."""
     parts = [
@@ -28,6 +54,7 @@ def mappings() -> str:
         _settings(),
         "## How an answer ends\n\nThe words of each format, by what they mean here.\n",
         _finish(),
+        _CONDITIONS,
     ]
     return "\n".join(parts)
 

@@ -102,6 +102,8 @@ def _of_node(node: Any, form: JsonObject) -> JsonObject:
         case ir.ToolCall():
             bare = without(form, ["id"]) if node.id_made else form
             return bare | {"arguments": node.arguments if node.kind == "custom" else _arguments(node.arguments)}
+        case ir.ToolResult():
+            return form | ({"content": [_result(part) for part in form["content"]]} if "content" in form else {})
         case ir.Media() if node.url is not None:
             return without(form, ["mime"])
         case ir.Reasoning() if not node.text:
@@ -127,6 +129,35 @@ def _arguments(text: Any) -> Any:
     except ValueError:
         return text
     return value if isinstance(value, dict) else text
+
+
+def _result(part: Any) -> Any:
+    """Spell a text that is a JSON object without spaces and escapes, which one format does not keep; keys and numbers stay as they are."""
+    if part.keys() != {"is", "text"} or not part["text"].lstrip().startswith("{"):
+        return part
+    try:
+        pairs = json.loads(part["text"], object_pairs_hook=_Pairs, parse_int=_Number, parse_float=_Number)
+    except ValueError:
+        return part
+    return part | {"text": _spelled(pairs)}
+
+
+class _Number(str):
+    """A number as it was spelled."""
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of an object, repeated keys among them."""
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, _Number):
+        return str(value)
+    if isinstance(value, _Pairs):
+        return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_spelled(item)}" for key, item in value) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_spelled, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _without_neutral(form: JsonObject) -> JsonObject:

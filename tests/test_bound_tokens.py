@@ -102,6 +102,7 @@ def test_a_token_that_names_no_call_is_a_thought_of_its_own() -> None:
         _asked({"tool_calls": [_call("a")], "reasoning_details": [_detail("b")]}),
         source="chat_completions",
         target="generate_content",
+        options=fb.Options(unsigned_calls="leave"),
     )
 
     assert _signed(made.body["contents"][1]["parts"]) == [(None, "c2ln"), ("a", None)]

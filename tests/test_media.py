@@ -216,3 +216,40 @@ def test_what_keeps_its_order_in_a_result_is_not_told_to_have_moved() -> None:
 
     for content in kept:
         assert _moved_in_a_result(content)[1] == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        ("chat_completions", {"type": "file", "file": {"filename": "a.mp4", "file_data": "gs://bucket/a.mp4"}}),
+        ("chat_completions", {"type": "file", "file": {"file_data": "GS://bucket/a.mp4"}}),
+        ("chat_completions", {"type": "video_url", "video_url": {"url": "gs://bucket/a.mp4"}}),
+        ("responses", {"type": "input_file", "filename": "a.mp4", "file_data": "gs://bucket/a.mp4"}),
+        ("responses", {"type": "input_file", "file_url": "gs://bucket/a.mp4"}),
+    ],
+)
+def test_an_address_in_cloud_storage_is_an_address_wherever_it_stands(source: str, part: dict[str, Any]) -> None:
+    """Callers of Google's models put one into ``file_data`` too; as base64 it would be bytes of nothing."""
+    stored = _asked(part, "generate_content", source)
+    elsewhere = _asked(part, "messages", source)
+
+    written = _written(stored)["fileData"]
+    assert (written["fileUri"].lower(), written["mimeType"]) == ("gs://bucket/a.mp4", "video/mp4")
+    assert stored.losses == ()
+    assert [(loss.severity, loss.code) for loss in elsewhere.losses][:1] == [("impossible", "foreign_id")]
+
+
+@pytest.mark.parametrize("kind", ["image", "document"])
+def test_an_address_in_cloud_storage_in_messages_is_one_too(kind: str) -> None:
+    """No other vendor can read it."""
+    part = {"type": kind, "source": {"type": "url", "url": "gs://bucket/a.png"}}
+
+    assert _written(_asked(part, "generate_content", "messages"))["fileData"]["fileUri"] == "gs://bucket/a.png"
+    assert ("impossible", "foreign_id") in [(loss.severity, loss.code) for loss in _asked(part, "responses", "messages").losses]
+
+
+def test_a_web_address_in_the_file_data_of_responses_is_an_address() -> None:
+    """As in chat_completions."""
+    part = {"type": "input_file", "filename": "a.pdf", "file_data": "https://example.com/a.pdf"}
+
+    assert _written(_asked(part, "messages", "responses"))["source"] == {"type": "url", "url": "https://example.com/a.pdf"}

@@ -174,3 +174,62 @@ def test_a_switch_that_stands_as_no_other_does_is_a_loss() -> None:
     made = _remote({"defer_loading": True}, {"enabled": False, "defer_loading": False}, "responses")
 
     assert {path for path, _, _ in _told(made)} == {"/tools/0/configs/f/enabled", "/tools/0/configs/f/defer_loading"}
+
+
+# Reasoning that a request to generate_content shows.
+
+
+@pytest.mark.parametrize(
+    ("asked", "config"),
+    [
+        ({"reasoning_effort": "low"}, {"thinkingLevel": "LOW", "includeThoughts": True}),
+        ({"reasoning_effort": "none"}, {"thinkingBudget": 0}),
+    ],
+)
+def test_an_effort_makes_generate_content_show_its_reasoning(asked: dict[str, Any], config: dict[str, Any]) -> None:
+    """Every other server shows what it thinks; this one only where it is asked to."""
+    made = _chat("generate_content", **asked)
+
+    assert made.body["generationConfig"]["thinkingConfig"] == config
+    shown = "/generationConfig/thinkingConfig/includeThoughts"
+    assert [item.path for item in made.additions] == ([shown] if "includeThoughts" in config else [])
+
+
+@pytest.mark.parametrize(
+    ("thinking", "shown", "is_added"),
+    [
+        ({"type": "enabled", "budget_tokens": 2048}, True, True),
+        ({"type": "adaptive"}, True, True),
+        ({"type": "enabled", "budget_tokens": 2048, "display": "omitted"}, False, False),
+        ({"type": "enabled", "budget_tokens": 2048, "display": "summarized"}, True, False),
+        ({"type": "disabled"}, None, False),
+    ],
+)
+def test_a_budget_makes_generate_content_show_its_reasoning(thinking: dict[str, Any], shown: bool | None, is_added: bool) -> None:
+    """The caller's own word comes first."""
+    body = {"model": "m", "max_tokens": 4096, "messages": [ASKED], "thinking": thinking}
+
+    made = fb.convert_request(body, source="messages", target="generate_content")
+
+    assert made.body["generationConfig"].get("thinkingConfig", {}).get("includeThoughts") is shown
+    assert bool(made.additions) is is_added
+
+
+def test_a_request_without_reasoning_does_not_ask_for_any() -> None:
+    """Nothing is added where nobody spoke of reasoning."""
+    made = _chat("generate_content", max_completion_tokens=9)
+
+    assert (made.body["generationConfig"], made.additions) == ({"maxOutputTokens": 9}, ())
+
+
+# Metadata.
+
+
+def test_generate_content_has_no_metadata() -> None:
+    """The Developer API refuses ``labels``; only the Vertex API has them."""
+    made = _chat("generate_content", metadata={"team": "x"})
+
+    assert "labels" not in made.body
+    assert [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses] == [
+        ("/metadata", "dropped", "info", "no_counterpart")
+    ]

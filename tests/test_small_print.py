@@ -222,7 +222,10 @@ def test_a_fraction_of_a_second_is_lost_by_name(target: str) -> None:
     [
         ("chat_completions", {"reasoning_effort": "high"}),
         ("responses", {"reasoning": {"effort": "high"}}),
-        ("generate_content", {"generationConfig": {"maxOutputTokens": 9000, "thinkingConfig": {"thinkingBudget": -1}}}),
+        (
+            "generate_content",
+            {"generationConfig": {"maxOutputTokens": 9000, "thinkingConfig": {"thinkingBudget": -1, "includeThoughts": True}}},
+        ),
     ],
 )
 def test_thinking_without_a_number_is_asked_for(target: str, told: dict[str, Any]) -> None:

@@ -27,6 +27,9 @@ REASONS: Mapping[str, str] = {
     "single_answer": "the target gives one answer only",
     "excluded": "the target refuses it beside another setting",
     "without_tools": "the target takes it beside tools only",
+    "billing_header": "billing data of the caller's client",
+    "root_union": "the target takes no union at the root",
+    "json_mode": "an instruction stands for the JSON mode",
     "schema_keyword": "moved into the description",
     "late": "told when the stream had begun without it",
     "unfinished": "only a part of it has come",
@@ -48,6 +51,8 @@ REASONS: Mapping[str, str] = {
 }
 """Code of a loss to its reason: the same words for the same reason everywhere."""
 
+SHOWN = "without it the server shows no reasoning"
+"""Why a request to generate_content asks for the reasoning that it enables."""
 
 REQUIRED = "required, and the source names none"
 """Why nearly every value is added."""

@@ -29,6 +29,7 @@ from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Kind, OwnTool
 from formatbridge.formats._tools import adapt_tools
+from formatbridge.formats._turns import without_billing_header
 from formatbridge.given import a, checked_model, checked_status, checked_stream
 from formatbridge.losses import Addition, Ledger, Loss, nowhere
 from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options, options_of
@@ -220,6 +221,8 @@ def convert_request(
 
 def encode_request_for(request: ir.Request, far: Format, losses: Ledger, options: Options) -> tuple[JsonObject, dict[str, OwnTool]]:
     """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home."""
+    if options.strip_billing_header:
+        request = without_billing_header(request, losses)
     request, tools = adapt_tools(request, far.TOOL_RULES, losses)
     return far.encode_request(request, losses, options), tools
 

@@ -30,6 +30,8 @@ class Options:
     write it as text of the assistant (``text``), or write it as a reasoning item without an id, which open servers read (``item``).
     ``unsigned_calls``: whether a request to generate_content gives a call without a signature the placeholder that Google documents.
     ``json_mode``: what a request to messages, which has no JSON mode, does with one: add an instruction (``instruct``), or leave it out.
+    ``strip_billing_header``: leave out the text ``x-anthropic-billing-header: ...`` that Claude Code puts first in the system prompt of
+    messages; it changes often, and a server that caches prompts by their beginning then finds nothing.
     ``messages_version``: the dialect of the messages format; from ``2026-10-21`` on it has no sampling parameters.
     """
 
@@ -42,6 +44,7 @@ class Options:
     unsigned_reasoning: Literal["drop", "text", "item"] = "drop"
     unsigned_calls: Literal["placeholder", "leave"] = "placeholder"
     json_mode: Literal["instruct", "drop"] = "instruct"
+    strip_billing_header: bool = False
     messages_version: str = "2023-06-01"
 
     def __post_init__(self) -> None:
@@ -55,6 +58,7 @@ class Options:
         _demand_one_of("unsigned_reasoning", self.unsigned_reasoning, "drop", "text", "item")
         _demand_one_of("unsigned_calls", self.unsigned_calls, "placeholder", "leave")
         _demand_one_of("json_mode", self.json_mode, "instruct", "drop")
+        _demand("strip_billing_header", self.strip_billing_header, "True or False", isinstance(self.strip_billing_header, bool))
         is_date = isinstance(self.messages_version, str) and _DATE.fullmatch(self.messages_version) is not None
         _demand("messages_version", self.messages_version, "a date such as 2023-06-01", is_date)
 

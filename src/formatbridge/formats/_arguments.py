@@ -12,6 +12,7 @@ from formatbridge import ir
 from formatbridge._codec import Mend, NotJsonError, dumps, loads, may_hold_infinity
 from formatbridge._deep import read
 from formatbridge._json import JsonObject
+from formatbridge.formats._limits import EXACT
 from formatbridge.losses import Examine, Ledger
 
 Objects = Mapping[int, JsonObject]
@@ -154,3 +155,45 @@ def _parse_carefully(text: str) -> tuple[JsonObject | None, bool]:
     except (NotJsonError, ValueError):
         return None, False
     return (value, repeated) if isinstance(value, dict) else (None, False)
+
+
+def read_lossless_object(text: str) -> JsonObject | None:
+    """Parse text as a JSON object; None where it is none, or where the object does not hold all that the text does.
+
+    That is so where a key is repeated, and where a double has another value or another spelling than a number: a large integer, ``1.0``,
+    ``1e3``. White space and escapes do not count.
+    """
+    if not text.lstrip(_SPACES).startswith("{") or _object_in(text) is None:
+        return None
+    try:
+        value = _LOSSLESS.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+_SPACES = " \t\r\n"
+
+
+def _lossless_pairs(pairs: list[tuple[str, Any]]) -> JsonObject:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key is repeated")
+    return made
+
+
+def _lossless_int(token: str) -> int:
+    value = int(token)
+    if abs(value) > EXACT or str(value) != token:
+        raise ValueError(f"{token} is no integer that a double spells so")
+    return value
+
+
+def _lossless_float(token: str) -> float:
+    value = float(token)
+    if value.is_integer() or dumps(value).decode() != token:
+        raise ValueError(f"{token} is no number that a double spells so")
+    return value
+
+
+_LOSSLESS = json.JSONDecoder(object_pairs_hook=_lossless_pairs, parse_int=_lossless_int, parse_float=_lossless_float)

@@ -122,6 +122,11 @@ def write_data_url(mime: str, data: str) -> str:
     return f"data:{mime};base64,{data}"
 
 
+def is_address(text: str) -> bool:
+    """Return whether a text in the place of data is an address: of the web, or of an object in Google Cloud Storage."""
+    return text[:8].lower().startswith(("https://", "http://", "gs://"))
+
+
 def guess_mime(url: str) -> str | None:
     """Tell the media type from the extension of a URL's path or of a file name; None where it says nothing."""
     name = url.partition("?")[0].partition("#")[0].rpartition("/")[2]
@@ -164,6 +169,6 @@ def media_kind(mime: str) -> ir.MediaKind:
 
 def at_home(part: ir.Media) -> ir.Media:
     """Return media whose address is one vendor's store as a file of that vendor's: nobody else can read it."""
-    if part.url is not None and part.url.startswith("gs://"):
+    if part.url is not None and part.url[:5].lower() == "gs://":
         part.file_id, part.url, part.home = part.url, None, "generate_content"
     return part

@@ -22,6 +22,18 @@ _KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
 _SEALING = frozenset({"responses", "generate_content"})  # whose tokens are sealed to an item, or bound to a call
 _HOMES = ("chat_completions", "messages", "responses", "generate_content")
 
+PLACEHOLDER = "skip_thought_signature_validator"
+"""Google's token for a function call that no Gemini model made: its server then checks no signature. Source: "Thought Signatures", FAQ."""
+_PLACEHOLDER_WORDS = (PLACEHOLDER, "context_engineering_is_the_way_to_go")  # the page names both
+_PLACEHOLDERS = frozenset(
+    spelling for word in _PLACEHOLDER_WORDS for spelling in (word, base64.b64encode(word.encode()).decode())
+)  # fmt: skip
+
+
+def is_placeholder(token: str) -> bool:
+    """Return whether a token of generate_content is a placeholder: the word, as most clients send it, or its base64."""
+    return token in _PLACEHOLDERS
+
 
 def decode_token(
     token: str, home: ir.Format, kind: ir.SignatureKind, src: str, item: str | None = None, found: ir.Format | None = None

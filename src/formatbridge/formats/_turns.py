@@ -16,6 +16,23 @@ def leading_instructions(messages: list[ir.Message]) -> int:
     return len(messages)
 
 
+_BILLING_HEADER = "x-anthropic-billing-header:"
+"""How a text of Claude Code begins that stands first in the system prompt. Source: vllm and CLIProxyAPI, which strip it."""
+
+
+def without_billing_header(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Return a request without the billing header of Claude Code, which is no instruction; the same object where it has none."""
+    first = request.messages[0] if request.messages else None
+    if request.format != "messages" or first is None or first.role != "system" or not first.parts:
+        return request
+    header = first.parts[0]
+    if not isinstance(header, ir.Text) or not header.text.startswith(_BILLING_HEADER):
+        return request
+    losses.dropped(header, code="billing_header", severity="info")
+    rest = [replace(first, parts=first.parts[1:])] if len(first.parts) > 1 else []
+    return replace(request, messages=[*rest, *request.messages[1:]])
+
+
 def note_empty(message: ir.Message, losses: Ledger) -> None:
     """Note that a turn that says nothing is left out; where another's parts were, each was noted."""
     if _is_blank(message):

@@ -19,6 +19,7 @@ from formatbridge.formats.chat_completions.content import (
     decode_said,
     note_order,
 )
+from formatbridge.formats.chat_completions.joints import Joints, is_dropped
 from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning
 from formatbridge.formats.chat_completions.tokens import encode_call_token, is_image, is_sound
 from formatbridge.losses import Ledger
@@ -90,12 +91,13 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
     """Write parts of any kind."""
     message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
     texts: list[str] = []
+    joints = Joints()
     calls: list[JsonObject] = []
     sounds: list[ir.Media] = []
     for part in parts:
         kind = type(part)
         if kind is ir.Text and is_plain(part):  # type: ignore[arg-type]  # the test before it says so
-            texts.append(part.text)  # type: ignore[union-attr, arg-type]
+            texts += (joints.take(part.text), part.text)  # type: ignore[union-attr, arg-type]
         elif kind is ir.ToolCall:
             if part.id_made:  # type: ignore[union-attr]
                 losses.added(f"{at}/tool_calls/{len(calls)}/id", part.id)  # type: ignore[union-attr]
@@ -105,15 +107,19 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
         else:
             text = _encode_other(part, losses)
             if text is not None:
-                texts.append(text)
+                texts += (joints.take(text), text)
+            elif is_dropped(part):
+                joints.part()
     if texts:
         message["content"] = "".join(texts)
     if sounds:
         message["audio"] = _encode_sounds(sounds, at, answer_id, losses)
-    return _with_rest(message, parts, calls, losses, options)
+    return _with_rest(message, parts, calls, joints, losses, options)
 
 
-def _with_rest(message: JsonObject, parts: list[ir.Part], calls: list[JsonObject], losses: Ledger, options: Options) -> JsonObject:
+def _with_rest(
+    message: JsonObject, parts: list[ir.Part], calls: list[JsonObject], joints: Joints, losses: Ledger, options: Options
+) -> JsonObject:
     """Add what has a place of its own in the message: refusal, reasoning, calls, citations."""
     refusals: list[str] = []
     thinks = is_cited = False
@@ -133,7 +139,7 @@ def _with_rest(message: JsonObject, parts: list[ir.Part], calls: list[JsonObject
         message |= encode_answer_reasoning(parts, losses, options)
     if calls:
         message["tool_calls"] = calls
-    annotations = encode_citations(parts, losses) if is_cited else None
+    annotations = encode_citations(parts, joints, losses) if is_cited else None
     if annotations:
         message["annotations"] = annotations
     return message

@@ -6,6 +6,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._spans import put_in
+from formatbridge.formats.chat_completions.joints import Joints
 from formatbridge.losses import Ledger
 
 
@@ -23,15 +24,15 @@ def decode_citations(raw: list[JsonObject], parts: list[ir.Part], src: str, firs
     return leftover or None
 
 
-def encode_citations(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
-    """Write the citations of an answer; one without a URL has no place here."""
+def encode_citations(parts: list[ir.Part], joints: Joints, losses: Ledger) -> list[JsonObject]:
+    """Write the citations of an answer, whose texts are joined; one without a URL has no place here."""
     made = []
     for part in parts:
         for citation in (part.citations or ()) if isinstance(part, ir.Text) else ():
             if citation.url is None:
                 losses.dropped(citation)
                 continue
-            made.append({"type": "url_citation", "url_citation": _encode_citation(citation, losses)})
+            made.append({"type": "url_citation", "url_citation": _encode_citation(citation, joints, losses)})
     return made
 
 
@@ -51,7 +52,7 @@ def _decode_citation(raw: JsonObject, url: JsonObject, src: str) -> ir.Citation:
     )
 
 
-def _encode_citation(citation: ir.Citation, losses: Ledger) -> JsonObject:
+def _encode_citation(citation: ir.Citation, joints: Joints, losses: Ledger) -> JsonObject:
     """Write one citation; where no span is known it is empty, as servers tell it."""
     if citation.extra:
         losses.extras(citation)
@@ -60,6 +61,11 @@ def _encode_citation(citation: ir.Citation, losses: Ledger) -> JsonObject:
             losses.dropped(citation, name, severity="info")
     made: JsonObject = {"url": citation.url}
     put_in(made, "title", citation.title, "", losses)
-    put_in(made, "start_index", citation.start, 0, losses)
-    put_in(made, "end_index", citation.end, made["start_index"], losses)
+    start, end = joints.moved(citation)
+    if citation.aside or citation.cited_text is None:  # a format that cites by text alone has no offsets that could change
+        for name, place in (("start", start), ("end", end)):
+            if place != getattr(citation, name):
+                losses.changed(citation, name, place, "moved", severity="info")
+    put_in(made, "start_index", start, 0, losses)
+    put_in(made, "end_index", end, made["start_index"], losses)
     return made

@@ -11,6 +11,8 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import (
     PDF,
     at_home,
+    guess_mime,
+    is_address,
     made_filename,
     media_kind,
     read_bare_data,
@@ -123,7 +125,9 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
     if content is None and file.get("file_id") is None:
         return _decode_unknown(raw, src)
     mime, data = read_file_data(content, name) if content is not None else (None, None)
-    is_url = data is not None and data[:8].lower().startswith(("https://", "http://"))
+    is_url = data is not None and is_address(data)
+    if is_url:
+        mime = mime or guess_mime(data or "")
     file_id = file.get("file_id")
     unread = {"file/file_id": file_id} if data is not None and file_id is not None else None
     made = ir.Media(

@@ -22,6 +22,7 @@ from formatbridge.formats._signatures import is_carried
 from formatbridge.formats.chat_completions.answer import encode_answer
 from formatbridge.formats.chat_completions.errors import encode_error
 from formatbridge.formats.chat_completions.finish import encode_finish
+from formatbridge.formats.chat_completions.joints import Joints, is_dropped
 from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning
 from formatbridge.formats.chat_completions.response import encode_head, encode_logprobs
 from formatbridge.formats.chat_completions.tokens import encode_call_token
@@ -48,7 +49,7 @@ class _Choice:
     ``envelopes``: what stands before and behind the text in each part's deltas; ``media``: the pieces of data and of transcript of each
     open medium; ``thoughts``: the text of each open thought; ``untold``: one that no detail has told; ``ended``: one that a token may
     still sign, with its number; ``unsigned``: tokens that came too late for theirs; ``details``, ``images``: how many were told;
-    ``is_signed``: a token stands beside the message.
+    ``is_signed``: a token stands beside the message; ``texts``: the parts that are text; ``joints``: where these are told apart.
     """
 
     def __init__(self) -> None:
@@ -68,6 +69,8 @@ class _Choice:
         self.sound: Sound | None = None
         self.has_refusal = False
         self.is_signed = False
+        self.texts: set[int] = set()
+        self.joints = Joints()
 
 
 class StreamEncoder:
@@ -165,8 +168,10 @@ class StreamEncoder:
             head = b'%b{"index":%d,"delta":{"%b":' % (self._before, event.choice, field)
             choice.envelopes[event.index] = head, _BEHIND_TEXT
             choice.has_refusal = choice.has_refusal or isinstance(part, ir.Refusal)
-            if isinstance(part, ir.Text) and part.signature:
-                made += self._whole(choice, event.choice, ir.Text("", signature=part.signature))
+            if isinstance(part, ir.Text):
+                choice.texts.add(event.index)
+                if part.signature:
+                    made += self._whole(choice, event.choice, ir.Text("", signature=part.signature))
             elif isinstance(part, ir.Reasoning):
                 choice.thoughts[event.index] = [part.text]
                 made += self._tell_before(choice, event.choice)
@@ -188,7 +193,10 @@ class StreamEncoder:
         made = b""
         if event.text:
             made = envelope[0] + dumps(event.text) + envelope[1]
-            if event.index in choice.thoughts:
+            if event.index in choice.texts:
+                if before := choice.joints.take(event.text):
+                    made = envelope[0] + dumps(before) + envelope[1] + made
+            elif event.index in choice.thoughts:
                 made = self._part_thoughts(choice, event) + made
         if event.logprobs:
             is_refusal = isinstance(choice.parts[event.index], ir.Refusal)
@@ -303,6 +311,10 @@ class StreamEncoder:
             image["index"] = number  # the official client takes no second list without one
             choice.images += 1
         choice.is_signed = choice.is_signed or "extra_content" in message
+        if message.get("content"):
+            message["content"] = choice.joints.take(message["content"]) + message["content"]
+        elif is_dropped(part):
+            choice.joints.part()
         for key in ("content", "images", "extra_content"):
             if message.get(key):
                 made += self._chunk(index, {key: message[key]})
@@ -329,7 +341,9 @@ class StreamEncoder:
         if choice.sound is not None and (samples := choice.sound.rest()):
             made += self._chunk(event.choice, {"audio": {"data": samples}})
         if choice.citations:
-            cited = encode_answer([ir.Text("", citations=choice.citations)], "", "", nowhere(), self._options)
+            spans = zip(choice.citations, map(choice.joints.moved, choice.citations), strict=True)
+            citations = [replace(citation, start=start, end=end) for citation, (start, end) in spans]
+            cited = encode_answer([ir.Text("", citations=citations)], "", "", nowhere(), self._options)
             made += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
         word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", nowhere())
         return made + _FINISH % (self._before, event.choice, word.encode())

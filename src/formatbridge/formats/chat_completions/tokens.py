@@ -9,7 +9,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import decode_token, encode_token
+from formatbridge.formats._signatures import decode_token, encode_token, is_placeholder
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -28,7 +28,7 @@ def decode_outer_token(raw: JsonObject, src: str) -> tuple[ir.Signature | None, 
     token = google.get("thought_signature")
     known = frozenset({"thought_signature"} if isinstance(token, str) else ())
     extra = joined(rest(outer, frozenset({"google"}), "extra_content/"), rest(google, known, "extra_content/google/"))
-    if not token or not known:
+    if not token or not known or is_placeholder(token):
         return None, extra
     place = f"{src}/extra_content/google/thought_signature"
     return decode_token(token, "generate_content", "thought", place, None, "chat_completions"), extra

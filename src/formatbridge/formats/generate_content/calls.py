@@ -10,6 +10,7 @@ from formatbridge.formats._arguments import encode_arguments_object, repeated_ke
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._limits import EXACT
 from formatbridge.formats._parts import note_beside
+from formatbridge.formats._signatures import PLACEHOLDER
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.generate_content.surroundings import Surroundings
@@ -47,6 +48,21 @@ def encode_call(call: ir.ToolCall, around: Surroundings, losses: Ledger) -> Json
         arguments = encode_arguments_object(call, losses, around.objects, lost_of_arguments)
     made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
     return made | encode_signature(call.signature, losses, carry=around.carries) if call.signature else made
+
+
+def add_placeholders(contents: list[JsonObject], losses: Ledger) -> None:
+    """Give the first call of each turn of the model a placeholder where it has no signature.
+
+    Gemini 3 and later refuse a turn whose first call has none; the other calls of a turn need none.
+    """
+    for index, content in enumerate(contents):
+        if content["role"] != "model":
+            continue
+        for place, part in enumerate(content["parts"]):
+            if "functionCall" in part:
+                if "thoughtSignature" not in part:
+                    part["thoughtSignature"] = losses.added(f"/contents/{index}/parts/{place}/thoughtSignature", PLACEHOLDER)
+                break
 
 
 def _note_call(call: ir.ToolCall, losses: Ledger) -> None:

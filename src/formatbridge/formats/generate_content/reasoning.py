@@ -7,9 +7,10 @@ import re
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge._reasons import SHOWN
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, keeps_id
+from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, is_placeholder, keeps_id
 from formatbridge.formats.generate_content.words import word_of
 from formatbridge.losses import Ledger
 
@@ -22,9 +23,11 @@ _LEVELS: dict[str, ir.Effort] = {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "
 
 
 def decode_signature(raw: JsonObject, src: str) -> ir.Signature | None:
-    """Read the token of a part."""
+    """Read the token of a part; a placeholder is none."""
     token = raw.get("thoughtSignature")
-    return decode_token(token, "generate_content", "thought", f"{src}/thoughtSignature") if token else None
+    if not token or is_placeholder(token):
+        return None
+    return decode_token(token, "generate_content", "thought", f"{src}/thoughtSignature")
 
 
 def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carry: bool) -> JsonObject:
@@ -143,7 +146,9 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
     if config.extra:
         losses.extras(config)
     made: JsonObject = _encode_amount(config, losses)
-    if config.show == "hide":
+    if config.show is None and made and made.get("thinkingBudget") != 0:  # the server shows no reasoning unless it is asked to
+        made["includeThoughts"] = losses.added("/generationConfig/thinkingConfig/includeThoughts", True, SHOWN)
+    elif config.show == "hide":
         made["includeThoughts"] = False
     elif config.show is not None and made.get("thinkingBudget") == 0:  # the server refuses to show what is off
         losses.dropped(config, "show", "excluded", severity="info")

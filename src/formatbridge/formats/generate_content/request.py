@@ -11,6 +11,7 @@ from formatbridge.formats._results import with_results_in_place
 from formatbridge.formats._settings import decode_flat_settings
 from formatbridge.formats._tools import drop_choice
 from formatbridge.formats._turns import note_no_turns, note_prefill
+from formatbridge.formats.generate_content.calls import add_placeholders
 from formatbridge.formats.generate_content.content import (
     CONTENT,
     decode_message,
@@ -112,10 +113,11 @@ def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Write a request."""
-    del options  # nothing here depends on a choice of the caller's
     if request.extra:
         losses.extras(request)
     body = _encode_messages(request, losses)
+    if options.unsigned_calls == "placeholder":
+        add_placeholders(body["contents"], losses)
     tools, drawing = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)

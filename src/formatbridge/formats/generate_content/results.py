@@ -7,6 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge._codec import dumps, may_hold_infinity
 from formatbridge._json import JsonObject
+from formatbridge.formats._arguments import read_lossless_object
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import is_plain, weigh_unknown
 from formatbridge.formats.generate_content.ids import Calls
@@ -67,7 +68,7 @@ def _decode_response(response: JsonObject, src: str) -> ir.Text:
 
 
 def encode_result(result: ir.ToolResult, at: str, around: Surroundings, losses: Ledger) -> JsonObject:
-    """Write what a tool answered: its text under ``output`` or ``error``, its media beside it."""
+    """Write what a tool answered: the object in its text, or the text under ``output`` or ``error``; its media beside it."""
     if result.extra:
         losses.extras(result)
     if result.cache:
@@ -86,11 +87,23 @@ def encode_result(result: ir.ToolResult, at: str, around: Surroundings, losses: 
             losses.changed(result, "content", text, "flattened", severity="info")
     if result.id_made or result.call_id in around.made_ids:
         losses.added(f"{at}/functionResponse/id", result.call_id)
-    body: JsonObject = {"id": result.call_id, "name": name, "response": {"error" if result.is_error else "output": text}}
+    body: JsonObject = {"id": result.call_id, "name": name, "response": _encode_response(text, bool(result.is_error))}
     if media:
         body["parts"] = media
     made = {"functionResponse": body}
     return made | encode_signature(result.signature, losses, carry=around.carries) if result.signature else made
+
+
+def _encode_response(text: str, is_error: bool) -> JsonObject:
+    """Write a text as the object that the function returned.
+
+    A text that is a JSON object is that object, if the object holds all of the text. One with a key ``output`` or ``error`` is not, for
+    the server reads these as the output of the function and as its failure. Source: the vendor's reference, ``FunctionResponse.response``.
+    """
+    value = None if is_error else read_lossless_object(text)
+    if value is None or "output" in value or "error" in value:
+        return {"error" if is_error else "output": text}
+    return value
 
 
 def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:

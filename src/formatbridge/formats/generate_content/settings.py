@@ -71,10 +71,13 @@ def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> 
 
 
 def encode_settings_beside(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
-    """Write the settings that stand beside ``generationConfig`` into a body."""
+    """Write the settings that stand beside ``generationConfig`` into a body.
+
+    Metadata has no place: the vendor's Developer API refuses ``labels``, which only its Vertex API has.
+    """
     settings = request.settings
     if settings.get("metadata"):
-        body["labels"] = settings["metadata"]
+        losses.dropped(request, "metadata", severity="info")
     if "tier" in settings:
         body |= _encode_tier(request, losses)
 

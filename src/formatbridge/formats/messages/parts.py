@@ -9,7 +9,7 @@ from typing import Literal, assert_never
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import PDF, read_text
+from formatbridge.formats._media import PDF, at_home, read_text
 from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque, known_mime
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.messages.citations import decode_citations
@@ -90,7 +90,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     if source.get("type") not in ("base64", "url", "file"):
         return decode_opaque(raw, src)
     told, left = _decode_source(source)
-    return ir.Media(
+    made = ir.Media(
         kind="image",
         mime=told.get("media_type"),
         data=told.get("data"),
@@ -101,6 +101,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _MEDIA), left),
     )
+    return at_home(made)
 
 
 def _decode_source(source: JsonObject) -> tuple[JsonObject, JsonObject | None]:
@@ -122,7 +123,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
     data = told.get("data")
     if kind == "text":
         data = base64.b64encode(told["data"].encode()).decode()
-    return ir.Media(
+    made = ir.Media(
         kind="document",
         mime=told.get("media_type") or ("text/plain" if kind == "text" else None),
         data=data,
@@ -134,6 +135,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _DOCUMENT), left),
     )
+    return at_home(made)
 
 
 def decode_inner_media(raw: JsonObject, src: str) -> list[ir.Part]:

@@ -13,7 +13,7 @@ from formatbridge.formats._tools import drop_choice
 from formatbridge.formats._turns import leading_instructions, note_no_turns
 from formatbridge.formats.messages.content import decode_message, encode_instruction, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_servers
-from formatbridge.formats.messages.output_shape import decode_format, encode_format
+from formatbridge.formats.messages.output_shape import decode_format, encode_format, encode_json_mode
 from formatbridge.formats.messages.parts import INSTRUCTION_KINDS, as_blocks, collapse, decode_content, encode_part
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, tokens_of
 from formatbridge.formats.messages.settings import (
@@ -140,9 +140,12 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     made = turns.encode(messages[leading:] if leading else messages)
     if turns.hoisted:
         system = [*as_blocks(system), *turns.hoisted]
+    system = collapse(system)
+    if request.output_format:
+        system = encode_json_mode(request.output_format, system, losses, options)
     if not made:
         note_no_turns(request, losses)
-    conversation: JsonObject = {"system": collapse(system), "messages": made} if system else {"messages": made}
+    conversation: JsonObject = {"system": system, "messages": made} if system else {"messages": made}
     return conversation | {"mcp_servers": turns.servers} if turns.servers else conversation
 
 

@@ -101,7 +101,7 @@ SPELLING = Spelling(
         "ToolResult.toolset_name": Own(),
         "Hosted.caller": Own("info", neutral=({"type": "direct"},)),
         "Hosted.cache_control": Own("info"),
-        "FunctionTool.eager_input_streaming": Own(neutral=(False,)),
+        "FunctionTool.eager_input_streaming": Own("info", neutral=(False,)),
         "FunctionTool.input_examples": Own(),
         **dict.fromkeys(
             (

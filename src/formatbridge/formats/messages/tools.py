@@ -16,6 +16,7 @@ from formatbridge.formats.messages.hosted_tools import (
     hosted_name,
 )
 from formatbridge.formats.messages.parts import decode_cache, encode_cache
+from formatbridge.formats.messages.root_union import UNIONS, fold_root_union, has_root_union
 from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.losses import ITSELF, Ledger
 
@@ -103,7 +104,9 @@ def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledg
     if tool.description is not None:
         made["description"] = tool.description
     made["input_schema"] = (
-        schema if schema and schema.get("type") == "object" and not tool.strict else _encode_parameters(tool, at, losses)
+        schema
+        if schema and schema.get("type") == "object" and not tool.strict and not has_root_union(schema)
+        else _encode_parameters(tool, at, losses)
     )
     if tool.strict:
         made["strict"] = True
@@ -126,6 +129,12 @@ def _encode_parameters(tool: ir.FunctionTool, at: str, losses: Ledger) -> JsonOb
         is_among = isinstance(kind, list) and "object" in kind  # arguments are an object, whatever else they could be
         losses.changed(tool, "parameters/type", "object", severity="info" if is_among else "lossy")
         schema = schema | {"type": "object"}
+    if has_root_union(schema):
+        folded = fold_root_union(schema)
+        for name in UNIONS:
+            if name in schema:
+                losses.changed(tool, f"parameters/{name}", folded, "root_union")
+        schema = folded
     if tool.strict:
         schema = encode_schema(schema, tool, "parameters", f"{at}/input_schema", losses)
     if schema.get("type") == "object":

@@ -9,7 +9,17 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_text
 from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import PDF, at_home, made_filename, media_kind, read_data_url, read_file_data, write_data_url
+from formatbridge.formats._media import (
+    PDF,
+    at_home,
+    guess_mime,
+    is_address,
+    made_filename,
+    media_kind,
+    read_data_url,
+    read_file_data,
+    write_data_url,
+)
 from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, known_mime
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.responses.citations import decode_citations
@@ -186,6 +196,8 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     if content is None and url is None and file_id is None:
         return ir.Opaque(format="responses", raw=raw, what="input_file", src=src)
     mime, data = read_file_data(content, name) if content is not None else (None, None)
+    if data is not None and url is None and is_address(data):
+        mime, data, url = mime or guess_mime(data), None, data
     unread = {"file_url": url if data is not None else None, "file_id": file_id if data is not None or url is not None else None}
     made = ir.Media(
         kind=media_kind(mime) if mime else "document",

@@ -56,7 +56,7 @@ SPELLING = Spelling(
         "Citation.end": ("end_index",),
         "Reasoning.text": ("content", "summary"),
         "Refusal.text": ("refusal",),
-        "Media.url": ("image_url", "file_url"),
+        "Media.url": ("image_url", "file_url", "file_data"),
         "Media.data": ("image_url", "file_data", "input_audio/data", "result"),
         "Media.mime": ("image_url", "file_data", "input_audio/format", "output_format"),
         "Hosted.server": ("server_label",),

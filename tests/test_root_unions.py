@@ -1,0 +1,124 @@
+"""Unions at the root of a tool's parameters towards messages: Anthropic refuses them, so they become one object schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+A = {"type": "string"}
+B = {"type": "integer"}
+
+
+def _converted(parameters: dict[str, Any], **more: Any) -> fb.ConvertedRequest:
+    tool = {"type": "function", "function": {"name": "f", "parameters": parameters} | more}
+    body = {"model": "m", "max_completion_tokens": 9, "messages": [{"role": "user", "content": "q"}], "tools": [tool]}
+    return fb.convert_request(body, source="chat_completions", target="messages")
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+DEFINITIONS = {"A": _object(a=A), "Loop": {"anyOf": [{"$ref": "#/$defs/Loop"}, _object(b=B)]}}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(
+            {"type": "object", "properties": {"a": A, "b": B}, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            {"type": "object", "properties": {"a": A, "b": B}},
+            id="one of several properties is required",
+        ),
+        pytest.param(
+            {"anyOf": [_object(a=A), _object(a=A, b=B)]},
+            {"type": "object", "properties": {"a": A, "b": B}, "required": ["a"]},
+            id="properties united, required intersected",
+        ),
+        pytest.param(
+            {"allOf": [_object(a=A), _object(b=B)]},
+            {"type": "object", "properties": {"a": A, "b": B}, "required": ["a", "b"]},
+            id="allOf: properties united, required united",
+        ),
+        pytest.param(
+            {"oneOf": [_object(kind={"const": "x"}, a=A), _object(kind={"const": "y"}, b=B)]},
+            {
+                "type": "object",
+                "properties": {"kind": {"anyOf": [{"const": "x"}, {"const": "y"}]}, "a": A, "b": B},
+                "required": ["kind"],
+            },
+            id="a property of several schemas",
+        ),
+        pytest.param(
+            {"allOf": [_object(a=A), _object(a={"minLength": 1})]},
+            {"type": "object", "properties": {"a": {"allOf": [A, {"minLength": 1}]}}, "required": ["a"]},
+            id="a property that all members restrict",
+        ),
+        pytest.param(
+            _object(a=A)
+            | {"description": "d", "additionalProperties": False, "anyOf": [{"properties": {"a": {"const": "x"}}}, {}]},
+            _object(a=A) | {"description": "d", "additionalProperties": False},
+            id="a property that one member leaves free",
+        ),
+        pytest.param(
+            {"anyOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/Loop"}], "$defs": DEFINITIONS},
+            {"type": "object", "$defs": DEFINITIONS, "properties": {"a": A, "b": B}},
+            id="references, one of which leads back to itself",
+        ),
+        pytest.param(
+            {"anyOf": [_object(a=A), {"type": "null"}, {"type": "string"}]},
+            _object(a=A),
+            id="members that are no object",
+        ),
+        pytest.param(
+            {"anyOf": [_object(a=A) | {"additionalProperties": False}, _object(b=B) | {"additionalProperties": False}]},
+            {"type": "object", "properties": {"a": A, "b": B}, "additionalProperties": False},
+            id="members that are all closed",
+        ),
+        pytest.param(
+            {"anyOf": [_object(a=A), True]}, {"type": "object", "properties": {"a": A}}, id="a member that is no schema object"
+        ),
+        pytest.param({"type": "object", "anyOf": []}, {"type": "object"}, id="no members"),
+    ],
+)
+def test_a_union_at_the_root_becomes_an_object_that_admits_all_members(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    """One tool with such a schema makes the server refuse the whole request."""
+    made = _converted(given)
+
+    assert made.body["tools"][0]["input_schema"] == expected
+    union = next(name for name in ("anyOf", "oneOf", "allOf") if name in given)
+    found = [(loss.path, loss.kind, loss.severity, loss.code, loss.before) for loss in made.losses if given[union]]
+    path = f"/tools/0/function/parameters/{union}"
+    assert found == ([(path, "changed", "lossy", "root_union", given[union])] if given[union] else [])
+
+
+def test_a_union_below_the_root_stays() -> None:
+    """There the server takes it."""
+    schema = _object(a={"oneOf": [A, B]})
+
+    assert _converted(schema).body["tools"][0]["input_schema"] == schema
+    assert _converted(schema).losses == ()
+
+
+def test_a_strict_tool_is_folded_too() -> None:
+    """What the server enforces is then one closed object."""
+    made = _converted({"oneOf": [_object(a=A), _object(b=B)]}, strict=True).body["tools"][0]["input_schema"]
+
+    assert made == {"type": "object", "properties": {"a": A, "b": B}, "additionalProperties": False}
+
+
+@pytest.mark.parametrize("levels", [20, 200])
+def test_unions_of_references_that_double_at_each_level_end(levels: int) -> None:
+    """Each level names the next one twice: two to the power of the levels, if each were followed."""
+    names = [f"D{level}" for level in range(levels)]
+    definitions: dict[str, Any] = {
+        name: {"anyOf": [{"$ref": f"#/$defs/{below}"}, {"anyOf": [{"$ref": f"#/$defs/{below}"}]}]}
+        for name, below in zip(names, [*names[1:], "End"], strict=True)
+    } | {"End": _object(a=A)}
+
+    made = _converted({"anyOf": [{"$ref": "#/$defs/D0"}], "$defs": definitions}).body["tools"][0]["input_schema"]
+
+    assert "anyOf" not in made
