@@ -53,8 +53,8 @@ def _needed(body: Mapping[str, Any]) -> Iterator[str]:
             yield word
     yield from (word for path, word in _NESTED.items() if isinstance(_at(body, path), dict))
     for tool in _objects(body.get("tools")):
-        if word := _TOOLS.get(str(tool.get("type"))):
-            yield word
+        if needed := _TOOLS.get(str(tool.get("type"))):
+            yield needed
     for edit in _objects((body.get("context_management") or {}).get("edits")):
         if str(edit.get("type")).startswith("compact_"):
             yield "compact-2026-01-12"

@@ -15,6 +15,7 @@ from formatbridge.bridge import Bridge, Exchange
 from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import checked_stream
+from formatbridge.masking import HIDDEN, hidden
 from formatbridge.options import Options
 from formatbridge.relay import faults
 from formatbridge.relay.calls import (
@@ -37,7 +38,7 @@ from formatbridge.relay.http import Pool, checked_client
 from formatbridge.relay.incoming import Incoming
 from formatbridge.relay.profile import RelayProfile, profile_of
 from formatbridge.relay.reply import Reply
-from formatbridge.relay.secret import HIDDEN, checked_headers, hidden
+from formatbridge.relay.secret import checked_headers
 from formatbridge.relay.settings import (
     Key,
     Limits,

@@ -20,10 +20,11 @@ from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body, plain_message
 from formatbridge.losses import Addition, Loss
+from formatbridge.masking import HIDDEN, Mask, Secret
 from formatbridge.relay import faults
 from formatbridge.relay.betas import with_betas
 from formatbridge.relay.profile import RelayProfile, origin_of
-from formatbridge.relay.secret import HIDDEN, Headers, Mask, Secret, is_sensitive, shown
+from formatbridge.relay.secret import Headers, is_sensitive, shown
 from formatbridge.relay.settings import Limits
 from formatbridge.streaming.sse import without_comments
 

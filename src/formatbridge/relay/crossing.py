@@ -16,15 +16,15 @@ from formatbridge.errors import (
     APIStatusError,
     FormatBridgeError,
     InvalidPayloadError,
-    LossyConversionError,
     UnexpectedResponseError,
 )
+from formatbridge.masking import Mask, Secret
 from formatbridge.options import Options
 from formatbridge.relay import calls, faults
 from formatbridge.relay.calls import Beginning, Call, Head, Native, followed
 from formatbridge.relay.legs import VERSION, home_headers, passed_headers, sdk_key
 from formatbridge.relay.profile import RelayProfile
-from formatbridge.relay.secret import Headers, Mask, Secret
+from formatbridge.relay.secret import Headers
 from formatbridge.relay.settings import Limits, current_key, lenient
 from formatbridge.replays import replay_response
 from formatbridge.streams import StreamConverter
@@ -121,18 +121,15 @@ class Crossing:
 
     def carry(self, asked: Asked) -> Errand:
         """Carry one request over and its answer back. Whatever goes wrong on this side is an error answer, not worth a retry."""
-        told: Any
         try:
             is_list = asked.method == "GET" and _LIST.fullmatch(asked.path)
             return (yield from self._list(asked) if is_list else self._exchange(asked))
         except RefusedError as error:
-            status, told = error.status, str(error)
-        except LossyConversionError as error:
-            status, told = 400, _thread_refusal(str(error)) if _needs_thread(error, asked.format) else str(error)
+            made = convert_error(str(error), source=asked.format, target=asked.format, status=error.status)
         except FormatBridgeError as error:
-            status, told = 502 if isinstance(error, APIConnectionError) else 400, str(error)
-        made = convert_error(told, source=asked.format, target=asked.format, status=status)
-        return Home(status, {"content-type": _JSON, "x-should-retry": "false"}, made.json())
+            status = 502 if isinstance(error, APIConnectionError) else 400
+            made = Bridge(asked.format, via=self.via).reject(error, status)
+        return Home(made.status, {"content-type": _JSON, "x-should-retry": "false"}, made.json())
 
     def _key(self, asked: Asked) -> Secret | None:
         return sdk_key(asked.headers) if self.takes_sdk_key else current_key(self.key)
@@ -248,14 +245,3 @@ def _chosen(listed: Mapping[str, Any], path: str) -> Any:
         if wanted in (entry.get("id"), str(entry.get("name", "")).removeprefix("models/")):
             return entry
     raise RefusedError(404, f"no model {wanted!r} in the list")
-
-
-def _needs_thread(error: LossyConversionError, format: ir.Format) -> bool:
-    """Say whether a request is refused for the thread that the server was to keep."""
-    return format == "messages" and any(loss.path.startswith("/thread") and loss.severity == "impossible" for loss in error.losses)
-
-
-def _thread_refusal(message: str) -> dict[str, Any]:
-    """Return the error upon which the official client sends the whole conversation instead."""
-    details = {"error_code": "thread_unsupported_request"}
-    return {"type": "error", "error": {"type": "invalid_request_error", "message": message, "details": details}}

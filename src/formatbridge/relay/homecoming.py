@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge import _codec, ir
 from formatbridge.convert import Converted
 from formatbridge.errors import StreamError, TruncatedStreamError
-from formatbridge.relay.secret import Mask
+from formatbridge.masking import Mask
 from formatbridge.streams import StreamConverter
 
 

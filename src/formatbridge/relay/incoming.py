@@ -17,12 +17,12 @@ from formatbridge.errors import (
     StreamError,
     StreamFailedError,
 )
+from formatbridge.masking import Mask
 from formatbridge.relay import faults
 from formatbridge.relay.calls import BLANK, Beginning, Call, Head, is_markup, no_answer, read_json
 from formatbridge.relay.events import text_of
 from formatbridge.relay.flow import Flow, cut_short, drain, read_body
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
-from formatbridge.relay.secret import Mask
 from formatbridge.relay.steps import Patience, Rules
 from formatbridge.replays import replay_response
 from formatbridge.typed_events import EventReader

@@ -11,9 +11,10 @@ from typing import Literal, TypeVar
 
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import a
+from formatbridge.masking import Secret
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
 from formatbridge.relay.profile import RelayProfile, checked_url
-from formatbridge.relay.secret import Secret, checked_key
+from formatbridge.relay.secret import checked_key
 
 RetryCause = Literal["connection", "timeout", "status"]
 """What may be worth another attempt."""

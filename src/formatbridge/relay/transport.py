@@ -11,6 +11,7 @@ from formatbridge import formats, ir
 from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import a
+from formatbridge.masking import hidden
 from formatbridge.options import Options
 from formatbridge.relay._library import ancestor_of, answer_of, async_stream_of, library_of, size_of, stream_of
 from formatbridge.relay.calls import Call, Head
@@ -18,7 +19,7 @@ from formatbridge.relay.crossing import Asked, Body, Crossing, Home
 from formatbridge.relay.homecoming import Homecoming
 from formatbridge.relay.http import Places, made_here
 from formatbridge.relay.profile import RelayProfile, profile_of
-from formatbridge.relay.secret import Headers, checked_headers, hidden
+from formatbridge.relay.secret import Headers, checked_headers
 from formatbridge.relay.settings import base_url_of, checked_callable, key_of, options_for
 
 _ENTRIES = ("handle_request", "handle_async_request")
