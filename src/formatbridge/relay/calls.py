@@ -88,12 +88,16 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The beginning of an answer. ``headers`` by names in lower case; ``size``: of them all, in bytes; ``came``: when, since the epoch."""
+    """The beginning of an answer. ``headers`` by names in lower case; ``size``: of them all, in bytes; ``came``: when, since the epoch.
+
+    ``is_framed``: whether HTTP marks the end of the body, so that a truncated body is an error of the connection.
+    """
 
     status: int
     headers: Mapping[str, str]
     size: int = 0
     came: float = 0
+    is_framed: bool = False
 
 
 def build_call(

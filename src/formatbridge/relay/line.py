@@ -42,11 +42,16 @@ def _stamp(call: Call) -> Callable[[Any], Any]:
     return stamp
 
 
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say how the end of a body is marked; HTTP/2 always marks it."""
+
+
 def _head(response: Any) -> Head:
     headers = {name.lower(): value for name, value in response.headers.items()}
+    is_framed = response.is_stream_consumed or response.http_version == "HTTP/2" or bool(_FRAMING & headers.keys())
     if response.is_stream_consumed:  # by a transport in memory, which has opened the body as well
         headers.pop("content-encoding", None)
-    return Head(response.status_code, headers, size_of(response.headers))
+    return Head(response.status_code, headers, size_of(response.headers), is_framed=is_framed)
 
 
 def _answer(shard: Shard, request: Any, options: dict[str, Any]) -> Any:
