@@ -13,7 +13,7 @@ from formatbridge._json import JsonObject
 from formatbridge.bodies import model_of
 from formatbridge.bridge import Bridge, Exchange
 from formatbridge.convert import Converted
-from formatbridge.errors import ConfigurationError
+from formatbridge.errors import ConfigurationError, NotFoundError
 from formatbridge.given import checked_stream
 from formatbridge.masking import HIDDEN, hidden
 from formatbridge.options import Options
@@ -205,15 +205,22 @@ class Caller:
         """Bring the list of models, page by page."""
         found: list[ir.Model] = []
         page, seen = "", {""}
+        places = self._profile.model_lists()
         rules = self._rules(is_stream=False)
         patience = Patience(rules, is_stream=False)
         while True:
-            call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, page)
+            call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, places[0], page)
 
             def read(head: Head, native: Native, call: Call = call) -> ir.ModelList:
                 return read_models(head, native.value, call, self._profile.request_id_headers)
 
-            outcome = yield from self._fetched(call, read, rules, patience)
+            try:
+                outcome = yield from self._fetched(call, read, rules, patience)
+            except NotFoundError:
+                if page or len(places) == 1:
+                    raise
+                del places[0]
+                continue
             found += outcome.received.models
             page = _page_after(outcome.received)
             if not page:

@@ -148,12 +148,12 @@ def build_models_call(
     profile: RelayProfile,
     key: Secret | None,
     headers: Mapping[str, str],
+    place: tuple[str, ir.Format],
     page: str = "",
     passed: Mapping[str, str] = NONE_PASSED,
 ) -> Call:
-    """Build the call for a page of the list of models; ``page``: a query such as ``?pageToken=x``, or nothing."""
-    target = profile.models_format
-    path = profile.path("models")
+    """Build the call for a page of the list of models; ``place``: its path and format, ``page``: a query such as ``?pageToken=x``."""
+    path, target = place
     return Call(
         method="GET",
         url=_url(base_url, path + (page.replace("?", "&", 1) if "?" in path else page)),
@@ -357,13 +357,23 @@ def list_format(native: JsonObject, call: Call) -> ir.Format:
     is_empty = all(native.get(key) in (None, "") for key in ("data", *_OF_A_LIST))
     if is_empty and native.get("success") is not True and plain_message(native)[0]:
         raise InvalidPayloadError(call.via, "models", [("", "has no list, expected one")])
-    if call.via != "generate_content":
-        return call.via
-    if "data" in native:
-        return "chat_completions"
+    if call.via != "generate_content" or "data" in native:
+        return _format_of_data(native, call.via if call.via != "generate_content" else "chat_completions")
     if native and not native.keys() & _OF_A_LIST:
         raise InvalidPayloadError(call.via, "models", [("/models", "is missing, expected an array")])
     return call.via
+
+
+def _format_of_data(native: JsonObject, usual: ir.Format) -> ir.Format:
+    """Return the format of a list below ``data``: each vendor's models name their kind in a field of its own."""
+    entries = native.get("data")
+    first = entries[0] if isinstance(entries, list) and entries else None
+    if isinstance(first, dict) and usual != "responses":
+        if first.get("object") == "model":
+            return "chat_completions"
+        if first.get("type") == "model":
+            return "messages"
+    return usual
 
 
 def no_models(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:

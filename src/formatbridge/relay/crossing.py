@@ -37,6 +37,7 @@ _POSTS: Mapping[ir.Format, re.Pattern[str]] = {
     "messages": re.compile(r".*/v1/messages"),
     "responses": re.compile(r".*/responses"),
 }
+_ENDPOINTS = "/chat/completions, /v1/messages, /responses, :generateContent, :streamGenerateContent or a list of models"
 _JSON, _EVENTS = "application/json", "text/event-stream"
 
 
@@ -168,7 +169,7 @@ class Crossing:
     def _open(self, asked: Asked) -> tuple[Exchange, bool]:
         """Convert the request, and say whether the SDK wants a stream; refuse a path that has no counterpart."""
         if asked.method != "POST" or asked.posts is None:
-            raise RefusedError(404, f"{asked.method} {asked.path} has no counterpart here, expected an endpoint that answers")
+            raise RefusedError(404, f"formatbridge does not convert {asked.method} {asked.path}, expected {_ENDPOINTS}")
         generate = _GENERATE.fullmatch(asked.path)
         model = unquote(generate["model"]).removeprefix("models/") if generate else None
         stream = generate["method"] == "streamGenerateContent" if generate else None
@@ -184,9 +185,7 @@ class Crossing:
 
     def _list(self, asked: Asked) -> Errand:
         """Fetch the list of models in the profile's format, and bring it, or the one model of the path, home."""
-        passed = passed_headers(asked.headers, asked.format, self.profile.models_format)
-        call = calls.build_models_call(self.base_url, self.profile, self._key(asked), self.headers, passed=passed)
-        head = yield from self._send(call)
+        call, head = yield from self._found_list(asked)
         try:
             listed = yield from self._read(head, call)
             made = self._converted_list(listed, head, call, asked.format)
@@ -195,6 +194,17 @@ class Crossing:
         self.tell(made)
         headers = home_headers(head.headers, asked.format, self.profile, _JSON)
         return Home(head.status, headers, _codec.dumps(_chosen(made.body, asked.path)))
+
+    def _found_list(self, asked: Asked) -> Generator[Call, Head, tuple[Call, Head]]:
+        """Ask for the list of models where it may be, until the answer is not a 404."""
+        key = self._key(asked)
+        for place in self.profile.model_lists(self.via):
+            passed = passed_headers(asked.headers, asked.format, place[1])
+            call = calls.build_models_call(self.base_url, self.profile, key, self.headers, place, passed=passed)
+            head = yield from self._send(call)
+            if head.status != 404:
+                break
+        return call, head
 
     def _converted_list(self, listed: Native, head: Head, call: Call, target: ir.Format) -> Converted:
         try:

@@ -91,6 +91,15 @@ class RelayProfile:
         home, name = _home_and_name(model)
         return found.replace("models/{model}", home + name).replace("{model}", name)
 
+    def model_lists(self, via: ir.Format = "chat_completions") -> list[tuple[str, ir.Format]]:
+        """Return where the list of models may be and in which format, best first; a 404 leads to the next.
+
+        The own path, then the two that other relays have. ``via``: the format in which ``/v1/models`` is asked for.
+        """
+        own, usual = self.path("models"), via if via != "generate_content" else "chat_completions"
+        others: list[tuple[str, ir.Format]] = [("/v1/models", usual), (PATHS["models"], "generate_content")]
+        return [(own, self.models_format), *(other for other in others if other[0] != own.partition("?")[0])]
+
 
 def _check_path(endpoint: Endpoint, path: object) -> None:
     """Raise ``ConfigurationError`` where a path would lead elsewhere than below the base URL."""

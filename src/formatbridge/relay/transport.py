@@ -40,8 +40,9 @@ def transport(
     """Return an HTTP transport through which an official SDK speaks to an endpoint of the format ``via``.
 
     Hand it to the SDK's own HTTP client: ``anthropic.Anthropic(http_client=httpx2.Client(transport=fb.transport(url,
-    via="responses")))``. The SDK's format is told by the path of each request, so one transport serves them all. The host that
-    the SDK believes in gets nothing: every request goes to ``base_url`` (None: ``FORMATBRIDGE_BASE_URL``, else the profile's).
+    via="responses")))``. The SDK's format is told by the path of each request, so one transport serves them all. Every
+    request of the SDK's HTTP client goes to ``base_url`` (None: ``FORMATBRIDGE_BASE_URL``, else the profile's), whatever host the SDK is set
+    to. An SDK's websockets are no such requests: they go to the SDK's own base URL with the SDK's own key, so set both for the relay.
 
     ``api_key``: a string (empty: no key), or a callable that is asked for each request; None: ``FORMATBRIDGE_API_KEY``, else the
     key that the SDK was given. ``headers``: added to every request. ``options``: None raises on what is impossible; such a request
@@ -176,7 +177,7 @@ class RelayTransport:
         if home.converter is None:
             if response is not None:
                 response.close()
-            return library.Response(home.status, headers=home.headers, content=home.content)
+            return answer_of(library, home.status, _sized(home), stream_of(library, (home.content,)))
         stream = Homecoming(library, home.converter, home.format, home.mask, self._crossing.report)
 
         def close() -> None:
@@ -190,7 +191,7 @@ class RelayTransport:
         if home.converter is None:
             if response is not None:
                 await response.aclose()
-            return library.Response(home.status, headers=home.headers, content=home.content)
+            return answer_of(library, home.status, _sized(home), async_stream_of(library, _after(home.content)))
         stream = Homecoming(library, home.converter, home.format, home.mask, self._crossing.report)
 
         async def close() -> None:
@@ -219,10 +220,16 @@ class RelayTransport:
             return list((self._own[is_async].leave() or {}).values())
 
 
-async def _after(begun: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+def _sized(home: Home) -> dict[str, str]:
+    """Return the headers of a whole body. It is a stream nevertheless, for the HTTP libraries read that raw as well."""
+    return {**home.headers, "content-length": str(len(home.content))}
+
+
+async def _after(begun: bytes, chunks: AsyncIterator[bytes] | None = None) -> AsyncIterator[bytes]:
     yield begun
-    async for chunk in chunks:
-        yield chunk
+    if chunks is not None:
+        async for chunk in chunks:
+            yield chunk
 
 
 def _read(chunks: Iterator[bytes], most: int) -> bytes:
