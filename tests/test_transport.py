@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import time
 import traceback
 import warnings
 from collections.abc import AsyncIterator, Iterator
@@ -317,6 +318,21 @@ def test_models_are_listed_in_the_sdk_s_own_way(format: str, via: str) -> None:
 
     assert official.model_ids(joined(format, via, relay)) == ["m-large", "m-small"]
     assert relay.requests[0].url == "https://relay.test/v1beta/models"
+
+
+@whole_and_streamed
+def test_an_answer_without_a_time_gets_that_of_now(is_streaming: bool) -> None:
+    """Applications sort and expire answers by it; the caller's own time wins."""
+    now = int(time.time())
+    found = []
+
+    for options in (None, fb.Options(created=7)):
+        client = joined("chat_completions", "messages", relay_of(["Hi."]), options=options)
+        answer = client.chat.completions.create(model="m", messages=official.TURN, stream=is_streaming)
+        found.append(next(iter(answer)).created if is_streaming else answer.created)
+
+    assert found[0] in range(now, now + 60)
+    assert found[1] == 7
 
 
 SOCKETS: dict[str, Any] = {

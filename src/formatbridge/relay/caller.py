@@ -49,8 +49,8 @@ from formatbridge.relay.settings import (
     checked_callable,
     current_key,
     key_of,
-    lenient,
     options_for,
+    options_for_answer,
     retry_of,
     timeout_of,
 )
@@ -171,7 +171,8 @@ class Caller:
         bridge = Bridge(near, via=via if via is not None else near, options=self._options)
         is_plain = bridge.via in self._profile.plain_only
         streams = checked_stream(stream) and not is_plain
-        exchange = bridge.open(request, stream=streams, model=model, home=lenient(self._options))
+        home = options_for_answer(self._options, self._clock.time())
+        exchange = bridge.open(request, stream=streams, model=model, home=home)
         if stream and is_plain:
             note_replay(exchange.request)
         if not exchange.request.model:

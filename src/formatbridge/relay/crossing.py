@@ -22,10 +22,11 @@ from formatbridge.masking import Mask, Secret
 from formatbridge.options import Options
 from formatbridge.relay import calls, faults
 from formatbridge.relay.calls import Beginning, Call, Head, Native, followed
+from formatbridge.relay.clock import Clock
 from formatbridge.relay.legs import VERSION, home_headers, passed_headers, sdk_key
 from formatbridge.relay.profile import RelayProfile
 from formatbridge.relay.secret import Headers
-from formatbridge.relay.settings import Limits, current_key, lenient
+from formatbridge.relay.settings import Limits, current_key, options_for_answer
 from formatbridge.replays import replay_response
 from formatbridge.streams import StreamConverter
 
@@ -119,6 +120,7 @@ class Crossing:
     options: Options
     report: Callable[[Converted], object] | None
     limits: Limits = field(default_factory=Limits)
+    clock: Clock = field(default_factory=Clock)
 
     def carry(self, asked: Asked) -> Errand:
         """Carry one request over and its answer back. Whatever goes wrong on this side is an error answer, not worth a retry."""
@@ -176,10 +178,11 @@ class Crossing:
         spoken = asked.headers.get(VERSION) if asked.format == self.via == "messages" else None
         options = replace(self.options, messages_version=spoken) if spoken else self.options
         bridge = Bridge(asked.format, via=self.via, options=options)
-        exchange = bridge.open(asked.content, stream=stream, model=model, home=lenient(options))
+        home = options_for_answer(options, self.clock.time())
+        exchange = bridge.open(asked.content, stream=stream, model=model, home=home)
         streams = exchange.request.stream
         if streams and self.via in self.profile.plain_only:
-            exchange = bridge.open(asked.content, stream=False, model=model, home=lenient(options))
+            exchange = bridge.open(asked.content, stream=False, model=model, home=home)
             calls.note_replay(exchange.request)
         return exchange, streams
 

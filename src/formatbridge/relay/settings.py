@@ -144,6 +144,11 @@ def lenient(options: Options) -> Options:
     return replace(options, raise_on=None)
 
 
+def options_for_answer(options: Options, now: float) -> Options:
+    """Return lenient options by which an answer that has no time of its own gets that of now, in seconds since the epoch."""
+    return replace(lenient(options), created=int(now)) if options.created is None else lenient(options)
+
+
 def checked(name: str, given: T | None, kind: type[T]) -> T | None:
     """Return a setting; raise ``ConfigurationError`` where it is not of its kind."""
     if given is not None and not isinstance(given, kind):

@@ -41,8 +41,8 @@ def transport(
 
     Hand it to the SDK's own HTTP client: ``anthropic.Anthropic(http_client=httpx2.Client(transport=fb.transport(url,
     via="responses")))``. The SDK's format is told by the path of each request, so one transport serves them all. Every
-    request of the SDK's HTTP client goes to ``base_url`` (None: ``FORMATBRIDGE_BASE_URL``, else the profile's), whatever host the SDK is set
-    to. An SDK's websockets are no such requests: they go to the SDK's own base URL with the SDK's own key, so set both for the relay.
+    request of the SDK's HTTP client goes to ``base_url`` (None: ``FORMATBRIDGE_BASE_URL``, else the profile's), whatever host the SDK is
+    set to. An SDK's websockets are no such requests: they go to the SDK's own base URL with the SDK's own key, so set both for the relay.
 
     ``api_key``: a string (empty: no key), or a callable that is asked for each request; None: ``FORMATBRIDGE_API_KEY``, else the
     key that the SDK was given. ``headers``: added to every request. ``options``: None raises on what is impossible; such a request
