@@ -266,6 +266,34 @@ def test_changes_in_the_middle_need_beta_headers_as_well() -> None:
     ]
 
 
+ADVISOR = {"type": "advisor_20260301", "name": "advisor", "model": "m-adviser"}
+COMPUTER = {"name": "computer", "display_width_px": 800, "display_height_px": 600}
+
+
+@pytest.mark.parametrize(
+    ("fields", "sent"),
+    [
+        ({"tools": [ADVISOR]}, "advisor-tool-2026-03-01"),
+        ({"tools": [{"type": "computer_20241022", **COMPUTER}]}, "computer-use-2024-10-22"),
+        ({"tools": [{"type": "computer_20250124", **COMPUTER}]}, "computer-use-2025-01-24"),
+        ({"tools": [{"type": "computer_20251124", **COMPUTER}]}, "computer-use-2025-11-24"),
+        ({"tools": [{"type": "computer_toolset_20260801"}]}, None),
+        ({"thinking": {"type": "adaptive", "block_binding": {}}}, "thinking-binding-controls-2026-08-01"),
+        ({"thinking": {"type": "adaptive", "block_binding": None}}, None),
+        ({"output_config": {"task_budget": {"type": "tokens", "total": 50_000}}}, "task-budgets-2026-03-13"),
+        ({"diagnostics": {"previous_message_id": None}}, "cache-diagnosis-2026-04-07"),
+        ({"diagnostics": None}, None),
+    ],
+)
+def test_beta_fields_of_a_request_get_their_beta_header(fields: dict[str, Any], sent: str | None) -> None:
+    """The server refuses each of these fields and tools without its header."""
+    request = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], **fields}
+
+    made = client_on(httpx, []).prepare(request, "messages")
+
+    assert made.headers.get("anthropic-beta") == sent
+
+
 def test_a_plain_request_has_no_beta_header() -> None:
     """Nothing is asked for that nobody needs, and nothing of another endpoint."""
     client = client_on(httpx, [])

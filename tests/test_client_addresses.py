@@ -178,3 +178,33 @@ def test_a_request_that_loses_more_than_is_allowed_is_not_sent(stream: bool) -> 
         (client.stream if stream else client.send)(request, "chat_completions", "messages")
 
     assert seen == []
+
+
+def test_the_list_of_models_is_found_at_the_path_of_another_format() -> None:
+    """Many relays have the list of one format only, at that format's path."""
+    asked: list[str] = []
+    listed = {"object": "list", "data": [{"id": "m-large", "object": "model", "created": 1, "owned_by": "x"}]}
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        return httpx.Response(200, json=listed) if request.url.path == "/team/v1/models" else httpx.Response(404)
+
+    client = fb.Client("https://relay.test/team", KEY, http_client=httpx.Client(transport=httpx.MockTransport(serve)))
+
+    assert [model.id for model in client.models()] == ["m-large"]
+    assert asked == ["/team/v1beta/models", "/team/v1/models"]
+
+
+def test_a_relay_without_a_list_of_models_is_told_once() -> None:
+    """Each place is asked once, and the error is a 404."""
+    asked: list[str] = []
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        return httpx.Response(404)
+
+    client = fb.Client("https://relay.test", KEY, http_client=httpx.Client(transport=httpx.MockTransport(serve)))
+
+    with pytest.raises(fb.NotFoundError):
+        client.models()
+    assert asked == ["/v1beta/models", "/v1/models"]

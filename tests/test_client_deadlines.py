@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpcore
 import httpx
 import httpx2
 import pytest
@@ -455,3 +459,66 @@ def test_the_time_behind_the_last_event_counts_towards_the_total(total: float | 
         assert "".join(stream.text())
 
     assert len(taken) == pieces
+
+
+class _Socks5(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """The handshake of httpcore with a SOCKS5 proxy, which needs a package that this project does not."""
+
+    def __init__(self, url: str) -> None:
+        self._host, self._port = urlsplit(url).hostname or "", urlsplit(url).port or 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        trace = request.extensions["trace"]
+        stream = httpcore.SyncBackend().connect_tcp(self._host, self._port)
+        trace("connection.connect_tcp.complete", {"return_value": stream})
+        trace("socks.setup_socks5_connection.started", {"stream": stream})
+        stream.write(b"\x05\x01\x00")
+        stream.read(max_bytes=4096)
+        trace("socks.setup_socks5_connection.complete", {"return_value": stream})
+        stream.close()
+        return httpx.Response(200, json=answer_of("messages"))
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        trace = request.extensions["trace"]
+        stream = await httpcore.AnyIOBackend().connect_tcp(self._host, self._port)
+        await trace("connection.connect_tcp.complete", {"return_value": stream})
+        await trace("socks.setup_socks5_connection.started", {"stream": stream})
+        await stream.write(b"\x05\x01\x00")
+        await stream.read(max_bytes=4096)
+        await trace("socks.setup_socks5_connection.complete", {"return_value": stream})
+        await stream.aclose()
+        return httpx.Response(200, json=answer_of("messages"))
+
+
+def _through_proxy(reply: bytes, timeout: fb.Timeout, *, is_async: bool) -> None:
+    """Send a request through a SOCKS5 proxy that writes so much of its part of the handshake."""
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        transport = _Socks5(f"socks5://127.0.0.1:{proxy.getsockname()[1]}")
+        threading.Thread(target=lambda: proxy.accept()[0].sendall(reply) if reply else None, daemon=True).start()
+        if not is_async:
+            client = fb.Client("https://relay.test", KEY, retry=0, timeout=timeout, http_client=httpx.Client(transport=transport))
+            client.send(REQUEST, "messages")
+            return
+
+        async def send() -> None:
+            async with httpx.AsyncClient(transport=transport) as own:
+                await fb.AsyncClient("https://relay.test", KEY, retry=0, timeout=timeout, http_client=own).send(REQUEST, "messages")
+
+        asyncio.run(send())
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_silent_proxy_ends_with_the_connect_timeout(is_async: bool) -> None:
+    """The HTTP library waits for a SOCKS5 proxy without a limit of its own."""
+    timeout = fb.Timeout(connect=0.2, read=0.2, total=5)
+
+    error, seconds = _late(lambda: _through_proxy(b"", timeout, is_async=is_async))
+
+    assert (error.kind, error.phase) == ("connect", "connect")
+    assert seconds < 2
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_proxy_that_answers_is_no_matter_of_time(is_async: bool) -> None:
+    """The limit ends with the handshake."""
+    _through_proxy(b"\x05\x00", fb.Timeout(connect=5), is_async=is_async)

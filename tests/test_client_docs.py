@@ -136,3 +136,31 @@ def test_the_gateway_brings_an_answer_home_whatever_it_loses(is_stream: bool, mo
 
     answer = fb.collect_stream(told, source="messages").body if is_stream else json.loads(b"".join(told))
     assert (status, answer["content"]) == (200, [{"type": "text", "text": "A"}])
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+def test_the_gateway_refuses_a_thread_as_the_sdk_expects(is_stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anthropic's tool runner asks for a thread, and sends the whole conversation where the server has none."""
+    status, body = _through_the_gateway(_unasked, is_stream=is_stream, monkeypatch=monkeypatch, thread={"type": "create"})
+
+    assert status == 400
+    assert json.loads(body)["error"]["details"]["error_code"] == "thread_unsupported_request"
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("status", [200, 401])
+def test_the_gateway_hides_its_key(status: int, is_stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relays echo keys in their errors, and a gateway hands errors on to other people."""
+
+    def echo(peer: Peer, _request: Received) -> bool:
+        told = json.dumps({"error": {"message": f"bad key {KEY}"}}).encode()
+        if is_stream and status == 200:
+            peer.send(whole(b"data: " + told + b"\n\n", kind="text/event-stream"))
+        else:
+            peer.send(whole(told, status))
+        return True
+
+    _, *told = _through_the_gateway(echo, is_stream=is_stream, monkeypatch=monkeypatch)
+
+    assert b"bad key ***" in b"".join(told)
+    assert KEY.encode() not in b"".join(told)

@@ -16,7 +16,7 @@ import formatbridge as fb
 from formatbridge import errors, formats, ir
 from formatbridge.bodies import read_error_body
 from tests.laws import Sample, recorded, shipped
-from tests.servers import KEY, answer_of, body_of, events_of, read, stream_of
+from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, events_of, framed, read, stream_of
 
 REQUEST = body_of("requests", "messages")
 
@@ -258,6 +258,44 @@ def test_a_stream_without_events_is_cut(body: str) -> None:
 
     with pytest.raises((fb.StreamError, fb.UnexpectedResponseError)):
         read(client)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("via", fb.FORMATS)
+@pytest.mark.parametrize("body", [b"", b" \n", b"null", b"[]", b"true", b"hello", b"<html>Sign in</html>"])
+def test_a_whole_success_without_an_answer_is_not_tried_again(body: bytes, via: str, stream: bool) -> None:
+    """The relay has answered; the same request gets the same body, and may be billed each time."""
+    calls: list[httpx.Request] = []
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        calls.append(request)
+        return httpx.Response(200, content=body)
+
+    client = client_of(serve, retry=fb.Retry(max=2, base=0))
+
+    with pytest.raises(fb.UnexpectedResponseError):
+        read(client, "messages", via) if stream else client.send(REQUEST, "messages", via)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("body", [b"", b": ping\n\n", b"hel"])
+def test_a_stream_that_may_be_cut_before_its_first_event_is_tried_again(body: bytes) -> None:
+    """A body that ends with its connection may have been cut, and one of comments alone was to go on."""
+    calls: list[bytes] = []
+
+    def answer(peer: Peer, _request: Received) -> bool:
+        calls.append(body)
+        peer.send(framed(body, "chunked" if body.startswith(b":") else "close"))
+        return False
+
+    with (
+        Server(answer) as server,
+        fb.Client(server.url, KEY, retry=fb.Retry(max=2, base=0)) as client,
+        pytest.raises(fb.TruncatedStreamError),
+    ):
+        read(client)
+
+    assert len(calls) == 3
 
 
 def test_a_failed_answer_of_responses_is_an_error_elsewhere() -> None:

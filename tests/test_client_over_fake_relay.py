@@ -177,3 +177,23 @@ def _second_turn(format: str, answer: Any) -> dict[str, Any]:
                 {"functionResponse": {"id": call["id"], "name": call["name"], "response": {"at": "12:00"}}} for call in calls
             ]
             return request | {"contents": [*request["contents"], said, {"role": "user", "parts": results}]}
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(("format", "field"), [("chat_completions", "created"), ("responses", "created_at")])
+def test_an_answer_without_a_time_gets_that_of_now(format: str, field: str, is_stream: bool) -> None:
+    """Applications sort and expire answers by it, and 0 is the year 1970; the caller's own time wins."""
+    relay = FakeRelay(["Hi.", "Hi."])
+    client = fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(), clock=VirtualClock(start=1_800_000_000.5))
+    clients = client, client.with_options(options=fb.Options(created=7))
+
+    times = [_answer(each, format, "messages", is_stream=is_stream)[field] for each in clients]
+
+    assert times == [1_800_000_000, 7]
+
+
+def _answer(client: fb.Client, format: str, via: str, *, is_stream: bool) -> Any:
+    if not is_stream:
+        return client.send(REQUESTS[format], format, via).body
+    with client.stream(REQUESTS[format], format, via) as stream:
+        return stream.response().body

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import base64
+import copy
+import dataclasses
 import gc
+import html
 import json
 import logging
 import pickle
+import re
 import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote, unquote
 
 import httpx
 import pytest
 
 import formatbridge as fb
+from formatbridge.bridge import Exchange
+from formatbridge.masking import Mask, Secret
 from tests.servers import KEY, answer_of, body_of
 
 REQUEST = body_of("requests", "messages")
@@ -111,6 +119,10 @@ def test_a_key_is_hidden_from_six_characters_on(length: int, is_hidden: bool) ->
         "X-Credential",
         "X-Signature",
         "X-MONKEY",
+        "X-Pass",
+        "X-JWT",
+        "X-Session-Id",
+        "X-Bearer",
     ],
 )
 def test_a_header_that_may_hold_a_secret_is_shown_nowhere(name: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -190,3 +202,177 @@ def test_an_async_callable_for_the_key_is_refused_without_a_warning() -> None:
         gc.collect()
 
     assert [each for each in warned if "awaited" in str(each.message)] == []  # what else is collected is not ours
+
+
+SECRET = "hush-hush-0123456789"
+
+
+def test_a_profile_hides_its_secret_headers() -> None:
+    """Debuggers and logs print settings; ``asdict`` keeps what hides them."""
+    profile = fb.RelayProfile(headers={"Authorization": SECRET, "x-session-id": SECRET, "x-team": "blue"})
+    client = fb.Client("https://relay.test", profile=profile)
+
+    shown = f"{profile!r} {vars(client)!r} {dataclasses.asdict(profile)!r} {dataclasses.astuple(profile)!r}"
+
+    assert SECRET not in shown
+    assert "'x-team': 'blue'" in shown
+    assert dataclasses.replace(profile, name="other").headers["authorization"] == SECRET
+
+
+def test_a_profile_with_a_secret_header_is_not_pickled() -> None:
+    """A pickle shows the secret to whoever finds the file; a profile without one travels to worker processes."""
+    profile = fb.RelayProfile(name="mine", auth={"messages": "x-api-key"}, headers={"x-team": "blue"})
+
+    with pytest.raises(TypeError, match="secret header 'x-bearer'"):
+        pickle.dumps(fb.RelayProfile(headers={"X-Bearer": SECRET}))
+    assert pickle.loads(pickle.dumps(profile)) == profile
+    assert copy.deepcopy(profile) == profile
+
+
+HARD_KEY = "sk+canary/01<23&45=67"
+
+
+def _in_base64(before: str, key: str) -> str:
+    return base64.b64encode(f"{before}{key}:and more".encode()).decode()
+
+
+ENCODED: dict[str, Callable[[str], str]] = {
+    "a URL": lambda key: quote(key, safe=""),
+    "a URL, in lower case": lambda key: quote(key, safe="").replace("%2B", "%2b").replace("%2F", "%2f"),
+    "a URL, each character": lambda key: "".join(f"%{ord(each):02x}" for each in key),
+    "HTML": html.escape,
+    "HTML within JSON of Go": lambda key: html.escape(key).replace("&", "\\u0026"),
+    "HTML, decimal numbers": lambda key: "".join(f"&#{ord(each)};" for each in key),
+    "HTML, hexadecimal numbers": lambda key: "".join(f"&#x{ord(each):X};" for each in key),
+    "base64": lambda key: _in_base64("", key),
+    "base64, one byte later": lambda key: _in_base64("u", key),
+    "base64, two bytes later": lambda key: _in_base64("us", key),
+    "base64 of a pair": lambda key: _in_base64("user:", key),
+    "base64 for URLs": lambda key: _in_base64("Bearer ", key).replace("+", "-").replace("/", "_").rstrip("="),
+    "base64 in JSON": lambda key: _in_base64("ab", key).replace("/", "\\/"),
+}
+
+
+def _remains(key: str, told: str) -> list[str]:
+    """Return the pieces of a key, five characters long, that a text holds in any encoding."""
+    told = re.sub("0x[0-9a-f]+", "", told)  # addresses of functions
+    read = [told, unquote(told), html.unescape(told.replace("\\u0026", "&"))]
+    for token in re.findall(r"[A-Za-z0-9+/]{6,}", told.replace("\\/", "/").replace("-", "+").replace("_", "/")):
+        for start in range(4):
+            whole = token[start : len(token) - (len(token) - start) % 4]
+            read.append(base64.b64decode(whole).decode("latin-1"))
+    return [key[at : at + 5] for at in range(len(key) - 4) if any(key[at : at + 5] in each for each in read)]
+
+
+@pytest.mark.parametrize("key", [KEY, HARD_KEY], ids=["usual", "hard"])
+@pytest.mark.parametrize("encoding", ENCODED)
+def test_a_key_is_hidden_in_each_encoding(encoding: str, key: str) -> None:
+    """Proxies echo request lines, error pages are HTML, and basic authentication is base64."""
+    echoed = ENCODED[encoding](key)
+    assert _remains(key, echoed)
+
+    told, error = _told(b'{"error": {"message": "cannot use ' + echoed.encode() + b'"}}', key)
+
+    assert _remains(key, told) == []
+    assert re.search(r"cannot use [A-Za-z0-9]{0,6}\*\*\*", str(error))
+
+
+@pytest.mark.parametrize("encoding", ["a URL, each character", "HTML, decimal numbers", "base64", "base64 of a pair"])
+def test_the_beginning_of_an_encoded_key_is_hidden_where_a_text_is_cut(encoding: str) -> None:
+    """Long errors are cut, perhaps within the key."""
+    mask = Mask([Secret(KEY)])
+    echoed = ENCODED[encoding](KEY)
+
+    for length in range(len(echoed)):
+        told = mask.text("cannot use " + echoed[:length])
+
+        assert len(_remains(KEY, told)) <= 3, (length, told)  # seven characters of a key are left, for they may be any word
+
+
+def _exchange(**settings: Any) -> Exchange:
+    bridge = fb.Bridge("messages", via="chat_completions", secrets=[KEY], **settings)
+    return bridge.open({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}, stream=True)
+
+
+def test_an_exchange_hides_its_secrets_in_an_error() -> None:
+    """A gateway hands the relay's errors on to people who must not see its key."""
+    error = _exchange().error(401, json.dumps({"error": {"message": f"bad key {KEY}", "code": KEY}}).encode())
+
+    assert error.status == 401
+    assert KEY not in error.json().decode() + repr(error.losses) + repr(error.additions)
+    assert "bad key ***" in error.body["error"]["message"]
+
+
+def test_an_exchange_hides_its_secrets_in_an_answer_that_failed() -> None:
+    """Some relays answer 200 with an error in the body."""
+    failed = _exchange().response({"error": {"message": f"bad key {KEY}"}})
+
+    assert isinstance(failed, fb.ConvertedError)
+    assert KEY not in failed.json().decode()
+
+
+def test_an_exchange_hides_its_secrets_in_what_it_raises() -> None:
+    """The words of an exception often end in a log or in an answer."""
+    with pytest.raises(fb.InvalidPayloadError) as caught:
+        _exchange().response({"choices": [{"index": KEY}]})
+
+    assert KEY not in _shown_whole(caught.value)
+
+
+def test_an_exchange_hides_its_secrets_in_a_stream_that_fails() -> None:
+    """In the event for the caller and in all that the converter says of it."""
+    converter = _exchange().stream()
+
+    told = converter.feed(b"data: " + json.dumps({"error": {"message": f"bad key {KEY}", "code": 401}}).encode() + b"\n\n")
+    told += converter.finish()
+
+    assert b"bad key ***" in told
+    assert KEY not in told.decode() + repr(converter.error)
+
+
+def test_an_exchange_hides_its_secrets_in_what_a_stream_raises() -> None:
+    """An event that cannot be read is quoted, and a break of the connection has words of its own."""
+    unreadable, broken = _exchange().stream(), _exchange().stream()
+
+    with pytest.raises(fb.StreamDecodeError) as caught:
+        unreadable.feed(f"data: {{{KEY}}}\n\n".encode())
+    cut = broken.abort(OSError(f"cannot send {KEY}"))
+    with pytest.raises(fb.TruncatedStreamError) as ended:
+        _exchange().stream().finish()
+
+    assert KEY not in _shown_whole(caught.value) + _shown_whole(cut) + _shown_whole(ended.value)
+    assert "cannot send ***" in str(cut)
+
+
+def _shown_whole(error: BaseException) -> str:
+    frames = traceback.TracebackException.from_exception(error)
+    return "".join(frames.format()) + repr(vars(error))
+
+
+def test_an_exchange_without_secrets_changes_no_error() -> None:
+    """A text is masked only where somebody asked for it."""
+    exchange = fb.Bridge("messages", via="chat_completions").open(REQUEST)
+
+    assert KEY in exchange.error(401, {"error": {"message": KEY}}).json().decode()
+
+
+@pytest.mark.parametrize("wrong", [KEY, [5], [f"{KEY}\u201d"], 5], ids=["a string", "no string", "not ASCII", "no list"])
+def test_secrets_that_are_none_are_refused_without_their_value(wrong: Any) -> None:
+    """A string would be read as a list of letters."""
+    told = _shown(lambda: fb.Bridge("messages", via="messages", secrets=wrong))
+
+    assert "expected strings of printable ASCII" in told
+    assert KEY not in told.replace(repr(wrong), "")
+
+
+def test_a_bridge_rejects_a_request_in_the_callers_format() -> None:
+    """What cannot be sent is the caller's to correct, and the words are those of the exception."""
+    bridge = fb.Bridge("messages", via="chat_completions", secrets=[KEY])
+
+    with pytest.raises(fb.InvalidPayloadError) as caught:
+        bridge.open({"model": KEY, "max_tokens": "9", "messages": []})
+    rejected = bridge.reject(caught.value)
+
+    assert rejected.status == 400
+    assert rejected.body["error"]["type"] == "invalid_request_error"
+    assert "/max_tokens" in rejected.body["error"]["message"]

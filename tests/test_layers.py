@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("formats",),
     ("bodies",),
     ("convert",),
-    ("catalogue", "detect"),
+    ("catalogue", "detect", "masking"),
     ("own_fields", "stream_events"),
     ("stream_source", "typed_events"),
     ("passage", "replays"),

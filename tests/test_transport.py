@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import time
 import traceback
 import warnings
 from collections.abc import AsyncIterator, Iterator
@@ -19,7 +20,7 @@ import formatbridge as fb
 from formatbridge.testing import QUIRKS, Answer, Cut, Fail, Failure, FakeRelay, FaultTransport, ToolCall
 from tests import official
 from tests.directions import PAIRS
-from tests.servers import Server
+from tests.servers import Peer, Received, Server, whole
 from tests.servers import relay as answering
 from tests.test_fake_relay import ANSWER, BODIES, FORMATS, HEARD, PATHS
 
@@ -302,9 +303,9 @@ def test_an_endpoint_without_counterpart_is_not_found() -> None:
     """An SDK has more endpoints than a relay."""
     relay = relay_of()
 
-    with pytest.raises(official.openai.NotFoundError, match="POST /v1/embeddings has no counterpart"):
+    with pytest.raises(official.openai.NotFoundError, match="formatbridge does not convert POST /v1/embeddings"):
         joined("chat_completions", "messages", relay).embeddings.create(model="m", input="x")
-    with pytest.raises(official.anthropic.NotFoundError, match="count_tokens has no counterpart"):
+    with pytest.raises(official.anthropic.NotFoundError, match="formatbridge does not convert POST /v1/messages/count_tokens"):
         joined("messages", "responses", relay).messages.count_tokens(model="m", messages=official.TURN)
 
     assert relay.requests == []
@@ -317,6 +318,114 @@ def test_models_are_listed_in_the_sdk_s_own_way(format: str, via: str) -> None:
 
     assert official.model_ids(joined(format, via, relay)) == ["m-large", "m-small"]
     assert relay.requests[0].url == "https://relay.test/v1beta/models"
+
+
+@whole_and_streamed
+def test_an_answer_without_a_time_gets_that_of_now(is_streaming: bool) -> None:
+    """Applications sort and expire answers by it; the caller's own time wins."""
+    now = int(time.time())
+    found = []
+
+    for options in (None, fb.Options(created=7)):
+        client = joined("chat_completions", "messages", relay_of(["Hi."]), options=options)
+        answer = client.chat.completions.create(model="m", messages=official.TURN, stream=is_streaming)
+        found.append(next(iter(answer)).created if is_streaming else answer.created)
+
+    assert found[0] in range(now, now + 60)
+    assert found[1] == 7
+
+
+SOCKETS: dict[str, Any] = {
+    "responses": lambda client: client.responses.connect(),
+    "realtime": lambda client: client.realtime.connect(model="m"),
+}
+
+
+@pytest.mark.parametrize("socket", SOCKETS)
+def test_a_websocket_of_an_sdk_goes_to_its_own_base_url_with_its_own_key(socket: str) -> None:
+    """It is not a request of the HTTP client. With the documented construction neither the vendor nor the relay gets a real key."""
+
+    def refuse(peer: Peer, _request: Received) -> bool:
+        peer.send(whole(b"{}", 404))
+        return False
+
+    with Server(refuse) as server:
+        http_client = httpx2.Client(transport=fb.transport(server.url, RELAY_KEY, via="messages"))
+        client = official.openai.OpenAI(base_url=f"{server.url}/v1", api_key="unused", http_client=http_client)
+        with pytest.raises(Exception, match="404"):
+            SOCKETS[socket](client).enter()
+
+    (request,) = server.requests
+    assert request.path.startswith(f"/v1/{socket}")
+    assert request.headers["authorization"] == "Bearer unused"
+
+
+OTHER_LISTS = {
+    "openai": {"object": "list", "data": [{"id": "m-large", "object": "model", "created": 1, "owned_by": "x"}]},
+    "anthropic": {
+        "data": [{"type": "model", "id": "m-large", "display_name": "Large", "created_at": "2026-01-01T00:00:00Z"}],
+        "has_more": False,
+        "first_id": "m-large",
+        "last_id": "m-large",
+    },
+}
+
+
+@pytest.mark.parametrize("shape", OTHER_LISTS)
+@every_pair
+def test_models_are_listed_by_a_relay_that_has_another_list(format: str, via: str, shape: str) -> None:
+    """Many relays have the list of one format only, at that format's path."""
+    asked: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url.path)
+        found = request.url.path == "/v1/models"
+        return httpx2.Response(200, json=OTHER_LISTS[shape]) if found else httpx2.Response(404, json={"error": {"message": "no"}})
+
+    assert official.model_ids(joined(format, via, httpx2.MockTransport(answer))) == ["m-large"]
+    assert asked == ["/v1beta/models", "/v1/models"]
+
+
+def test_a_relay_without_a_list_of_models_says_so() -> None:
+    """Each place is asked once."""
+    asked: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url.path)
+        return httpx2.Response(404, json={"error": {"message": "no such path"}})
+
+    with pytest.raises(official.openai.NotFoundError, match="no such path"):
+        joined("responses", "messages", httpx2.MockTransport(answer)).models.list()
+    assert asked == ["/v1beta/models", "/v1/models"]
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2])
+@pytest.mark.parametrize("status", [200, 404])
+def test_a_whole_answer_can_be_read_raw(library: Any, status: int) -> None:
+    """Proxies and caches copy the bytes as they come."""
+    transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=relay_of())
+    path = PATHS["responses"] if status == 200 else "/v1/embeddings"
+
+    async def read() -> tuple[int, bytes, str]:
+        async with (
+            library.AsyncClient(transport=transport) as client,
+            client.stream("POST", VENDOR + path, json=BODIES["responses"]) as response,
+        ):
+            return (
+                response.status_code,
+                b"".join([chunk async for chunk in response.aiter_raw()]),
+                response.headers["content-length"],
+            )
+
+    with (
+        library.Client(transport=transport) as client,
+        client.stream("POST", VENDOR + path, json=BODIES["responses"]) as response,
+    ):
+        raw = b"".join(response.iter_raw())
+
+    assert response.status_code == status
+    assert json.loads(raw)["object" if status == 200 else "error"]
+    assert asyncio.run(read())[::2] == (status, str(len(raw)))
 
 
 def test_one_model_is_found_in_the_list_or_not() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from formatbridge.errors import APIConnectionError, APIError, Phase, TimeoutKind
-from formatbridge.relay.due import DueError
+from formatbridge.relay.due import DueError, HandshakeDueError
 from formatbridge.relay.steps import Read, Send, late
 
 _LIMITS: Mapping[str, tuple[TimeoutKind, Phase]] = {
@@ -19,6 +19,23 @@ _LIMITS: Mapping[str, tuple[TimeoutKind, Phase]] = {
 """A library's word for a limit that passed, to ours, and to how far the call had come."""
 
 
+_STACK = frozenset({"h11", "h2", "hpack", "hyperframe", "httpcore", "httpcore2"})
+"""Packages that keep the state of a connection, below both HTTP libraries."""
+
+
+def is_of_connection(error: BaseException) -> bool:
+    """Say whether an exception was raised by the code that keeps the state of a connection.
+
+    An interrupt between two of its lines leaves a state that it asserts never to be in; the call after it then raises its
+    ``AssertionError`` or ``LocalProtocolError``, which the HTTP libraries do not translate.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    raised_in = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
+    return not _STACK.isdisjoint((raised_in.partition(".")[0], type(error).__module__.partition(".")[0]))
+
+
 def explained(error: Exception, module: Any, step: Send | Read, is_due: bool, phase: Phase) -> APIError:
     """Turn what an HTTP library or a socket raised into an error of ours; raise what is none of theirs.
 
@@ -26,6 +43,8 @@ def explained(error: Exception, module: Any, step: Send | Read, is_due: bool, ph
     """
     if isinstance(error, APIError):
         return error
+    if isinstance(error, HandshakeDueError):
+        return late("connect", "connect")
     if isinstance(error, DueError) or (isinstance(error, module.TimeoutException) and is_due):
         return late(step.kind, phase)
     if isinstance(error, module.TimeoutException):
@@ -36,6 +55,8 @@ def explained(error: Exception, module: Any, step: Send | Read, is_due: bool, ph
         return APIConnectionError("the URL cannot be called", phase="connect", can_retry=False)
     if isinstance(error, module.HTTPError | module.StreamError | OSError):
         return _broken(error, module, phase, step)
+    if is_of_connection(error):
+        return APIConnectionError(f"the connection was in disorder, {type(error).__name__}: {error}"[:500], phase=phase)
     if isinstance(error, RuntimeError) and ("closed" in str(error) or "event loop" in str(error)):
         return APIConnectionError(f"the HTTP client cannot be used: {error}", phase="connect", can_retry=False)
     raise error

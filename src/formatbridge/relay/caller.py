@@ -13,8 +13,9 @@ from formatbridge._json import JsonObject
 from formatbridge.bodies import model_of
 from formatbridge.bridge import Bridge, Exchange
 from formatbridge.convert import Converted
-from formatbridge.errors import ConfigurationError
+from formatbridge.errors import ConfigurationError, NotFoundError
 from formatbridge.given import checked_stream
+from formatbridge.masking import HIDDEN, hidden
 from formatbridge.options import Options
 from formatbridge.relay import faults
 from formatbridge.relay.calls import (
@@ -37,7 +38,7 @@ from formatbridge.relay.http import Pool, checked_client
 from formatbridge.relay.incoming import Incoming
 from formatbridge.relay.profile import RelayProfile, profile_of
 from formatbridge.relay.reply import Reply
-from formatbridge.relay.secret import HIDDEN, checked_headers, hidden
+from formatbridge.relay.secret import checked_headers
 from formatbridge.relay.settings import (
     Key,
     Limits,
@@ -48,8 +49,8 @@ from formatbridge.relay.settings import (
     checked_callable,
     current_key,
     key_of,
-    lenient,
     options_for,
+    options_for_answer,
     retry_of,
     timeout_of,
 )
@@ -170,7 +171,8 @@ class Caller:
         bridge = Bridge(near, via=via if via is not None else near, options=self._options)
         is_plain = bridge.via in self._profile.plain_only
         streams = checked_stream(stream) and not is_plain
-        exchange = bridge.open(request, stream=streams, model=model, home=lenient(self._options))
+        home = options_for_answer(self._options, self._clock.time())
+        exchange = bridge.open(request, stream=streams, model=model, home=home)
         if stream and is_plain:
             note_replay(exchange.request)
         if not exchange.request.model:
@@ -204,15 +206,22 @@ class Caller:
         """Bring the list of models, page by page."""
         found: list[ir.Model] = []
         page, seen = "", {""}
+        places = self._profile.model_lists()
         rules = self._rules(is_stream=False)
         patience = Patience(rules, is_stream=False)
         while True:
-            call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, page)
+            call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, places[0], page)
 
             def read(head: Head, native: Native, call: Call = call) -> ir.ModelList:
                 return read_models(head, native.value, call, self._profile.request_id_headers)
 
-            outcome = yield from self._fetched(call, read, rules, patience)
+            try:
+                outcome = yield from self._fetched(call, read, rules, patience)
+            except NotFoundError:
+                if page or len(places) == 1:
+                    raise
+                del places[0]
+                continue
             found += outcome.received.models
             page = _page_after(outcome.received)
             if not page:

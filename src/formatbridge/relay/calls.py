@@ -20,10 +20,11 @@ from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body, plain_message
 from formatbridge.losses import Addition, Loss
+from formatbridge.masking import HIDDEN, Mask, Secret
 from formatbridge.relay import faults
 from formatbridge.relay.betas import with_betas
 from formatbridge.relay.profile import RelayProfile, origin_of
-from formatbridge.relay.secret import HIDDEN, Headers, Mask, Secret, is_sensitive, shown
+from formatbridge.relay.secret import Headers, is_sensitive, shown
 from formatbridge.relay.settings import Limits
 from formatbridge.streaming.sse import without_comments
 
@@ -87,12 +88,16 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The beginning of an answer. ``headers`` by names in lower case; ``size``: of them all, in bytes; ``came``: when, since the epoch."""
+    """The beginning of an answer. ``headers`` by names in lower case; ``size``: of them all, in bytes; ``came``: when, since the epoch.
+
+    ``is_framed``: whether HTTP marks the end of the body, so that a truncated body is an error of the connection.
+    """
 
     status: int
     headers: Mapping[str, str]
     size: int = 0
     came: float = 0
+    is_framed: bool = False
 
 
 def build_call(
@@ -143,12 +148,12 @@ def build_models_call(
     profile: RelayProfile,
     key: Secret | None,
     headers: Mapping[str, str],
+    place: tuple[str, ir.Format],
     page: str = "",
     passed: Mapping[str, str] = NONE_PASSED,
 ) -> Call:
-    """Build the call for a page of the list of models; ``page``: a query such as ``?pageToken=x``, or nothing."""
-    target = profile.models_format
-    path = profile.path("models")
+    """Build the call for a page of the list of models; ``place``: its path and format, ``page``: a query such as ``?pageToken=x``."""
+    path, target = place
     return Call(
         method="GET",
         url=_url(base_url, path + (page.replace("?", "&", 1) if "?" in path else page)),
@@ -352,13 +357,23 @@ def list_format(native: JsonObject, call: Call) -> ir.Format:
     is_empty = all(native.get(key) in (None, "") for key in ("data", *_OF_A_LIST))
     if is_empty and native.get("success") is not True and plain_message(native)[0]:
         raise InvalidPayloadError(call.via, "models", [("", "has no list, expected one")])
-    if call.via != "generate_content":
-        return call.via
-    if "data" in native:
-        return "chat_completions"
+    if call.via != "generate_content" or "data" in native:
+        return _format_of_data(native, call.via if call.via != "generate_content" else "chat_completions")
     if native and not native.keys() & _OF_A_LIST:
         raise InvalidPayloadError(call.via, "models", [("/models", "is missing, expected an array")])
     return call.via
+
+
+def _format_of_data(native: JsonObject, usual: ir.Format) -> ir.Format:
+    """Return the format of a list below ``data``: each vendor's models name their kind in a field of its own."""
+    entries = native.get("data")
+    first = entries[0] if isinstance(entries, list) and entries else None
+    if isinstance(first, dict) and usual != "responses":
+        if first.get("object") == "model":
+            return "chat_completions"
+        if first.get("type") == "model":
+            return "messages"
+    return usual
 
 
 def no_models(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:

@@ -16,16 +16,17 @@ from formatbridge.errors import (
     APIStatusError,
     FormatBridgeError,
     InvalidPayloadError,
-    LossyConversionError,
     UnexpectedResponseError,
 )
+from formatbridge.masking import Mask, Secret
 from formatbridge.options import Options
 from formatbridge.relay import calls, faults
 from formatbridge.relay.calls import Beginning, Call, Head, Native, followed
+from formatbridge.relay.clock import Clock
 from formatbridge.relay.legs import VERSION, home_headers, passed_headers, sdk_key
 from formatbridge.relay.profile import RelayProfile
-from formatbridge.relay.secret import Headers, Mask, Secret
-from formatbridge.relay.settings import Limits, current_key, lenient
+from formatbridge.relay.secret import Headers
+from formatbridge.relay.settings import Limits, current_key, options_for_answer
 from formatbridge.replays import replay_response
 from formatbridge.streams import StreamConverter
 
@@ -37,6 +38,7 @@ _POSTS: Mapping[ir.Format, re.Pattern[str]] = {
     "messages": re.compile(r".*/v1/messages"),
     "responses": re.compile(r".*/responses"),
 }
+_ENDPOINTS = "/chat/completions, /v1/messages, /responses, :generateContent, :streamGenerateContent or a list of models"
 _JSON, _EVENTS = "application/json", "text/event-stream"
 
 
@@ -118,21 +120,19 @@ class Crossing:
     options: Options
     report: Callable[[Converted], object] | None
     limits: Limits = field(default_factory=Limits)
+    clock: Clock = field(default_factory=Clock)
 
     def carry(self, asked: Asked) -> Errand:
         """Carry one request over and its answer back. Whatever goes wrong on this side is an error answer, not worth a retry."""
-        told: Any
         try:
             is_list = asked.method == "GET" and _LIST.fullmatch(asked.path)
             return (yield from self._list(asked) if is_list else self._exchange(asked))
         except RefusedError as error:
-            status, told = error.status, str(error)
-        except LossyConversionError as error:
-            status, told = 400, _thread_refusal(str(error)) if _needs_thread(error, asked.format) else str(error)
+            made = convert_error(str(error), source=asked.format, target=asked.format, status=error.status)
         except FormatBridgeError as error:
-            status, told = 502 if isinstance(error, APIConnectionError) else 400, str(error)
-        made = convert_error(told, source=asked.format, target=asked.format, status=status)
-        return Home(status, {"content-type": _JSON, "x-should-retry": "false"}, made.json())
+            status = 502 if isinstance(error, APIConnectionError) else 400
+            made = Bridge(asked.format, via=self.via).reject(error, status)
+        return Home(made.status, {"content-type": _JSON, "x-should-retry": "false"}, made.json())
 
     def _key(self, asked: Asked) -> Secret | None:
         return sdk_key(asked.headers) if self.takes_sdk_key else current_key(self.key)
@@ -171,25 +171,24 @@ class Crossing:
     def _open(self, asked: Asked) -> tuple[Exchange, bool]:
         """Convert the request, and say whether the SDK wants a stream; refuse a path that has no counterpart."""
         if asked.method != "POST" or asked.posts is None:
-            raise RefusedError(404, f"{asked.method} {asked.path} has no counterpart here, expected an endpoint that answers")
+            raise RefusedError(404, f"formatbridge does not convert {asked.method} {asked.path}, expected {_ENDPOINTS}")
         generate = _GENERATE.fullmatch(asked.path)
         model = unquote(generate["model"]).removeprefix("models/") if generate else None
         stream = generate["method"] == "streamGenerateContent" if generate else None
         spoken = asked.headers.get(VERSION) if asked.format == self.via == "messages" else None
         options = replace(self.options, messages_version=spoken) if spoken else self.options
         bridge = Bridge(asked.format, via=self.via, options=options)
-        exchange = bridge.open(asked.content, stream=stream, model=model, home=lenient(options))
+        home = options_for_answer(options, self.clock.time())
+        exchange = bridge.open(asked.content, stream=stream, model=model, home=home)
         streams = exchange.request.stream
         if streams and self.via in self.profile.plain_only:
-            exchange = bridge.open(asked.content, stream=False, model=model, home=lenient(options))
+            exchange = bridge.open(asked.content, stream=False, model=model, home=home)
             calls.note_replay(exchange.request)
         return exchange, streams
 
     def _list(self, asked: Asked) -> Errand:
         """Fetch the list of models in the profile's format, and bring it, or the one model of the path, home."""
-        passed = passed_headers(asked.headers, asked.format, self.profile.models_format)
-        call = calls.build_models_call(self.base_url, self.profile, self._key(asked), self.headers, passed=passed)
-        head = yield from self._send(call)
+        call, head = yield from self._found_list(asked)
         try:
             listed = yield from self._read(head, call)
             made = self._converted_list(listed, head, call, asked.format)
@@ -198,6 +197,17 @@ class Crossing:
         self.tell(made)
         headers = home_headers(head.headers, asked.format, self.profile, _JSON)
         return Home(head.status, headers, _codec.dumps(_chosen(made.body, asked.path)))
+
+    def _found_list(self, asked: Asked) -> Generator[Call, Head, tuple[Call, Head]]:
+        """Ask for the list of models where it may be, until the answer is not a 404."""
+        key = self._key(asked)
+        for place in self.profile.model_lists(self.via):
+            passed = passed_headers(asked.headers, asked.format, place[1])
+            call = calls.build_models_call(self.base_url, self.profile, key, self.headers, place, passed=passed)
+            head = yield from self._send(call)
+            if head.status != 404:
+                break
+        return call, head
 
     def _converted_list(self, listed: Native, head: Head, call: Call, target: ir.Format) -> Converted:
         try:
@@ -248,14 +258,3 @@ def _chosen(listed: Mapping[str, Any], path: str) -> Any:
         if wanted in (entry.get("id"), str(entry.get("name", "")).removeprefix("models/")):
             return entry
     raise RefusedError(404, f"no model {wanted!r} in the list")
-
-
-def _needs_thread(error: LossyConversionError, format: ir.Format) -> bool:
-    """Say whether a request is refused for the thread that the server was to keep."""
-    return format == "messages" and any(loss.path.startswith("/thread") and loss.severity == "impossible" for loss in error.losses)
-
-
-def _thread_refusal(message: str) -> dict[str, Any]:
-    """Return the error upon which the official client sends the whole conversation instead."""
-    details = {"error_code": "thread_unsupported_request"}
-    return {"type": "error", "error": {"type": "invalid_request_error", "message": message, "details": details}}

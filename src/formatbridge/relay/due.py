@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def deadline_in(seconds: float | None) -> float | None:
@@ -16,6 +19,10 @@ class DueError(Exception):
     """A deadline passed between two reads of a socket. It passes through the HTTP library, which closes the connection on its way."""
 
 
+class HandshakeDueError(DueError):
+    """The time to connect passed in the handshake with a SOCKS5 proxy, for which the HTTP libraries wait without a limit."""
+
+
 class Due(threading.local):
     """Until when what this thread reads from a socket must have come, and what it writes must be gone.
 
@@ -23,6 +30,7 @@ class Due(threading.local):
     """
 
     at: float | None = None
+    handshake: float | None = None  # while one with a SOCKS5 proxy lasts
 
 
 DUE = Due()
@@ -30,13 +38,61 @@ _PIECE = 16 * 1024
 """Bytes written at a time: a library's timeout begins anew whenever the other side has taken some."""
 
 
-def timed(name: str, info: dict[str, Any]) -> None:
-    """Learn of a connection when it is made (the ``trace`` extension of both libraries), to hold it to the deadline.
+_CONNECTED = (".connect_tcp.complete", ".connect_unix_socket.complete", ".start_tls.complete")
+_HANDSHAKE = ".setup_socks5_connection."
+_TOLERANCE = 0.01
+"""Seconds before a deadline in which a timeout of a socket is taken for it."""
 
-    Their timeouts count from byte to byte and are fixed when a request is sent: a server that drips would never be late.
+
+def timed(connect: float | None) -> Callable[[str, dict[str, Any]], None]:
+    """Return the ``trace`` extension of both libraries that holds a connection to the deadlines. ``connect``: seconds to connect.
+
+    The libraries' own timeouts count from byte to byte and are fixed when a request is sent: a server that drips would never be late. For a
+    SOCKS5 proxy they have none.
     """
-    if name.endswith((".connect_tcp.complete", ".connect_unix_socket.complete", ".start_tls.complete")):
-        hold(info.get("return_value"))
+
+    def trace(name: str, info: dict[str, Any]) -> None:
+        if name.endswith(_CONNECTED):
+            hold(info.get("return_value"))
+        elif _HANDSHAKE in name:
+            DUE.handshake = deadline_in(connect) if name.endswith(".started") else None
+
+    return trace
+
+
+def timed_async(connect: float | None) -> Callable[[str, dict[str, Any]], Awaitable[None]]:
+    """Return the same for async clients, which need it for the handshake with a SOCKS5 proxy alone."""
+
+    async def trace(name: str, info: dict[str, Any]) -> None:
+        if connect is not None and _HANDSHAKE in name:
+            if name.endswith(".started"):
+                _hold_handshake(info["stream"], time.monotonic() + connect)
+            elif "return_value" in info:
+                del info["return_value"].read, info["return_value"].write
+
+    return trace
+
+
+def _hold_handshake(stream: Any, ends: float) -> None:
+    """Let a network stream wait no longer than to a moment, until its own methods are back."""
+    plain, plain_write = stream.read, stream.write
+
+    async def within(method: Callable[..., Awaitable[T]], argument: object, timeout: float | None) -> T:
+        left = max(ends - time.monotonic(), 0.001)
+        try:
+            return await method(argument, timeout=left if timeout is None else min(timeout, left))
+        except Exception:
+            if time.monotonic() < ends - _TOLERANCE:
+                raise
+        raise HandshakeDueError
+
+    async def read(max_bytes: int, timeout: float | None = None) -> bytes:
+        return await within(plain, max_bytes, timeout)
+
+    async def write(buffer: bytes, timeout: float | None = None) -> None:
+        await within(plain_write, buffer, timeout)
+
+    stream.read, stream.write = read, write
 
 
 def hold(stream: Any) -> None:
@@ -46,8 +102,14 @@ def hold(stream: Any) -> None:
         return
 
     def read(max_bytes: int, timeout: float | None = None) -> bytes:
-        made: bytes = plain(max_bytes, timeout=_left(timeout))
-        return made
+        try:
+            made: bytes = plain(max_bytes, timeout=_left(timeout))
+        except Exception:
+            if DUE.handshake is None or time.monotonic() < DUE.handshake - _TOLERANCE:
+                raise
+        else:
+            return made
+        raise HandshakeDueError
 
     def write(buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), _PIECE):
@@ -59,9 +121,10 @@ def hold(stream: Any) -> None:
 
 def _left(timeout: float | None) -> float | None:
     """Return how long a socket may wait now; raise ``DueError`` where there is no time left."""
-    if DUE.at is None:
+    ends = [at for at in (DUE.at, DUE.handshake) if at is not None]
+    if not ends:
         return timeout
-    left = DUE.at - time.monotonic()
+    left = min(ends) - time.monotonic()
     if left <= 0:
-        raise DueError
+        raise DueError if min(ends) == DUE.at else HandshakeDueError
     return left if timeout is None else min(timeout, left)

@@ -25,7 +25,7 @@ from formatbridge.errors import (
 )
 from formatbridge.formats._error_shapes import reason_in, retry_delay
 from formatbridge.formats._errors import BY_WORD, FORBIDDEN, QUOTA_CODES, WORDINGS, classify, is_error_body, says_error
-from formatbridge.relay.secret import Mask
+from formatbridge.masking import Mask
 from formatbridge.streaming.sse import without_comments
 
 CLASSES: Mapping[int, type[APIStatusError]] = {

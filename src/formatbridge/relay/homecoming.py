@@ -8,7 +8,8 @@ from typing import Any
 from formatbridge import _codec, ir
 from formatbridge.convert import Converted
 from formatbridge.errors import StreamError, TruncatedStreamError
-from formatbridge.relay.secret import Mask
+from formatbridge.masking import Mask
+from formatbridge.relay.broken import is_of_connection
 from formatbridge.streams import StreamConverter
 
 
@@ -38,10 +39,9 @@ class Homecoming:
             for chunk in chunks:
                 if made := self._feed(chunk):
                     yield made
-        except self._breaks:
-            is_broken = True
-        except StreamError as error:
-            nonsense = self._nonsense(error)
+        except Exception as error:
+            nonsense = self._nonsense_of(error)
+            is_broken = nonsense is None
         chunk = b""  # this frame shows in tracebacks, where what the relay sent has no place
         if nonsense is not None:
             raise nonsense
@@ -55,10 +55,9 @@ class Homecoming:
             async for chunk in chunks:
                 if made := self._feed(chunk):
                     yield made
-        except self._breaks:
-            is_broken = True
-        except StreamError as error:
-            nonsense = self._nonsense(error)
+        except Exception as error:
+            nonsense = self._nonsense_of(error)
+            is_broken = nonsense is None
         chunk = b""  # this frame shows in tracebacks, where what the relay sent has no place
         if nonsense is not None:
             raise nonsense
@@ -68,6 +67,14 @@ class Homecoming:
         """Convert a chunk; what the wire says of an error is told without the key."""
         made = self._converter.feed(chunk)
         return self._mask.body(made) if self._converter.error is not None else made
+
+    def _nonsense_of(self, error: Exception) -> Exception | None:
+        """Return what to raise for an exception of a stream; None where the connection broke. Raise what is of neither."""
+        if isinstance(error, StreamError):
+            return self._nonsense(error)
+        if isinstance(error, self._breaks) or is_of_connection(error):
+            return None
+        raise error
 
     def _nonsense(self, error: StreamError) -> Exception:
         """Return the error that an SDK knows, to be raised behind the ``except``: what it would have for a context holds the key."""

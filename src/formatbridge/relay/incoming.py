@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 
 from pydantic import BaseModel
 
-from formatbridge import ir
+from formatbridge import _codec, ir
 from formatbridge.bridge import Exchange
 from formatbridge.convert import Converted
 from formatbridge.errors import (
@@ -17,18 +18,20 @@ from formatbridge.errors import (
     StreamError,
     StreamFailedError,
 )
+from formatbridge.masking import Mask
 from formatbridge.relay import faults
 from formatbridge.relay.calls import BLANK, Beginning, Call, Head, is_markup, no_answer, read_json
 from formatbridge.relay.events import text_of
 from formatbridge.relay.flow import Flow, cut_short, drain, read_body
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
-from formatbridge.relay.secret import Mask
 from formatbridge.relay.steps import Patience, Rules
 from formatbridge.replays import replay_response
 from formatbridge.typed_events import EventReader
 
 Failure = APIError | StreamError
 T = TypeVar("T")
+_SSE_FIELD = re.compile(rb"^(?:(?:data|event|id|retry)?:|(?:da?t?a?|ev?e?n?t?|id?|re?t?r?y?)\Z)", re.MULTILINE)
+"""A field or a comment of a stream of events, or a field name that may be cut at the end of the bytes."""
 _LONGEST_DRAIN = 0.1
 """Seconds behind the last event: who has the whole answer waits for nothing else."""
 
@@ -51,6 +54,8 @@ class Incoming:
         self._words: list[str] = []  # visible text that waits, in the same order
         self._failure: Failure | None = None
         self._is_over = False
+        self._has_ended = False  # whether the body came to its end, as far as HTTP says
+        self._eventless = b""  # the body before its first event
 
     @property
     def is_over(self) -> bool:
@@ -101,6 +106,9 @@ class Incoming:
         while not self._waiting and not self._is_over:
             yield from self.step()
         self._refuse_at_once(head)
+        self._refuse_other_body(head, call)
+        if not self._waiting and self._failure is not None:
+            raise self._failure
         self._patience.rest()
         return self
 
@@ -143,8 +151,16 @@ class Incoming:
         if self._converter.error is not None and self._converter.heard <= 1:
             id = faults.request_id(head.headers, self._rules.request_id_headers)
             raise faults.told_error(self._converter.error, head.status, head.headers, id=id, mask=self._mask, now=head.came)
-        if not self._waiting and self._failure is not None:
-            raise self._failure
+
+    def _refuse_other_body(self, head: Head, call: Call) -> None:
+        """Raise ``UnexpectedResponseError`` where a whole body came that is no stream: empty, or JSON or text without an event.
+
+        Another attempt would bring the same. A stream of comments alone is a truncated stream: it was to go on.
+        """
+        if not self._has_ended or self._converter.heard or _SSE_FIELD.search(self._eventless):
+            return
+        if head.is_framed or _is_json(self._eventless):
+            read_json(head, self._eventless, call, self._rules.request_id_headers, mends=False)
 
     def step(self) -> Flow[None]:
         """Read some bytes and turn them into events."""
@@ -167,6 +183,7 @@ class Incoming:
         if self._opener.is_cut:
             self._break(cut_short())
         else:
+            self._has_ended = True
             self._end()
 
     def _opened(self, chunk: bytes) -> bytes:
@@ -192,6 +209,8 @@ class Incoming:
         if self._is_over:
             return
         heard = self._converter.heard
+        if not heard and len(self._eventless) < faults.KEPT:
+            self._eventless += chunk
         try:
             self._wait(self._typed.feed(self._converter.feed(chunk)))
         except StreamError as error:
@@ -237,3 +256,11 @@ class Incoming:
         if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._converter.heard:
             failure.partial = self._converter.response()
         self._failure = self._mask.error(failure) if failure is not None else None
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        _codec.loads(body)
+    except _codec.NotJsonError:
+        return False
+    return True

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
+from formatbridge.masking import Secret
 from formatbridge.relay import faults
 from formatbridge.relay.calls import KEY_HEADERS
 from formatbridge.relay.profile import RelayProfile
-from formatbridge.relay.secret import Headers, Secret, checked_key
+from formatbridge.relay.secret import Headers, checked_key
 
 _OF_ONE_LEG = frozenset(KEY_HEADERS) | {
     "accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie", "host", "keep-alive",

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager
 from typing import Any
 
 from formatbridge.relay._library import size_of
-from formatbridge.relay.broken import explained
+from formatbridge.relay.broken import explained, is_of_connection
 from formatbridge.relay.calls import Call, Head
 from formatbridge.relay.clock import Clock
-from formatbridge.relay.due import DUE, deadline_in, hold, timed
+from formatbridge.relay.due import DUE, deadline_in, hold, timed, timed_async
 from formatbridge.relay.http import Pool, Shard, Shards, running_loop
 from formatbridge.relay.steps import Read, Send
 from formatbridge.relay.watch import Watch
@@ -42,11 +42,16 @@ def _stamp(call: Call) -> Callable[[Any], Any]:
     return stamp
 
 
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say how the end of a body is marked; HTTP/2 always marks it."""
+
+
 def _head(response: Any) -> Head:
     headers = {name.lower(): value for name, value in response.headers.items()}
+    is_framed = response.is_stream_consumed or response.http_version == "HTTP/2" or bool(_FRAMING & headers.keys())
     if response.is_stream_consumed:  # by a transport in memory, which has opened the body as well
         headers.pop("content-encoding", None)
-    return Head(response.status_code, headers, size_of(response.headers))
+    return Head(response.status_code, headers, size_of(response.headers), is_framed=is_framed)
 
 
 def _answer(shard: Shard, request: Any, options: dict[str, Any]) -> Any:
@@ -105,10 +110,15 @@ class _Held:
         """Say whether a step took all its time, by the client's clock; a library's own timeout may end a moment before."""
         return step.seconds is not None and self._clock.now() - begun >= step.seconds - 0.01
 
-    def _breaks(self) -> suppress:
+    @contextmanager
+    def _breaks(self) -> Iterator[None]:
         """Pass over what breaks while it is closed: it is closed."""
         module = self._shard.module
-        return suppress(OSError, module.TransportError, module.StreamError)
+        try:
+            yield
+        except Exception as error:
+            if not isinstance(error, OSError | module.TransportError | module.StreamError) and not is_of_connection(error):
+                raise
 
 
 class Line(_Held):
@@ -124,7 +134,7 @@ class Line(_Held):
         shard = self._take()
         begun, DUE.at = self._clock.now(), deadline_in(step.seconds)
         try:
-            request, options = _arguments(shard.client, step, {"trace": timed})
+            request, options = _arguments(shard.client, step, {"trace": timed(step.phases[0])})
             self._response = response = _answer(shard, request, options)
             hold(response.extensions.get("network_stream"))
             head = _head(response)
@@ -133,7 +143,7 @@ class Line(_Held):
         except Exception as error:
             failure = explained(error, shard.module, step, self._is_due(step, begun), "headers")
         finally:
-            DUE.at = None
+            DUE.at = DUE.handshake = None
         raise failure
 
     def read(self, step: Read) -> bytes | None:
@@ -177,7 +187,7 @@ class AsyncLine(_Held):
         shard = self._take()
         begun = self._clock.now()
         try:
-            request, options = _arguments(shard.client, step, {})
+            request, options = _arguments(shard.client, step, {"trace": timed_async(step.phases[0])})
             self._response = response = await self._watch.within(step.seconds, _answer_async(shard, request, options))
             head = _head(response)
             self._chunks = _once(response.content) if response.is_stream_consumed else response.aiter_raw()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from formatbridge import formats, ir
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import checked_names, checked_table
-from formatbridge.relay.secret import checked_headers
+from formatbridge.relay.secret import checked_headers, is_sensitive
 
 Endpoint = str
 """A format's name, or ``models`` for the list of models."""
@@ -29,7 +31,8 @@ class RelayProfile:
     ``version_headers``: names of the header that says which dialect of messages is spoken; all are sent, with ``messages_version``.
     ``paths``, ``stream_paths``: of the endpoints, below the base URL; an endpoint without a path does not exist. ``{model}`` stands for
     the model. ``plain_only``: endpoints that cannot stream; a stream is then the whole answer, replayed. ``models_format``: the format
-    of the list of models. ``request_id_headers``: where an answer may name itself, best first.
+    of the list of models. ``headers`` go with every call; ``repr`` hides those that may hold a secret, and a profile with such a header
+    cannot be pickled: give the header to the client instead. ``request_id_headers``: where an answer may name itself, best first.
     """
 
     name: str = "relay"
@@ -59,12 +62,24 @@ class RelayProfile:
             names = checked_names(f"profile {name}", getattr(self, name))
             object.__setattr__(self, name, tuple(checked_headers(dict.fromkeys(names, ""))))
         checked_names("profile name or messages_version", (self.name, self.messages_version))
-        checked_headers(self.headers)
+        object.__setattr__(self, "headers", checked_headers(self.headers))
         checked_headers(dict.fromkeys(self.version_headers, self.messages_version))
         checked_headers(dict.fromkeys(self.auth.values(), ""))
         formats.load(self.models_format)
         if self.base_url is not None:
             checked_url(self.base_url)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        secret = next(filter(is_sensitive, self.headers), None)
+        if secret is not None:
+            raise TypeError(f"the profile has the secret header {secret!r} and cannot be pickled, expected headers= of the client")
+        return partial(RelayProfile, **{field.name: getattr(self, field.name) for field in fields(self)}), ()
+
+    def __copy__(self) -> RelayProfile:
+        return self
+
+    def __deepcopy__(self, memo: object) -> RelayProfile:
+        return self
 
     def path(self, endpoint: Endpoint, *, model: str = "", stream: bool = False) -> str:
         """Return path and query of an endpoint; raise ``ConfigurationError`` where the relay has none or the model cannot be in a path."""
@@ -75,6 +90,15 @@ class RelayProfile:
             return found
         home, name = _home_and_name(model)
         return found.replace("models/{model}", home + name).replace("{model}", name)
+
+    def model_lists(self, via: ir.Format = "chat_completions") -> list[tuple[str, ir.Format]]:
+        """Return where the list of models may be and in which format, best first; a 404 leads to the next.
+
+        The own path, then the two that other relays have. ``via``: the format in which ``/v1/models`` is asked for.
+        """
+        own, usual = self.path("models"), via if via != "generate_content" else "chat_completions"
+        others: list[tuple[str, ir.Format]] = [("/v1/models", usual), (PATHS["models"], "generate_content")]
+        return [(own, self.models_format), *(other for other in others if other[0] != own.partition("?")[0])]
 
 
 def _check_path(endpoint: Endpoint, path: object) -> None:

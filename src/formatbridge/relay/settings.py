@@ -11,9 +11,10 @@ from typing import Literal, TypeVar
 
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import a
+from formatbridge.masking import Secret
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
 from formatbridge.relay.profile import RelayProfile, checked_url
-from formatbridge.relay.secret import Secret, checked_key
+from formatbridge.relay.secret import checked_key
 
 RetryCause = Literal["connection", "timeout", "status"]
 """What may be worth another attempt."""
@@ -141,6 +142,11 @@ def options_for(given: Options | None, profile: RelayProfile) -> Options:
 def lenient(options: Options) -> Options:
     """Return options for answers, which are never refused for what they lose: they have been paid for."""
     return replace(options, raise_on=None)
+
+
+def options_for_answer(options: Options, now: float) -> Options:
+    """Return lenient options by which an answer that has no time of its own gets that of now, in seconds since the epoch."""
+    return replace(lenient(options), created=int(now)) if options.created is None else lenient(options)
 
 
 def checked(name: str, given: T | None, kind: type[T]) -> T | None:

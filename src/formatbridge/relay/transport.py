@@ -11,6 +11,7 @@ from formatbridge import formats, ir
 from formatbridge.convert import Converted
 from formatbridge.errors import ConfigurationError
 from formatbridge.given import a
+from formatbridge.masking import hidden
 from formatbridge.options import Options
 from formatbridge.relay._library import ancestor_of, answer_of, async_stream_of, library_of, size_of, stream_of
 from formatbridge.relay.calls import Call, Head
@@ -18,7 +19,7 @@ from formatbridge.relay.crossing import Asked, Body, Crossing, Home
 from formatbridge.relay.homecoming import Homecoming
 from formatbridge.relay.http import Places, made_here
 from formatbridge.relay.profile import RelayProfile, profile_of
-from formatbridge.relay.secret import Headers, checked_headers, hidden
+from formatbridge.relay.secret import Headers, checked_headers
 from formatbridge.relay.settings import base_url_of, checked_callable, key_of, options_for
 
 _ENTRIES = ("handle_request", "handle_async_request")
@@ -39,8 +40,9 @@ def transport(
     """Return an HTTP transport through which an official SDK speaks to an endpoint of the format ``via``.
 
     Hand it to the SDK's own HTTP client: ``anthropic.Anthropic(http_client=httpx2.Client(transport=fb.transport(url,
-    via="responses")))``. The SDK's format is told by the path of each request, so one transport serves them all. The host that
-    the SDK believes in gets nothing: every request goes to ``base_url`` (None: ``FORMATBRIDGE_BASE_URL``, else the profile's).
+    via="responses")))``. The SDK's format is told by the path of each request, so one transport serves them all. Every
+    request of the SDK's HTTP client goes to ``base_url`` (None: ``FORMATBRIDGE_BASE_URL``, else the profile's), whatever host the SDK is
+    set to. An SDK's websockets are no such requests: they go to the SDK's own base URL with the SDK's own key, so set both for the relay.
 
     ``api_key``: a string (empty: no key), or a callable that is asked for each request; None: ``FORMATBRIDGE_API_KEY``, else the
     key that the SDK was given. ``headers``: added to every request. ``options``: None raises on what is impossible; such a request
@@ -175,7 +177,7 @@ class RelayTransport:
         if home.converter is None:
             if response is not None:
                 response.close()
-            return library.Response(home.status, headers=home.headers, content=home.content)
+            return answer_of(library, home.status, _sized(home), stream_of(library, (home.content,)))
         stream = Homecoming(library, home.converter, home.format, home.mask, self._crossing.report)
 
         def close() -> None:
@@ -189,7 +191,7 @@ class RelayTransport:
         if home.converter is None:
             if response is not None:
                 await response.aclose()
-            return library.Response(home.status, headers=home.headers, content=home.content)
+            return answer_of(library, home.status, _sized(home), async_stream_of(library, _after(home.content)))
         stream = Homecoming(library, home.converter, home.format, home.mask, self._crossing.report)
 
         async def close() -> None:
@@ -218,10 +220,16 @@ class RelayTransport:
             return list((self._own[is_async].leave() or {}).values())
 
 
-async def _after(begun: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+def _sized(home: Home) -> dict[str, str]:
+    """Return the headers of a whole body. It is a stream nevertheless, for the HTTP libraries read that raw as well."""
+    return {**home.headers, "content-length": str(len(home.content))}
+
+
+async def _after(begun: bytes, chunks: AsyncIterator[bytes] | None = None) -> AsyncIterator[bytes]:
     yield begun
-    async for chunk in chunks:
-        yield chunk
+    if chunks is not None:
+        async for chunk in chunks:
+            yield chunk
 
 
 def _read(chunks: Iterator[bytes], most: int) -> bytes:
