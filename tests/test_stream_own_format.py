@@ -80,6 +80,16 @@ def test_a_transport_to_the_sdk_s_own_format_hides_no_error(format: str, error: 
         official.ask(format, official.sdk(format, VENDOR, VENDOR_KEY, own), is_streaming=True)
 
 
+@pytest.mark.parametrize("code", [0, 200, 302, 700])
+def test_an_error_whose_number_is_none_of_an_error_is_followed_by_one(code: int) -> None:
+    """The client of generate_content for JavaScript raises on codes from 400 to 599 only."""
+    error = b'data: {"error":{"code":%d,"message":"slow down"}}\r\n\r\n' % code
+
+    made, _ = _pass_on(_beginning("generate_content") + error, "generate_content")
+
+    assert json.loads(events_of(made)[-1].data)["error"] == {"code": 500, "message": "slow down", "status": "INTERNAL"}
+
+
 OWN = {
     "chat_completions": ERRORS["chat"].replace(b'"code"', b'"metadata":{"a":1},"code"'),
     "messages": ERRORS["messages"].replace(b'"message"', b'"details":{"a":1},"message"'),
