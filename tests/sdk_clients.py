@@ -33,6 +33,20 @@ def read(stream: bytes, format: str, *, size: int | None = None) -> JsonObject:
         raise ClientRefusesError(f"{type(error).__name__}: {error}") from error
 
 
+def failures(stream: bytes, format: str) -> dict[str, str | None]:
+    """Return, by the way in which the official client reads a stream, the error that it raises itself; None where it raises none."""
+    made: dict[str, str | None] = {}
+    for way, ask in _WAYS[format].items():
+        _current[:] = [stream]
+        try:
+            for _ in ask():
+                pass
+            made[way] = None
+        except Exception as error:
+            made[way] = f"{type(error).__name__}: {error}"
+    return made
+
+
 def said(body: JsonObject, format: str) -> JsonObject:
     """Return what an answer says: texts, thoughts, refusals, calls with their arguments, how it ended and what it cost."""
     return _PLUCKERS[format](body)
@@ -129,6 +143,35 @@ _READERS: dict[str, Callable[[], JsonObject]] = {
     "responses": _read_responses,
     "generate_content": _read_generate_content,
 }
+
+
+_TURN = [{"role": "user", "content": "a"}]
+
+
+def _through(manager: Any) -> Iterator[Any]:
+    with manager as reading:
+        yield from reading
+
+
+_WAYS: dict[str, dict[str, Callable[[], Iterator[Any]]]] = {
+    "chat_completions": {
+        "create": lambda: iter(_openai().chat.completions.create(model="m", messages=_TURN, stream=True)),
+        "stream": lambda: _through(_openai().chat.completions.stream(model="m", messages=_TURN)),
+    },
+    "messages": {
+        "create": lambda: iter(_anthropic().messages.create(model="m", max_tokens=1, messages=_TURN, stream=True)),
+        "stream": lambda: _through(_anthropic().messages.stream(model="m", max_tokens=1, messages=_TURN)),
+    },
+    "responses": {
+        "create": lambda: iter(_openai().responses.create(model="m", input="a", stream=True)),
+        "stream": lambda: _through(_openai().responses.stream(model="m", input="a")),
+    },
+    "generate_content": {
+        "generate_content_stream": lambda: iter(_genai().models.generate_content_stream(model="m", contents="a")),
+        "send_message_stream": lambda: iter(_genai().chats.create(model="m").send_message_stream("a")),
+    },
+}
+"""Format to the ways in which its official client reads a stream."""
 
 
 # What was said.

@@ -90,7 +90,10 @@ def _accumulated(chunks: Iterable[JsonObject]) -> JsonObject:
 
 
 def _in_one_cut(body: JsonObject) -> JsonObject:
-    """Return an answer whose texts are cut in one way: neighbours joined, a token on an empty text of its own behind them."""
+    """Return an answer whose texts are cut in one way: neighbours joined, a token on an empty text of its own behind them.
+
+    That of another format's reasoning stands on an empty thought before the part that follows the reasoning.
+    """
     made: JsonObject = json.loads(json.dumps(body))
     for candidate in made["candidates"]:
         parts: list[JsonObject] = []
@@ -105,11 +108,19 @@ def _in_one_cut(body: JsonObject) -> JsonObject:
 
 def _loosened(parts: list[JsonObject]) -> Iterator[JsonObject]:
     for part in parts:
-        if part.get("text") and "thoughtSignature" in part:
+        if not part.get("thought") and part != {"text": ""} and part.get("text") != "" and _is_carried(part):
+            yield {"text": "", "thought": True, "thoughtSignature": part["thoughtSignature"]}
+            yield {key: value for key, value in part.items() if key != "thoughtSignature"}
+        elif part.get("text") and "thoughtSignature" in part:
             yield {key: value for key, value in part.items() if key != "thoughtSignature"}
             yield part | {"text": ""}
         else:
             yield part
+
+
+def _is_carried(part: JsonObject) -> bool:
+    tag = base64.b64decode(part.get("thoughtSignature", "")).split(b"|")
+    return tag[0] == b"fb1" and tag[1] != b"generate_content" and tag[2] != b"call"
 
 
 def _joins(before: JsonObject, part: JsonObject) -> bool:
@@ -204,7 +215,7 @@ def test_an_answer_sent_as_one_event_is_the_answer(sample: Sample) -> None:
 def test_a_native_token_is_a_part_of_its_own_and_a_foreign_one_joins_its_text() -> None:
     """The vendor's tokens stay where they stood; those that a bridge put behind text that had left go back to it."""
     signature = ir.Signature(home="messages", kind="thinking", token="abc")
-    foreign = json.loads(
+    *_, foreign = _parsed(
         _written(
             [
                 events.Start("i", "m"),
@@ -212,16 +223,16 @@ def test_a_native_token_is_a_part_of_its_own_and_a_foreign_one_joins_its_text() 
                 events.Delta(0, 0, "hm"),
                 events.PartMeta(0, 0, signature=signature),
                 events.PartEnd(0, 0),
+                events.Finished(0, ir.Finish(reason="stop")),
+                events.End(),
             ]
         )
-        .split(b"\r\n\r\n")[1]
-        .removeprefix(b"data: ")
     )
     native = {"candidates": [{"content": {"parts": [{"text": "", "thought": True, "thoughtSignature": "YWJj"}]}}]}
     first = {"candidates": [{"content": {"parts": [{"text": "hm", "thought": True}]}}]}
     last = {"candidates": [{"finishReason": "STOP"}]}
 
-    joined = _collected(_decoded([first, foreign, last])).choices[0].parts
+    joined = _collected(_decoded([first, foreign])).choices[0].parts
     apart = _collected(_decoded([first, native, last])).choices[0].parts
 
     assert [

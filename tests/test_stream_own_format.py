@@ -62,7 +62,7 @@ def test_an_error_that_is_passed_on_is_one_to_the_official_client(format: str, e
         made, converter = _pass_on(begun + ERRORS[error] + (b"" if error == "plain lines" else b"data: [DONE]\n\n"), format)
 
         assert converter.error is not None
-        assert b"[DONE]" not in made
+        assert made.endswith(b"data: [DONE]\n\n") == (error != "plain lines" and format != "generate_content")
         assert b"slow down" in made
         if (format, error) not in FLAT:
             with pytest.raises(ClientRefusesError, match=r"slow down|^APIError"):
@@ -78,6 +78,16 @@ def test_a_transport_to_the_sdk_s_own_format_hides_no_error(format: str, error: 
 
     with pytest.raises(OWN_ERRORS):
         official.ask(format, official.sdk(format, VENDOR, VENDOR_KEY, own), is_streaming=True)
+
+
+@pytest.mark.parametrize("code", [0, 200, 302, 700])
+def test_an_error_whose_number_is_none_of_an_error_is_followed_by_one(code: int) -> None:
+    """The client of generate_content for JavaScript raises on codes from 400 to 599 only."""
+    error = b'data: {"error":{"code":%d,"message":"slow down"}}\r\n\r\n' % code
+
+    made, _ = _pass_on(_beginning("generate_content") + error, "generate_content")
+
+    assert json.loads(events_of(made)[-1].data)["error"] == {"code": 500, "message": "slow down", "status": "INTERNAL"}
 
 
 OWN = {
@@ -130,12 +140,61 @@ def test_a_stream_without_names_gets_those_that_its_client_looks_for(format: str
 
 
 @pytest.mark.parametrize("format", ["messages", "responses", "generate_content"])
-def test_a_done_that_slipped_in_is_not_passed_on(format: str) -> None:
-    """One client cannot read it, and none of these waits for it."""
+def test_a_done_in_a_format_without_one_is_passed_on_if_its_client_can_read_it(format: str) -> None:
+    """OpenRouter ends its streams of responses with it; the client of generate_content reads every event as JSON."""
     made, _ = _pass_on(_text(format) + b"data: [DONE]\n\n", format)
 
-    assert [event.data for event in events_of(made) if event.data == DONE] == []
+    assert [event.data for event in events_of(made) if event.data == DONE] == [DONE] * (format != "generate_content")
     assert read(made, format)
+
+
+FAILED = (
+    b'event: response.failed\ndata: {"type":"response.failed","sequence_number":10,"response":{"id":"resp_1","object":"response",'
+    b'"created_at":1,"model":"m","status":"failed","error":{"code":"server_error","message":"slow down"},"output":[],'
+    b'"usage":{"input_tokens":3,"output_tokens":0,"total_tokens":3}}}\n\n'
+)
+FOLLOWING = {
+    "chat_completions": b"data: [DONE]\n\n",
+    "messages": b'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+    "responses": FAILED,
+    "generate_content": b'data: {"usageMetadata":{"promptTokenCount":3}}\r\n\r\n',
+}
+"""What servers send behind an error: the end of the stream, and what it cost."""
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_what_follows_an_error_passes_unchanged(format: str, error: str) -> None:
+    """Law 3: OpenAI sends ``error``, then ``response.failed`` with the usage; a program that reads the events needs both."""
+    if error == "plain lines":  # from there on the stream is JSON
+        return
+
+    made, converter = _pass_on(_beginning(format) + ERRORS[error] + FOLLOWING[format] + FOLLOWING[format], format)
+
+    assert converter.error is not None
+    assert converter.error.message == "slow down"
+    assert made.endswith(FOLLOWING[format] * 2)
+    assert not made.endswith(FOLLOWING[format] * 3)
+
+
+@pytest.mark.parametrize("format", ["messages", "responses"])
+def test_what_follows_an_error_gets_its_name(format: str) -> None:
+    """A client that goes by the names of events misses one without."""
+    nameless = FOLLOWING[format].partition(b"\n")[2]
+
+    made, _ = _pass_on(_beginning(format) + ERRORS["messages"] + nameless + b"data: bye\n\ndata: 5\n\n", format)
+
+    assert made.endswith(FOLLOWING[format] + b"data: bye\n\ndata: 5\n\n")
+
+
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_a_stream_that_ends_within_what_follows_an_error_is_over(format: str) -> None:
+    """Its reader has the error; that an event behind it is cut says nothing about the answer."""
+    converter = fb.StreamConverter(source=format, target=format)
+    made = converter.feed(_beginning(format) + OWN[format] + FOLLOWING[format][:-9])
+
+    assert converter.finish() == b""
+    assert made.endswith(OWN[format])
 
 
 def test_a_done_behind_half_an_answer_waits_for_its_error() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -243,7 +244,11 @@ def test_an_answer_streamed_and_collected_is_the_answer(sample: Sample) -> None:
     wanted = _whole(answer)
 
     assert check_grammar(stream)[-1]["response"] == wanted
-    assert _whole(_collect(_decode(_events_of(stream)))) == wanted
+    collected = _whole(_collect(_decode(_events_of(stream))))
+    if answer.error:  # what is collected ends with the error event, which has the error's type and no usage
+        assert (collected.pop("error") or {}).items() >= (wanted.pop("error") or {}).items()
+        wanted.pop("usage", None)
+    assert collected == wanted
 
 
 @pytest.mark.parametrize("sample", OTHERS, ids=str)
@@ -371,8 +376,14 @@ def _repeats_ids(sample: Sample) -> bool:
 
 @pytest.mark.parametrize("sample", [each for each in (*ANSWERS, *OTHERS) if not _repeats_ids(each)], ids=str)
 def test_the_official_client_reads_what_is_written(sample: Sample) -> None:
-    """Law 5: to the end, and to the same answer."""
-    stream = _encode(_unfold(_answer(sample)))
+    """Law 5: to the end, and to the same answer; an answer that failed is an error."""
+    openai = pytest.importorskip("openai", reason="the official SDK 'openai' is not installed")
+    answer = _answer(sample)
+    stream = _encode(_unfold(answer))
+    if answer.error:
+        with pytest.raises(openai.APIError, match=re.escape(answer.error.message)):
+            _judged(stream)
+        return
 
     made, wanted = _judged(stream), check_grammar(stream)[-1]["response"]
 
@@ -384,18 +395,32 @@ def test_the_official_client_reads_what_is_written(sample: Sample) -> None:
         assert [part.get("text") for part in one.get("content") or ()] == [part.get("text") for part in other.get("content") or ()]
 
 
-def test_the_official_client_reads_a_stream_that_failed() -> None:
-    """Law 5: a truncated source, too."""
+def test_a_stream_that_failed_is_an_error_to_the_official_client() -> None:
+    """It raises on an event with a nested ``error`` object only, so that event precedes ``response.failed``."""
+    openai = pytest.importorskip("openai", reason="the official SDK 'openai' is not installed")
     encoder = StreamEncoder(Options(), None)
     out = encoder.feed(events.Start("resp_1", "m"))
     parts: list[ir.Part] = [ir.Text("a"), ir.Reasoning("b"), ir.ToolCall("c", "f", "")]
     for index, part in enumerate(parts):
         out += encoder.feed(events.PartStart(0, index, part)) + encoder.feed(events.Delta(0, index, "x"))
 
-    made = _judged(out + encoder.fail(ir.Error(kind="overloaded", message="cut off")))
+    stream = out + encoder.fail(ir.Error(kind="overloaded", message="cut off", param="p"))
 
-    assert made["error"] == {"code": "server_error", "message": "cut off", "type": "overloaded_error"}
-    assert [item["status"] for item in made["output"]] == ["incomplete"] * 3
+    with pytest.raises(openai.APIError, match="cut off") as raised:
+        _judged(stream)
+    *_, error, failed = check_grammar(stream)
+    detail = {"message": "cut off", "type": "server_error", "param": "p", "code": "overloaded_error"}
+    assert raised.value.body == detail
+    assert error == {
+        "type": "error",
+        "code": "overloaded_error",
+        "message": "cut off",
+        "param": "p",
+        "error": detail,
+        "sequence_number": failed["sequence_number"] - 1,
+    }
+    assert failed["response"]["error"] == {"code": "server_error", "message": "cut off", "type": "overloaded_error", "param": "p"}
+    assert [item["status"] for item in failed["response"]["output"]] == ["incomplete"] * 3
 
 
 def test_arguments_that_only_the_last_event_completes_are_reported() -> None:

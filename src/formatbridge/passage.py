@@ -7,7 +7,7 @@ from formatbridge.convert import Converted
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 from formatbridge.stream_source import StreamSource
-from formatbridge.streaming.sse import DONE, ServerSentEvent
+from formatbridge.streaming.sse import DONE, ServerSentEvent, escape_separators
 
 _NO_JSON = (b"", DONE)
 
@@ -23,7 +23,7 @@ class Passage:
         self._losses = Ledger(None, self._near.SPELLING)
 
     def write(self, event: ServerSentEvent) -> bytes:
-        """Write an event; nothing behind an error, and ``[DONE]`` where the format ends in it and the answer has ended."""
+        """Write an event, whatever came before it. An empty one is left out, and so is ``[DONE]`` before the answer has ended."""
         source = self._source
         if source.is_over or event.data.strip() in _NO_JSON:
             return self._write_rarely(event)
@@ -33,14 +33,28 @@ class Passage:
         return self._frame(event.data, name or None) if source.error is None else self._write_error(event.data, name)
 
     def _write_rarely(self, event: ServerSentEvent) -> bytes:
-        """Write what is no event of the format, or comes behind the end."""
+        """Write what is no event of the format, or follows its end or an error."""
         source, said = self._source, event.data.strip()
-        if not said or source.error is not None:
+        if not said:
             return b""
         if said != DONE:
-            return self._frame(event.data, event.event or None)
+            return self._frame(event.data, self._name_of(event) or None)
         source.decode(event)
-        return self._near.END_OF_STREAM if source.is_complete else b""  # the client would read no error behind it
+        if not source.is_complete:  # the client would read no error behind it
+            return b""
+        # The official client of generate_content reads every event as JSON and raises on this one; the others stop at it, or skip it.
+        return self._frame(DONE, None) if self._has_names else self._near.END_OF_STREAM
+
+    def _name_of(self, event: ServerSentEvent) -> str:
+        """Return the name of an event that nobody has read, where the format names events; it may be anything."""
+        if event.event or not self._has_names:
+            return event.event
+        try:
+            raw = _codec.loads(event.data)
+        except _codec.NotJsonError:
+            return ""
+        kind = raw.get("type") if isinstance(raw, dict) else None
+        return kind if isinstance(kind, str) else ""
 
     def _write_error(self, data: bytes, name: str) -> bytes:
         """Write an event that brought an error: as it came, and the error again where the client would not see it."""
@@ -56,13 +70,14 @@ class Passage:
         return self.fail(source.error, behind=source.heard - 1)
 
     def fail(self, error: ir.Error, *, behind: int) -> bytes:
-        """Write an error in the stream, behind so many events; nothing follows. There has been no encoder until now.
+        """Write an error in the stream, behind so many events. There has been no encoder until now.
 
         Where a failure is an answer, it needs a beginning.
         """
         encoder = self._near.StreamEncoder(self._options, None)
         begun = b"".join([encoder.feed(event) for event in self._source.so_far()])
-        return (begun if self._near.HOLDS_FAILURES and not behind else b"") + encoder.fail(error, behind=behind)
+        made = (begun if self._near.HOLDS_FAILURES and not behind else b"") + encoder.fail(error, behind=behind)
+        return escape_separators(made)
 
     def reported(self, made: Converted) -> Converted:
         """Return the answer so far with what was lost on the way: of events that are passed on nothing is."""

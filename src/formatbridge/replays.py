@@ -16,6 +16,7 @@ from formatbridge.formats._protocol import Format
 from formatbridge.losses import Ledger, nowhere
 from formatbridge.options import Options, options_of
 from formatbridge.streaming.replay import replay
+from formatbridge.streaming.sse import escape_separators
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def replayed(
     encoder = far.StreamEncoder(chosen, context)
     home = bring_home(answer, context, nowhere()) if context else answer
     told = replay(tell_apart(home, far.NAME, nowhere()))
-    return Replay((made for event in told if (made := encoder.feed(event))), whole, answer.error)
+    return Replay((escape_separators(made) for event in told if (made := encoder.feed(event))), whole, answer.error)
 
 
 def handed_out(answer: ir.Response, far: Format, losses: Ledger) -> ir.Response:

@@ -29,7 +29,7 @@ from formatbridge.own_fields import put, without_own_fields
 from formatbridge.passage import Passage
 from formatbridge.replays import handed_out
 from formatbridge.stream_source import StreamSource, unbroken, unbroken_async
-from formatbridge.streaming.sse import ServerSentEvent
+from formatbridge.streaming.sse import ServerSentEvent, escape_separators
 
 _TRUNCATED = ir.Error(
     kind="server", message="the stream ended before its answer was complete", code="stream_truncated", family="detail"
@@ -104,7 +104,8 @@ class StreamConverter:
         if self._hears and type(chunk) is bytes:
             delta = self._source.hear(chunk)
             if delta is not None:
-                return self._encoder.feed(delta)
+                made = self._encoder.feed(delta)
+                return made if made.isascii() else escape_separators(made)
         return self._write(chunk if type(chunk) is bytes else bytes_of(chunk))
 
     def finish(self) -> bytes:
@@ -225,20 +226,20 @@ class StreamConverter:
         """Return what tells the target's reader that the stream broke off."""
         if self._passage:
             return self._passage.fail(error, behind=self._source.heard)
-        return self._encode(self._source.beside()) + self._encoder.fail(error)
+        return self._encode(self._source.beside()) + escape_separators(self._encoder.fail(error))
 
     def _convert(self, event: ServerSentEvent) -> bytes:
         happened = self._source.decode(event)
         if not self._is_plain:
             return self._encode(happened)
         if len(happened) == 1:  # nearly always
-            return self._encoder.feed(happened[0])
-        return b"".join(map(self._encoder.feed, happened))
+            return escape_separators(self._encoder.feed(happened[0]))
+        return escape_separators(b"".join(map(self._encoder.feed, happened)))
 
     def _encode(self, happened: list[events.Event]) -> bytes:
         if self._options.raise_on and any(isinstance(event, events.End) for event in happened):
             self._whole(self._options)
-        return b"".join([self._encoder.feed(event) for event in self._home.feed(happened)])
+        return escape_separators(b"".join([self._encoder.feed(event) for event in self._home.feed(happened)]))
 
 
 def _finished() -> ConfigurationError:

@@ -5,29 +5,35 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-from formatbridge import _codec, ir
+from formatbridge import _codec
 from formatbridge.convert import Converted
 from formatbridge.errors import StreamError, TruncatedStreamError
+from formatbridge.formats.responses.errors import encode_error_event
 from formatbridge.masking import Mask
 from formatbridge.relay.broken import is_of_connection
+from formatbridge.streaming.sse import encode_event
 from formatbridge.streams import StreamConverter
 
 
 class Homecoming:
-    """A stream on its way home. One that breaks ends in an error event; nonsense is an error of the HTTP library, which the SDKs know."""
+    """A stream on its way home. One that breaks ends in an error event; nonsense is an error of the HTTP library, which the SDKs know.
+
+    ``repeats_errors``: the stream passes unchanged to the SDK for responses, which raises on an event with a nested ``error`` object only;
+    any other error in it is followed by such an event.
+    """
 
     def __init__(
         self,
         library: Any,
         converter: StreamConverter,
-        target: ir.Format,
+        repeats_errors: bool,
         mask: Mask,
         report: Callable[[Converted], object] | None,
     ) -> None:
         self._library = library
         self._converter = converter
         self._mask = mask
-        self._target = target
+        self._repeats_errors = repeats_errors
         self._report = report
         self._breaks: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
 
@@ -92,29 +98,20 @@ class Homecoming:
         raise cut
 
     def _finish(self, *, is_broken: bool) -> bytes:
-        """Take the end; one that came too early is told to the SDK as an error event."""
-        message: str | None = None
+        """Take the end of the bytes; a truncated stream ends in an error event, upon which the SDK raises."""
         nonsense: Exception | None = None
         try:
             made = self._end(is_broken=is_broken)
         except TruncatedStreamError as error:
-            made = error.tail if self._converter.heard or self._target != "responses" else b""  # its SDK wants a beginning first
-            message = "the stream ended before its answer was complete"
+            made = error.tail
         except StreamError as error:
             made, nonsense = b"", self._nonsense(error)
         if nonsense is not None:
             raise nonsense
         self.tell()
-        if self._converter.error is not None:
-            message = self._converter.error.message
-        return self._mask.body(made + self._alarm(message)) if message is not None else made
-
-    def _alarm(self, message: str) -> bytes:
-        """Return what makes the SDK of responses raise: to it a failed answer is an answer, and only an event with an error is none."""
-        if self._target != "responses":
-            return b""
-        told = {"type": "error", "error": {"type": "server_error", "code": None, "message": message, "param": None}}
-        return b"event: error\ndata: " + _codec.dumps(told) + b"\n\n"
+        if self._repeats_errors and self._converter.error is not None:
+            made += encode_event(_codec.dumps({"type": "error", **encode_error_event(self._converter.error)}), "error")
+        return self._mask.body(made)
 
     def tell(self) -> None:
         """Report the answer as far as it came, once: some SDKs stop reading before the last byte."""

@@ -178,7 +178,7 @@ class RelayTransport:
             if response is not None:
                 response.close()
             return answer_of(library, home.status, _sized(home), stream_of(library, (home.content,)))
-        stream = Homecoming(library, home.converter, home.format, home.mask, self._crossing.report)
+        stream = Homecoming(library, home.converter, self._repeats_errors(home), home.mask, self._crossing.report)
 
         def close() -> None:
             response.close()
@@ -192,7 +192,7 @@ class RelayTransport:
             if response is not None:
                 await response.aclose()
             return answer_of(library, home.status, _sized(home), async_stream_of(library, _after(home.content)))
-        stream = Homecoming(library, home.converter, home.format, home.mask, self._crossing.report)
+        stream = Homecoming(library, home.converter, self._repeats_errors(home), home.mask, self._crossing.report)
 
         async def close() -> None:
             await response.aclose()
@@ -200,6 +200,10 @@ class RelayTransport:
 
         converted = stream.convert_async(_after(home.content, chunks))
         return answer_of(library, home.status, home.headers, async_stream_of(library, converted, close))
+
+    def _repeats_errors(self, home: Home) -> bool:
+        """Say whether a stream passes unchanged to the SDK for responses, which raises on one kind of error event only."""
+        return home.format == self._crossing.via == "responses"
 
     def _inner(self, library: Any, *, is_async: bool) -> Any:
         """Return the transport to go through: the given one, or the library's own, made once for all threads or for each event loop."""

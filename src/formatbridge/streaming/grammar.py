@@ -169,7 +169,8 @@ RESPONSES: Final = Grammar(
     stream={
         "before": {"created": "created"},
         "created": {"in_progress": "open"},
-        "open": {"item": "open", "completed": "done", "incomplete": "done", "failed": "failed"},
+        "open": {"item": "open", "completed": "done", "incomplete": "done", "failed": "failed", "error": "failing"},
+        "failing": {"failed": "failed", "incomplete": "failed"},
         "done": {},
         "failed": {},
     },

@@ -22,6 +22,7 @@ __all__ = [
     "carries_json",
     "encode_crlf_event",
     "encode_event",
+    "escape_separators",
     "without_comments",
 ]
 
@@ -38,6 +39,7 @@ _BEFORE_JSON = b"[{ \t"
 _D, _E = b"de"
 _COMMENTS = re.compile(rb"(?:[\xef\xbb\xbf \t\r\n]*+:[^\r\n]*+[\r\n])+")
 _FIELDS = (b"data", b"event")
+_SEPARATORS = tuple((character.encode(), b"\\u%04x" % ord(character)) for character in "\u2028\u2029\x85")
 _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -54,9 +56,10 @@ def without_comments(body: bytes) -> bytes:
 
 def encode_event(data: bytes, event: str | None = None) -> bytes:
     """Write an event with one data line. Raw line ends, which JSON has only between its tokens, become spaces."""
+    data = escape_separators(_on_one_line(data))
     if event is None:
-        return b"data: %b\n\n" % _on_one_line(data)
-    return b"event: %b\ndata: %b\n\n" % (_on_one_line(event.encode("utf-8", "replace")), _on_one_line(data))
+        return b"data: %b\n\n" % data
+    return b"event: %b\ndata: %b\n\n" % (_on_one_line(event.encode("utf-8", "replace")), data)
 
 
 def frame_of(event: ServerSentEvent, chunk: bytes) -> tuple[bytes, bytes] | None:
@@ -68,7 +71,20 @@ def frame_of(event: ServerSentEvent, chunk: bytes) -> tuple[bytes, bytes] | None
 
 def encode_crlf_event(data: bytes) -> bytes:
     """Write an event as generate_content does: its lines end in CRLF, and it has no name."""
-    return b"data: %b\r\n\r\n" % _on_one_line(data)
+    return b"data: %b\r\n\r\n" % escape_separators(_on_one_line(data))
+
+
+def escape_separators(text: bytes) -> bytes:
+    """Return JSON, or whole events, with U+2028, U+2029 and U+0085 escaped.
+
+    Clients that split lines as ``str.splitlines`` does end a line at each of them: google-genai up to 3.4, readers built on
+    ``httpx.Response.iter_lines``. JSON has them in strings only.
+    """
+    if text.isascii():
+        return text
+    for character, escape in _SEPARATORS if b"\xe2\x80" in text else _SEPARATORS[2:]:
+        text = text.replace(character, escape)
+    return text
 
 
 def _on_one_line(text: bytes) -> bytes:

@@ -55,10 +55,17 @@ def is_own_event(event: dict[str, Any]) -> bool:
 
 
 def is_own_error(event: dict[str, Any], name: str) -> bool:
-    """Say whether an event that tells an error does so as the format does, so that its official client sees one."""
+    """Say whether an event that tells an error does so as the format does, so that its official client sees one.
+
+    The Python client looks for ``error`` as the first member, the JavaScript client for a numeric code from 400 to 599 (js-genai
+    ``_api_client.ts``, ``processStreamResponse``).
+    """
     del name  # no event has one here
     detail = event.get("error")
-    return next(iter(event), None) == "error" and isinstance(detail, dict) and type(detail.get("code")) is int
+    if next(iter(event), None) != "error" or not isinstance(detail, dict):
+        return False
+    code = detail.get("code")
+    return type(code) is int and 400 <= code < 600
 
 
 __all__ = [

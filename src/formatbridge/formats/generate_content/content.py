@@ -20,6 +20,7 @@ from formatbridge.formats.generate_content.hosted_content import decode_code, de
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.parts import DECODE_PART, decode_bare, decode_text, encode_part
 from formatbridge.formats.generate_content.reasoning import (
+    decode_carried,
     encode_signature,
     is_late,
     set_apart,
@@ -131,11 +132,16 @@ def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls, before:
                 parts.append(ir.Text(text, at))
                 continue
             made = decode_text(item, at)
+            if made.signature is not None:  # type: ignore[union-attr]  # text or a thought
+                decode_carried(parts, made)
             is_late_token = type(made) is ir.Reasoning and item.get("thought") and not text and is_late(made.signature)
             if made.extra or not (is_late_token and sign_thoughts(parts, made)):  # type: ignore[arg-type]  # the test before says so
                 parts.append(made)
         elif item.get("functionCall") is not None:
-            parts.append(decode_call(item, at, calls))
+            call = decode_call(item, at, calls)
+            if call.signature is not None:
+                decode_carried(parts, call)
+            parts.append(call)
         elif item.get("functionResponse") is not None:
             parts.append(decode_result(item, at, calls))
         else:

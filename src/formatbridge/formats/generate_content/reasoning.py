@@ -123,6 +123,36 @@ def sign_thoughts(parts: list[ir.Part], token: ir.Reasoning) -> bool:
     return True
 
 
+def is_carried(signature: ir.Signature | None) -> bool:
+    """Say whether a token is that of reasoning of another format, which stands on the part that follows the reasoning."""
+    return signature is not None and signature.home != "generate_content" and signature.kind != "call"
+
+
+def holds_carried(part: JsonObject) -> bool:
+    """Say whether a written part is a thought with a token of another format's reasoning."""
+    return bool(part.get("thought")) and "thoughtSignature" in part and is_carried(decode_signature(part, ""))
+
+
+def has_room(part: JsonObject) -> bool:
+    """Say whether the token of the reasoning before a written part may stand on it: a call, or text that is no thought.
+
+    The vendor puts a token there, and clients drop a part that is an empty thought with a token (the Vercel AI SDK and opencode, run).
+    """
+    is_kind = "functionCall" in part or bool(part.get("text") and not part.get("thought"))
+    return is_kind and "thoughtSignature" not in part
+
+
+def decode_carried(parts: list[ir.Part], part: ir.Part) -> None:
+    """Take the token of another format's reasoning off a part that follows, and give it to the reasoning before, or to one of its own."""
+    if not isinstance(part, ir.ToolCall | ir.Text) or (isinstance(part, ir.Text) and not part.text):
+        return
+    if part.signature is not None and is_carried(part.signature):
+        token = ir.Reasoning("", part.signature.src, part.signature)
+        part.signature = None
+        if not (is_late(token.signature) and sign_thoughts(parts, token)):
+            parts.append(token)
+
+
 def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
     """Read ``thinkingConfig``: a budget of 0 is off, of -1 up to the model."""
     budget, level, shown = raw.get("thinkingBudget"), word_of(raw.get("thinkingLevel")), raw.get("includeThoughts")

@@ -17,7 +17,8 @@ class Choice:
     """One candidate as far as it has come. ``texts``: all visible text.
 
     ``open``: the open part's number, and its kind where more text may go to it; ``behind``: the text before a bare token, also open.
-    ``loose``: the thought that a token would sign which comes late, the last one behind all tokens.
+    ``loose``: the thought that a token would sign which comes late, the last one behind all tokens. ``tokens_apart``: how many tokens on
+    other parts are parts of their own here.
     """
 
     index: int
@@ -27,6 +28,7 @@ class Choice:
     open: tuple[type[ir.Part] | None, int] | None = None
     behind: int | None = None
     loose: int | None = None
+    tokens_apart: int = 0
     texts: dict[int, list[str]] = field(default_factory=dict)
     called: list[ir.Part] = field(default_factory=list)
     partial: PartialCalls | None = None
@@ -44,9 +46,14 @@ class Choice:
         return [number for number in (self.behind, latest) if number in self.texts and number is not None]
 
     @property
+    def place(self) -> int:
+        """The place of the next part in the body."""
+        return self.parts - self.tokens_apart
+
+    @property
     def at(self) -> str:
         """The pointer of the next part."""
-        return f"{self.src}/content/parts/{self.parts}"
+        return f"{self.src}/content/parts/{self.place}"
 
     def cite(self, made: list[events.Event]) -> JsonObject | None:
         """Hang each citation on the text that it vouches for, or tell it alone where that has closed; return what no citation holds."""

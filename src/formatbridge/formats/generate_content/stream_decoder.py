@@ -19,7 +19,7 @@ from formatbridge.formats.generate_content.finish import UNSAID, decode_blocked,
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.logprobs import decode_logprobs
 from formatbridge.formats.generate_content.parts import decode_text
-from formatbridge.formats.generate_content.reasoning import is_late
+from formatbridge.formats.generate_content.reasoning import is_carried, is_late
 from formatbridge.formats.generate_content.results import decode_result
 from formatbridge.formats.generate_content.stream_choice import Choice
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
@@ -225,6 +225,9 @@ class StreamDecoder:
         """
         part = decode_text(raw, choice.at)
         assert isinstance(part, ir.Text | ir.Reasoning)
+        if part.text and isinstance(part, ir.Text) and is_carried(part.signature):
+            self._take_carried(choice, part, made)
+            self._close_text(choice, made)
         signature, is_bare = part.signature, not part.text and not part.extra
         kind = ir.Reasoning if raw.get("thought") else ir.Text
         if signature is None and not part.extra:
@@ -238,6 +241,21 @@ class StreamDecoder:
             choice.loose = None
         else:
             self._whole(choice, part, made)
+
+    def _take_carried(self, choice: Choice, part: ir.Text | ir.ToolCall, made: list[events.Event]) -> None:
+        """Take the token of another format's reasoning off the part that follows, as if it had come on an empty thought before."""
+        signature, part.signature = part.signature, None
+        assert signature is not None
+        if is_late(signature) and choice.open is not None and choice.open[0] is ir.Reasoning:
+            made.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
+            self._close_text(choice, made)
+            choice.loose = None
+        elif is_late(signature) and choice.loose is not None:
+            made.append(events.Signed(choice.index, choice.loose, signature))
+            choice.loose = None
+        else:
+            self._whole(choice, ir.Reasoning("", signature.src, signature), made)
+            choice.tokens_apart += 1
 
     def _grow(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], text: str, made: list[events.Event]) -> None:
         """Add text to the open part of a kind; another kind closes it and opens the next. An empty text parts two thoughts."""
@@ -316,6 +334,8 @@ class StreamDecoder:
     def _call(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
         call = decode_call(raw, choice.at, choice.calls)
         choice.called = [call]
+        if is_carried(call.signature):
+            self._take_carried(choice, call, made)
         self._close_text(choice, made)
         made += unfold(choice.index, choice.parts, call, is_ours=True)
         choice.parts += 1

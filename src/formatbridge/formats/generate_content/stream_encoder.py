@@ -22,6 +22,7 @@ from formatbridge.formats.generate_content.errors import encode_error
 from formatbridge.formats.generate_content.finish import encode_finish
 from formatbridge.formats.generate_content.hosted_content import python_runs
 from formatbridge.formats.generate_content.logprobs import Average, encode_logprobs
+from formatbridge.formats.generate_content.reasoning import has_room, holds_carried
 from formatbridge.formats.generate_content.response import encode_response
 from formatbridge.formats.generate_content.stream_fold import NOTHING
 from formatbridge.formats.generate_content.stream_tokens import Left, Order
@@ -40,13 +41,15 @@ _TextLike = ir.Text | ir.Refusal | ir.Reasoning
 class _Part:
     """A part that is open. ``head`` and ``tail``: the envelope of its text; None where it leaves whole. ``place``: among the visible.
 
-    ``next_head``: that of a thought which its first text must part from the thought before.
+    ``next_head``: that of a text whose first piece leaves with something else; ``is_apart``: which an empty text parts from the thought
+    before.
     """
 
     part: ir.Part
     left: Left
     head: bytes | None = None
     next_head: bytes | None = None
+    is_apart: bool = False
     tail: bytes = b""
     pieces: list[str] | None = None
     place: int = -1
@@ -57,7 +60,8 @@ class _Part:
 class _Choice:
     """One candidate as far as it has come.
 
-    ``waiting``: tokens of the part that follows; ``bound``: those that name a call, which may come; ``visible``: what citations count, in
+    ``waiting``: tokens of the part that follows; ``carried``: the thought that holds the token of another format's reasoning, until the
+    next part leaves; ``bound``: those that name a call, which may come; ``visible``: what citations count, in
     the order in which it left; ``calls``: those that have not left, in their order; ``ended``: those that wait for one before them;
     ``cited``: what came late; ``weighed``: how likely the tokens were that have left; ``order``: what has left behind what.
     """
@@ -66,6 +70,7 @@ class _Choice:
     runs: set[str]
     parts: dict[int, _Part] = field(default_factory=dict)
     waiting: list[ir.Part] = field(default_factory=list)
+    carried: JsonObject | None = None
     bound: dict[str, ir.Reasoning] = field(default_factory=dict)
     visible: list[ir.Part] = field(default_factory=list)
     pieces: dict[int, list[str]] = field(default_factory=dict)
@@ -85,6 +90,20 @@ class _Choice:
         assert isinstance(part, ir.Reasoning)
         self.bound[call_id] = part
         return True
+
+    def leaving(self, parts: list[JsonObject]) -> list[JsonObject]:
+        """Return the parts that leave now, the first with the token that waits, if it has room; else that stands before them alone.
+
+        A token at their end waits in its turn, unless a text is open that may go on before the next part.
+        """
+        carried, self.carried = self.carried, None
+        if carried is not None:
+            has_token = bool(parts) and has_room(parts[0])
+            first = [parts[0] | {"thoughtSignature": carried["thoughtSignature"]}, *parts[1:]] if has_token else [carried, *parts]
+            parts = first
+        if parts and not parts[-1].get("text") and not self.order.is_open and holds_carried(parts[-1]):
+            *parts, self.carried = parts
+        return parts
 
     def told_with(self, part: ir.Part) -> list[ir.Part]:
         """Return what leaves with a part: for a call the token that names it as well."""
@@ -108,9 +127,13 @@ class StreamEncoder:
         return handle(self, event) if handle else b""
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
-        """Write an error in the stream; nothing follows."""
+        """Write an error in the stream, behind the tokens that wait; nothing follows."""
         del behind  # events have no numbers here
-        return encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
+        made = b""
+        for index, choice in sorted(self._choices.items()):
+            if choice.carried is not None:
+                made, choice.carried = made + self._written(index, [choice.carried]), None
+        return made + encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
 
     def late(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens that came too late for their texts and thoughts; those with probabilities stand beside no text."""
@@ -149,7 +172,8 @@ class StreamEncoder:
             piece = {"text": "", "thought": True} if isinstance(part, ir.Reasoning) else {"text": ""}
             head, _, tail = dumps(self._event(event.choice, [piece])).partition(b'"text":""')
             held.head, held.tail = b'data: %b"text":' % head, b"%b\r\n\r\n" % tail
-            if choice.order.begin(held.left, part):
+            held.is_apart = choice.order.begin(held.left, part)
+            if held.is_apart or choice.carried is not None:
                 held.head, held.next_head = None, held.head
         if isinstance(part, ir.Text | ir.Refusal):
             held.pieces = []
@@ -170,7 +194,7 @@ class StreamEncoder:
         if event.logprobs and not isinstance(held.part, ir.Refusal):  # those of a refusal have no place here
             return self._weighed_delta(choice, held, event)
         if held.head is None or not event.text:
-            return self._written(event.choice, _pieces(held, event.text)) if held.next_head and event.text else b""
+            return self._leave(event.choice, _pieces(held, event.text)) if held.next_head and event.text else b""
         held.left.has_text = True
         return held.head + dumps(event.text) + held.tail
 
@@ -178,7 +202,7 @@ class StreamEncoder:
         choice.weighed = choice.weighed or Average()
         choice.weighed.add(event.logprobs or ())
         is_written = isinstance(held.part, _TextLike) and (event.text or held.left.has_text)
-        parts = _pieces(held, event.text) if is_written else []
+        parts = choice.leaving(_pieces(held, event.text)) if is_written else []
         return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], nowhere())})
 
     def _meta(self, event: events.PartMeta) -> bytes:
@@ -207,7 +231,7 @@ class StreamEncoder:
         token = ir.Reasoning("", signature=event.signature)
         made = _encoded([token], choice)
         choice.order.end(token, made, has_left=True)
-        return self._written(event.choice, made)
+        return self._leave(event.choice, made)
 
     def _end(self, event: events.PartEnd) -> bytes:
         """Close a part; a call waits for those that opened before it."""
@@ -247,7 +271,7 @@ class StreamEncoder:
         if made and not is_gone and choice.order.stands_apart(part):
             made[0].pop("thought", None)
         choice.order.end(part, made, has_left=is_gone)
-        return self._written(event.choice, made) if made else b""
+        return self._leave(event.choice, made) if made else b""
 
     def _tokens(self, part: ir.Part, held: _Part, choice: _Choice) -> list[JsonObject]:
         """Write the tokens of a text that has left: those that the text would have if it came in one piece."""
@@ -265,7 +289,10 @@ class StreamEncoder:
     def _finish(self, event: events.Finished) -> bytes:
         """End a candidate; its reason leaves with the usage."""
         choice = self._choice(event.choice)
-        made = self._event(event.choice, _encoded([*choice.waiting, *choice.bound.values()], choice))["candidates"][0]
+        left = [] if choice.carried is None else [choice.carried]
+        left += _encoded([*choice.waiting, *choice.bound.values()], choice)
+        choice.carried = None
+        made = self._event(event.choice, left)["candidates"][0]
         made |= encode_finish(event.finish, choice.has_calls, "", nowhere())
         _cite_first(choice)
         if any(isinstance(part, ir.Text) and part.citations for part in choice.visible):
@@ -292,6 +319,11 @@ class StreamEncoder:
         candidate = {"content": content, "index": choice, **(more or {})}
         return {"candidates": [candidate], **self._head}
 
+    def _leave(self, choice: int, parts: list[JsonObject]) -> bytes:
+        """Write parts, but for a token that waits for the next one."""
+        leaving = self._choices[choice].leaving(parts)
+        return self._written(choice, leaving) if leaving else b""
+
     def _written(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> bytes:
         return encode_crlf_event(dumps(self._event(choice, parts, more)))
 
@@ -307,8 +339,8 @@ def _whole(held: _Part) -> ir.Part:
 
 
 def _pieces(held: _Part, text: str) -> list[JsonObject]:
-    """Return the parts of an event with a piece of a text; an empty one before it parts a thought from the one before."""
-    before: list[JsonObject] = [NOTHING] if held.next_head else []
+    """Return the parts of an event with a piece of a text; before its first piece an empty one parts a thought from the one before."""
+    before: list[JsonObject] = [NOTHING] if held.next_head and held.is_apart else []
     held.head, held.next_head = held.head or held.next_head, None
     held.left.has_text = True
     return [*before, {"text": text, "thought": True} if isinstance(held.part, ir.Reasoning) else {"text": text}]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from formatbridge._json import JsonObject
 from formatbridge.formats._choices import told_apart
+from formatbridge.formats.generate_content.reasoning import decode_signature, is_carried
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
 
 _SOURCES = ("groundingMetadata", "citationMetadata")
@@ -105,7 +106,7 @@ class _Candidate:
         """
         text = part.get("text")
         before = self._parts[-1] if self._parts else {}
-        is_same = "text" in before and "thoughtSignature" not in before and _flags(part) == _flags(before)
+        is_same = "text" in before and ("thoughtSignature" not in before or _is_carried(before)) and _goes_on(before, part)
         if self._is_apart and is_same:
             self._parts += [NOTHING]
             self._texts += [[""]]
@@ -145,6 +146,18 @@ def _flags(part: JsonObject) -> JsonObject:
     return {key: value for key, value in part.items() if key != "text"}
 
 
+def _goes_on(before: JsonObject, part: JsonObject) -> bool:
+    """Say whether a text has the flags of the one before, but for a token of the reasoning that preceded that."""
+    flags = _flags(before)
+    return _flags(part) == (flags if not _is_carried(before) else {key: flags[key] for key in flags if key != "thoughtSignature"})
+
+
+def _is_carried(part: JsonObject) -> bool:
+    """Say whether a visible text has the token of another format's reasoning, which says nothing about the text and does not end it."""
+    is_marked = "thoughtSignature" in part and bool(part.get("text")) and not part.get("thought")
+    return is_marked and is_carried(decode_signature(part, ""))
+
+
 def unfold_stream(body: JsonObject) -> list[JsonObject]:
     """Return the events that fold to a body: each part in one piece, then all else. Texts that would go on as one stay in one event."""
     envelope = {key: body[key] for key in ("modelVersion", "responseId", "createTime") if key in body}
@@ -165,7 +178,7 @@ def _groups(parts: list[JsonObject]) -> list[list[JsonObject]]:
     made: list[list[JsonObject]] = []
     for part in parts:
         before = made[-1][-1] if made else {}
-        if "text" in part and "text" in before and (_flags(part) == _flags(before) or before == NOTHING):
+        if "text" in part and "text" in before and (_goes_on(before, part) or before == NOTHING):
             made[-1].append(part)
         else:
             made.append([part])

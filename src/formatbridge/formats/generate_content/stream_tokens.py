@@ -43,6 +43,11 @@ class Order:
         self._step = 0
         self._open = 0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a text is open, which may go on at any time."""
+        return self._open > 0
+
     def begin(self, text: Left, part: ir.Part) -> bool:
         """Take a text that opens; return whether an empty one must part it from the thought before."""
         is_next = self._thinks or (self._last is not None and self._last.has_text)

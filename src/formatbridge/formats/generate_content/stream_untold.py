@@ -14,7 +14,7 @@ def untold(choice: Choice) -> list[events.Event]:
     unread = choice.cite(made)
     if choice.tokens:
         made += _weighed(choice)
-    if left := joined(unread, choice.partial.left_over(choice.parts) if choice.partial else None):
+    if left := joined(unread, choice.partial.left_over(choice.place) if choice.partial else None):
         made.append(events.Meta(left, choice.index))
     return made
 

@@ -9,7 +9,7 @@ from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._error_shapes import decode_error_body
 from formatbridge.formats._errors import FAULTS, WORDINGS, classify, encode_error_object, note_type, note_unread
-from formatbridge.losses import Ledger
+from formatbridge.losses import Ledger, nowhere
 
 _CODES = FAULTS | {"server_error", "rate_limit_exceeded", "vector_store_timeout"}
 """The codes inside a failed answer; there are no others."""
@@ -35,6 +35,23 @@ def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
 def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     """Write an error: the HTTP status and the body."""
     return encode_error_object(error, losses)
+
+
+def encode_error_event(error: ir.Error) -> JsonObject:
+    """Write the fields of the event that reports an error in a stream, but for its type and number.
+
+    The error stands there twice: the official clients for Python and JavaScript raise on a nested ``error`` object, and hand on an event
+    without one, or ``response.failed``, as any other (openai-python ``_streaming.py``, openai-node ``core/streaming.ts``). The fields
+    beside it are those of the vendor's ``ResponseErrorEvent``, whose code is a string.
+    """
+    detail: JsonObject = encode_error_object(error, nowhere())[1]["error"]
+    code = detail["code"]
+    return {
+        "code": code if code is None else str(code),
+        "message": detail["message"],
+        "param": detail["param"],
+        "error": detail,
+    }
 
 
 def decode_failure(raw: JsonObject) -> ir.Error:

@@ -18,6 +18,7 @@ from formatbridge.formats._choices import FirstChoice
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats._protocol import Context
 from formatbridge.formats._signatures import is_carried
+from formatbridge.formats.responses.errors import encode_error_event
 from formatbridge.formats.responses.finish import refusal_of, status_of_last
 from formatbridge.formats.responses.hosted_content import encode_generated_image, has_item
 from formatbridge.formats.responses.ids import ItemIds
@@ -85,7 +86,7 @@ class StreamEncoder:
         return self._writer.take()
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
-        """End the stream as failed: what is open is incomplete, and the last event has what came and the error."""
+        """End the stream as failed: what is open is incomplete, then an error event, and a last event with what came and the error."""
         if behind:
             self._leave_items()  # whoever wrote them has closed them, unless they grow
             self._writer.go_on(behind)
@@ -151,6 +152,8 @@ class StreamEncoder:
 
     def _write_end(self, error: ir.Error | None) -> None:
         self._is_over = True
+        if error is not None:
+            self._writer.tell("error", encode_error_event(error))
         body = self._body(ir.Choice(parts=self._refusals(), finish=self._finish), self._usage, error)
         self._writer.end(_ENDS.get(body["status"], "response.incomplete"), body)
 

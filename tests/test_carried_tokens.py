@@ -1,0 +1,218 @@
+"""Tokens of another format's reasoning in an answer of generate_content: on the part that follows the reasoning, and back from there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge.formats._signatures import decode_token
+from tests.sdk_clients import read
+from tests.stream_laws import read as events_of
+
+THOUGHT = {"type": "thinking", "thinking": "Compare the heights.", "signature": "c2lnLTE="}
+OMITTED = {"type": "thinking", "thinking": "", "signature": "c2lnLTI="}
+REDACTED = {"type": "redacted_thinking", "data": "cmVkLTE="}
+TEXT = {"type": "text", "text": "I look it up."}
+CALL = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"place": "Rome"}}
+OTHER_CALL = CALL | {"id": "toolu_2"}
+
+TURNS: dict[str, list[dict[str, Any]]] = {
+    "a call behind a thought": [THOUGHT, CALL],
+    "a text behind a thought": [THOUGHT, TEXT],
+    "a call behind hidden reasoning": [REDACTED, CALL],
+    "a text behind hidden reasoning": [REDACTED, TEXT, CALL],
+    "a call behind an omitted thought": [OMITTED, CALL, OTHER_CALL],
+    "reasoning between calls": [THOUGHT, CALL, OMITTED, OTHER_CALL],
+    "reasoning behind text": [TEXT, REDACTED, CALL],
+}
+"""Turns of messages in which text or a call follows each token."""
+
+
+def _answer(content: list[dict[str, Any]]) -> dict[str, Any]:
+    reason = "tool_use" if any(block["type"] == "tool_use" for block in content) else "end_turn"
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content}
+    return head | {"stop_reason": reason, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 2}}
+
+
+def _streamed(content: list[dict[str, Any]]) -> bytes:
+    """Return the stream of an answer in another format, of which each text comes in pieces."""
+    data = b"".join(fb.replay_response(_answer(content), source="messages"))
+    data = data.replace(b'"delta":{"type":"text_delta","text":"I look it up."}', b'"delta":{"type":"text_delta","text":"I look"}')
+    more = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":{"type":"text_delta","text":" it up."}}\n\n'
+    pieces = data.split(b"\n\n")
+    made = b""
+    for piece in pieces[:-1]:
+        made += piece + b"\n\n"
+        if b'"text_delta"' in piece:
+            made += more % json.loads(piece.partition(b"data: ")[2])["index"]
+    return b"".join(fb.convert_stream([made], source="messages", target="generate_content"))
+
+
+def _parts(body: dict[str, Any]) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = body["candidates"][0]["content"]["parts"]
+    return parts
+
+
+def _next_turn(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    calls = [part["functionCall"] for part in parts if "functionCall" in part]
+    results = [{"functionResponse": {"id": call["id"], "name": call["name"], "response": {"a": 1}}} for call in calls]
+    ask = {"role": "user", "parts": [{"text": "Where?"}]}
+    return {"contents": [ask, {"role": "model", "parts": parts}, {"role": "user", "parts": results or ask["parts"]}]}
+
+
+def _home(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the model's turn of the next request, back in messages, with texts in one piece."""
+    made = fb.convert_request(_next_turn(parts), source="generate_content", target="messages", model="m", stream=False)
+    turn: list[dict[str, Any]] = []
+    for block in next(each for each in made.body["messages"] if each["role"] == "assistant")["content"]:
+        if turn and block["type"] == turn[-1]["type"] == "text":
+            turn[-1] = turn[-1] | {"text": turn[-1]["text"] + block["text"]}
+        else:
+            turn.append(block)
+    return turn
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_a_token_stands_on_the_part_that_follows(name: str) -> None:
+    """The Vercel AI SDK and opencode drop an empty thought, and its token with it; Google puts its tokens on the part that follows."""
+    whole = _parts(fb.convert_response(_answer(TURNS[name]), source="messages", target="generate_content").body)
+    streamed = _parts(fb.collect_stream([_streamed(TURNS[name])], source="generate_content").body)
+
+    tokens = sum("signature" in block or "data" in block for block in TURNS[name])
+    for parts in (whole, streamed):
+        assert [part for part in parts if "thoughtSignature" in part and (part.get("thought") or part.get("text") == "")] == []
+        assert sum("thoughtSignature" in part for part in parts) == tokens
+    assert streamed == whole
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_the_next_request_brings_each_token_back_to_its_reasoning(name: str) -> None:
+    """The vendor refuses a thought whose token is gone or elsewhere. Clients send parts as they came, in pieces, or as they add them up."""
+    data = _streamed(TURNS[name])
+    pieces = [part for event in events_of(data) for part in _parts(json.loads(event.data)) if part != {"text": ""}]
+
+    whole = _parts(fb.convert_response(_answer(TURNS[name]), source="messages", target="generate_content").body)
+    for parts in (whole, pieces, _parts(read(data, "generate_content"))):
+        assert _home(parts) == TURNS[name]
+    assert fb.collect_stream([data], source="generate_content", target="messages").body["content"] == TURNS[name]
+
+
+KEPT: dict[str, list[dict[str, Any]]] = {
+    "nothing follows": [TEXT, THOUGHT],
+    "reasoning follows": [REDACTED, THOUGHT, CALL],
+    "hidden reasoning follows": [THOUGHT, REDACTED],
+}
+"""Turns of messages in which no text or call follows a token directly."""
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_token_without_a_part_that_follows_stands_alone(name: str) -> None:
+    """There is nothing else to put it on, and it still comes back."""
+    data = _streamed(KEPT[name])
+    whole = _parts(fb.convert_response(_answer(KEPT[name]), source="messages", target="generate_content").body)
+
+    assert any("thoughtSignature" in part and part.get("thought") for part in whole)
+    for parts in (whole, _parts(fb.collect_stream([data], source="generate_content").body)):
+        assert _home(parts) == KEPT[name]
+
+
+def test_a_call_with_a_token_of_its_own_keeps_it() -> None:
+    """A part has room for one token: that of the reasoning before stays with the reasoning."""
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    call |= {"extra_content": {"google": {"thought_signature": "b3du"}}}
+    details = [{"type": "reasoning.text", "text": "Hm.", "signature": "c2lnLTE=", "format": "anthropic-claude-v1", "index": 0}]
+    message = {"role": "assistant", "content": None, "reasoning_details": details, "tool_calls": [call]}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
+    body |= {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+
+    whole = _parts(fb.convert_response(body, source="chat_completions", target="generate_content").body)
+    data = b"".join(fb.replay_response(body, source="chat_completions", target="generate_content"))
+    streamed = _parts(fb.collect_stream([data], source="generate_content").body)
+
+    assert [decode_token(part["thoughtSignature"], "generate_content", "thought", "").token for part in whole] == [
+        "c2lnLTE=",
+        "b3du",
+    ]
+    assert [part["thoughtSignature"] for part in streamed if "functionCall" in part] == ["b3du"]
+    assert [part["thoughtSignature"] for part in streamed if part.get("thought") and "thoughtSignature" in part] == [
+        whole[0]["thoughtSignature"]
+    ]
+
+
+def test_reasoning_that_follows_a_thought_without_a_token_does_not_sign_it() -> None:
+    """A thought whose signature a relay dropped must not get that of another one."""
+    unsigned: dict[str, Any] = {"type": "thinking", "thinking": "Hm.", "signature": ""}
+    content = [unsigned, OMITTED, CALL]
+    answer = fb.convert_response(_answer(content), source="messages", target="generate_content")
+    data = _streamed(content)
+
+    back = fb.convert_response(answer.body, source="generate_content", target="messages").body["content"]
+
+    assert [block["signature"] for block in back if block["type"] == "thinking"] == ["", "c2lnLTI="]
+    streamed = fb.collect_stream([data], source="generate_content", target="messages").body["content"]
+    assert [block["signature"] for block in streamed if block["type"] == "thinking"] == ["", "c2lnLTI="]
+
+
+def test_a_token_waits_for_the_next_part_and_nothing_else_waits() -> None:
+    """Law 10: the text that follows leaves in the feed that brings it, and takes the token along."""
+    events = [event + b"\n\n" for event in b"".join(fb.replay_response(_answer([THOUGHT, TEXT]), source="messages")).split(b"\n\n")]
+    converter = fb.StreamConverter(source="messages", target="generate_content")
+
+    made = [converter.feed(event) for event in events]
+
+    for event, out in zip(events, made, strict=True):
+        assert (b'"thinking_delta"' in event) == (b'"thought":true' in out)
+        assert (b'"text_delta"' in event) == (b"thoughtSignature" in out)
+
+
+@pytest.mark.parametrize("fault", ["finish", "abort", "error"])
+def test_a_token_that_waits_leaves_before_an_error(fault: str) -> None:
+    """What came before a break was said; whoever keeps the half answer keeps its token."""
+    events = b"".join(fb.replay_response(_answer([THOUGHT, TEXT]), source="messages")).partition(b"event: content_block_stop")
+    converter = fb.StreamConverter(source="messages", target="generate_content")
+    made = converter.feed(events[0] + b'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n')
+    if fault == "finish":
+        with pytest.raises(fb.TruncatedStreamError) as raised:
+            converter.finish()
+        tail = raised.value.tail
+    elif fault == "abort":
+        tail = converter.abort().tail
+    else:
+        tail = converter.feed(b'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"gone"}}\n\n')
+
+    assert b"thoughtSignature" not in made
+    assert b"thoughtSignature" in tail
+    assert tail.index(b"thoughtSignature") < tail.index(b'"error"')
+
+
+def test_a_request_to_the_same_format_loses_the_token_and_keeps_its_part() -> None:
+    """Google would refuse a token that it did not make; the call beside it is the caller's."""
+    parts = _parts(fb.convert_response(_answer([REDACTED, CALL]), source="messages", target="generate_content").body)
+
+    made = fb.convert_request(_next_turn(parts), source="generate_content", target="generate_content", model="m", stream=False)
+
+    assert made.body["contents"][1]["parts"][0]["functionCall"]["name"] == "look"
+    assert [(loss.path, loss.code) for loss in made.losses] == [("/contents/1/parts/0/thoughtSignature", "foreign_signature")]
+
+
+def test_a_loss_of_reasoning_names_its_token_alone() -> None:
+    """Law 2: the part on which the token stands is not lost."""
+    parts = _parts(fb.convert_response(_answer([REDACTED, TEXT, CALL]), source="messages", target="generate_content").body)
+
+    made = fb.convert_request(_next_turn(parts), source="generate_content", target="chat_completions", model="m", stream=False)
+
+    assert [loss.path for loss in made.losses if loss.code == "foreign_signature"] == ["/contents/1/parts/0/thoughtSignature"]
+
+
+@pytest.mark.parametrize("carry", [True, False])
+def test_an_answer_without_carried_tokens_has_none(carry: bool) -> None:
+    """``carry_reasoning=False``: the token is reported, and the part that follows is as it was."""
+    options = fb.Options(carry_reasoning=carry)
+    made = fb.convert_response(_answer([REDACTED, CALL]), source="messages", target="generate_content", options=options)
+    data = b"".join(fb.replay_response(_answer([REDACTED, CALL]), source="messages", target="generate_content", options=options))
+
+    assert ("thoughtSignature" in json.dumps(made.body)) == carry == (b"thoughtSignature" in data)
+    assert bool(made.losses) != carry
