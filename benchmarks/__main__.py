@@ -1,8 +1,15 @@
-"""``python -m benchmarks``: one table of all cases. Prints, asserts nothing, ends with 0."""
+"""How fast the library is. Prints, asserts nothing, ends with 0.
+
+``python -m benchmarks``: one table of all synthetic cases; ``--quick``, ``--case NAME``.
+``python -m benchmarks recorded``: tables over recorded traffic, in three to five minutes. ``--sample N`` takes N bodies of each format
+and each agent, ``--quick`` one short round, ``--json FILE`` writes every figure. The folder of the recordings is named by
+``FORMATBRIDGE_CORPUS`` (default: ``shared/corpus`` beside the project's folder); without it the run says so and measures nothing.
+"""
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import platform
 import sys
@@ -11,9 +18,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
+from benchmarks import recorded, recorded_tables, recordings
 from benchmarks.cases import CASES
 from benchmarks.measure import QUICK, THOROUGH, Effort
 from benchmarks.peers import PEERS, versions
@@ -69,15 +78,46 @@ def _bound(row: Row) -> str:
     return "; ".join([f"≤ {row.bound.most:g}", *(f"{name} {times:g}×" for name, times in row.bound.faster.items())])
 
 
-def introduction() -> str:
-    """Say on what this was measured, and how to read it."""
+def environment() -> str:
+    """Return on what this is measured."""
     names = ", ".join(f"{name} {found}" for name, found in versions().items())
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, "
-        f"pydantic {version('pydantic')}, {names}.\n"
+        f"pydantic {version('pydantic')}, {names}."
+    )
+
+
+def introduction() -> str:
+    """Say on what this was measured, and how to read it."""
+    return (
+        f"{environment()}\n"
         "Requests, responses and streams: time in multiples of `json.dumps(json.loads(body))` of the same body, or of each event of "
         "the same stream; in brackets, how many times as long as formatbridge a peer takes.\n"
     )
+
+
+def run_recorded(effort: Effort, sample: int | None, output: Path | None) -> None:
+    """Measure recorded traffic, print the tables and write the figures to a file."""
+    reason = recordings.absence()
+    if reason:
+        print(f"skipped: {reason}")
+        return
+    start = perf_counter()
+    bodies = [each for kind in recordings.KINDS for each in recordings.sample(recordings.recordings(kind), sample)]
+    measured = list(recorded.measurements(bodies, effort))
+    first = list(recorded.first_conversions(effort))
+    size = sum(len(each.body) for each in bodies)
+    print(
+        f"{environment()}\n{len(bodies)} recorded bodies, {size:,} bytes{'' if sample is None else ' (a sample)'}, "
+        f"{len(measured)} conversions, measured in {math.ceil(perf_counter() - start)} s.\n"
+        "Time in multiples of `json.dumps(json.loads(body))` of the same body; sum: all bodies' time over all bodies' json time. "
+        "A peer is compared where it does not raise; in brackets, how many times as long as formatbridge it takes.\n"
+    )
+    for line in recorded_tables.lines(measured, first):
+        print(line)
+    if output:
+        about = {"environment": environment(), "sample": sample, "versions": versions()}
+        recorded_tables.write_json(output, about, measured, first)
 
 
 def main() -> int:
@@ -85,10 +125,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="How fast formatbridge is, beside json and its peers."
     )
-    parser.add_argument("--quick", action="store_true", help="one short round: rough figures in a few minutes")
+    parser.add_argument("suite", nargs="?", choices=("synthetic", "recorded"), default="synthetic", help="what to convert")
+    parser.add_argument("--quick", action="store_true", help="one short round: rough figures in less time")
     parser.add_argument("--case", choices=CASES, action="append", metavar="NAME", help=f"only this one of: {', '.join(CASES)}")
+    parser.add_argument("--sample", type=int, metavar="N", help="recorded: only N bodies of each kind, format and agent")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="recorded: write all figures to this file")
     asked = parser.parse_args()
+    if asked.suite == "recorded" and asked.case:
+        parser.error("--case belongs to the synthetic payloads")
+    if asked.suite == "synthetic" and (asked.sample is not None or asked.json):
+        parser.error("--sample and --json belong to recorded traffic")
     warnings.simplefilter("ignore")  # a peer warns at each loss
+    if asked.suite == "recorded":
+        run_recorded(recorded.QUICK if asked.quick else recorded.THOROUGH, asked.sample, asked.json)
+        return 0
     print(introduction())
     for line in table(asked.case or list(CASES), QUICK if asked.quick else THOROUGH):
         print(line, flush=True)

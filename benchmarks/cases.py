@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
+from itertools import combinations_with_replacement
 from subprocess import CalledProcessError
 
 from pydantic_core import from_json, to_json
 
 import formatbridge
 from benchmarks import cases_streams, sse, streams_client
-from benchmarks.measure import Effort, Work, exponent, import_times, medians, peak_memory
-from benchmarks.payloads import PAYLOADS, Payload, growing
+from benchmarks.measure import Effort, Work, exponent, import_times, medians, own_seconds, peak_memory
+from benchmarks.payloads import PAYLOADS, TURNS, Payload, alternating, growing
 from benchmarks.peers import PEERS, UnsupportedError
 from benchmarks.rows import BOUNDS, DIRECTIONS, Row, attempt
 from benchmarks.spellings import MODEL
@@ -27,12 +29,16 @@ def converted(kind: str, source: str | None, target: str, body: object) -> forma
     return formatbridge.convert_request(body, source=source, target=target)
 
 
-def conversion(kind: str, source: str, target: str, body: bytes) -> Callable[[], bytes]:
-    """Return what converts bytes to bytes by the public call, as the README says: what the bounds are about."""
+def conversion(kind: str, source: str, target: str, body: bytes, model: str | None = None) -> Callable[[], bytes]:
+    """Return what converts bytes to bytes by the public call, as the README says: what the bounds are about.
+
+    ``model``: the one that the URL names, where the body names none. A body of generate_content never does.
+    """
     if kind == "response":
         return lambda: formatbridge.convert_response(body, source=source, target=target).json()
-    if source == "generate_content":
-        return lambda: formatbridge.convert_request(body, source=source, target=target, model=MODEL).json()
+    if source == "generate_content" or model is not None:
+        url_model = model or MODEL
+        return lambda: formatbridge.convert_request(body, source=source, target=target, model=url_model).json()
     return lambda: formatbridge.convert_request(body, source=source, target=target).json()
 
 
@@ -124,11 +130,27 @@ def growth_rows(case: str, effort: Effort) -> Iterator[Row]:
             figure, word = _growth(source, target, sizes, effort)
             row = f"exponent in {what}, {source} → {target}"
             yield Row(case=case, what=row, figure=figure, word=word, bound=BOUNDS[case])
+    for target in (target for source, target in DIRECTIONS if source == "chat_completions"):
+        found = {f"{' and '.join(kinds)}": _alternation_exponent(kinds, target, effort) for kinds in TURN_PAIRS}
+        worst = max(found, key=lambda name: found[name])
+        row = f"exponent in alternating turns, 500 to 4000 pairs, the highest ({worst}), chat_completions → {target}"
+        yield Row(case=case, what=row, figure=found[worst], bound=BOUNDS[case])
     for what, (make, size) in sse.STREAMS.items():
         streams = {"small": make(sse.SIZE), "large": make(8 * sse.SIZE)}
         times = medians({name: partial(sse.read, stream, size) for name, stream in streams.items()}, effort)
         figure = exponent(times["small"], times["large"], 8)
         yield Row(case=case, what=f"exponent in bytes of a stream, 64 to 512 KiB: {what}", figure=figure, bound=BOUNDS[case])
+
+
+TURN_PAIRS = tuple(combinations_with_replacement(TURNS, 2))
+"""Each two kinds of turn, which alternate."""
+
+
+def _alternation_exponent(kinds: tuple[str, str], target: str, effort: Effort) -> float:
+    """Return the exponent in the number of turns, whose kinds alternate."""
+    works = [conversion("request", "chat_completions", target, alternating(kinds, count)) for count in (500, 4000)]
+    times = medians(dict(zip(("small", "large"), works, strict=True)), replace(effort, rounds=1, seconds=0), own_seconds)
+    return exponent(times["small"], times["large"], 8)
 
 
 def _growth(source: str, target: str, sizes: tuple[bytes, bytes], effort: Effort) -> tuple[float | None, str]:

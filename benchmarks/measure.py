@@ -12,7 +12,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -23,18 +24,19 @@ Clock = Callable[[], float]
 
 ROOT = Path(__file__).parents[1]
 
-BATCH_SECONDS = 0.004
-"""What one reading of the clock spans at least; short work is repeated until it does."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How long to look: rounds, the best of which counts; seconds for one; readings that it has at least; starts of a process."""
+    """How long to look: rounds, the best of which counts; seconds for one; readings that it has at least; starts of a process.
+
+    ``batch``: seconds that one reading of the clock spans at least; short work is repeated until it does.
+    """
 
     rounds: int
     seconds: float
     readings: int
     starts: int
+    batch: float = 0.004
 
 
 THOROUGH = Effort(rounds=3, seconds=1.0, readings=5, starts=10)
@@ -63,12 +65,26 @@ def medians(works: Mapping[str, Work], effort: Effort, clock: Clock = perf_count
     before has left is collected before the clock starts. Work that is short runs once beforehand, so that it does not pay for the
     processor's caches that a peer with more code has emptied; and the order moves on by one from reading to reading.
     """
-    first = next(iter(works))
-    batches = {name: _batch(works[name]) for name in works}
+    with frozen_objects():
+        return medians_among_frozen(works, effort, clock)
+
+
+@contextmanager
+def frozen_objects() -> Iterator[None]:
+    """Keep the garbage collector away from the objects that exist now."""
     gc.collect()
     gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def medians_among_frozen(works: Mapping[str, Work], effort: Effort, clock: Clock = perf_counter) -> dict[str, float]:
+    """Do what ``medians`` does, within ``frozen_objects`` of the caller: for thousands of measurements in a row."""
+    first = next(iter(works))
+    batches = {name: _batch(works[name], effort.batch) for name in works}
     rounds = [_round(works, batches, effort, clock) for _ in range(effort.rounds)]
-    gc.unfreeze()
     best = min(statistics.median(readings[first]) for readings in rounds)
     return {name: best * statistics.median(_ratios(rounds, name, first)) for name in works}
 
@@ -101,9 +117,9 @@ def seconds(work: Work, times: int = 1, clock: Clock = perf_counter) -> float:
     return (clock() - start) / times
 
 
-def _batch(work: Work) -> int:
+def _batch(work: Work, span: float) -> int:
     work()
-    return max(1, math.ceil(BATCH_SECONDS / max(min(seconds(work), seconds(work)), 1e-7)))
+    return max(1, math.ceil(span / max(min(seconds(work), seconds(work)), 1e-7)))
 
 
 def exponent(small: float, large: float, factor: float) -> float:
@@ -172,6 +188,24 @@ def resident_most() -> int:
 def _status(field: str) -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
+
+
+def first_cpu_seconds(base: str, setups: Mapping[str, str], script: str, effort: Effort) -> tuple[float, dict[str, float]]:
+    """Return the CPU seconds of the script ``base`` and, by name, those of ``script`` after each of the setups.
+
+    Each runs in a fresh interpreter, whose start is not counted; interleaved, the best of some.
+    """
+    of_base = math.inf
+    best = dict.fromkeys(setups, math.inf)
+    for _ in range(effort.starts):
+        of_base = min(of_base, _python(_cpu_timed("", base)))
+        for name, setup in setups.items():
+            best[name] = min(best[name], _python(_cpu_timed(setup, script)))
+    return of_base, best
+
+
+def _cpu_timed(setup: str, script: str) -> str:
+    return f"import time\n{setup}\nstart = time.process_time()\n{script}\nprint(time.process_time() - start)"
 
 
 def import_times(scripts: Mapping[str, str], effort: Effort) -> dict[str, float]:

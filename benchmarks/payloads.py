@@ -157,6 +157,22 @@ def answer(*, size: int, calls: int) -> Answer:
     return Answer(text=text(dice, size), calls=tuple(call(dice, number) for number in range(calls)))
 
 
+_ONE_CALL = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+TURNS: dict[str, dict[str, Any]] = {
+    "system": {"role": "system", "content": "Be brief."},
+    "user": {"role": "user", "content": "What is next?"},
+    "assistant": {"role": "assistant", "content": "The next one."},
+    "call": {"role": "assistant", "content": None, "tool_calls": [_ONE_CALL]},
+    "result": {"role": "tool", "tool_call_id": "call_1", "content": "done"},
+}
+"""Kind of turn to one in chat_completions."""
+
+
+def alternating(kinds: tuple[str, str], count: int) -> bytes:
+    """Return a request of chat_completions of ``count`` times two kinds of turn."""
+    return json.dumps({"model": spellings.MODEL, "messages": [TURNS[kind] for kind in kinds] * count}).encode()
+
+
 def growing(*, messages: int = 60, size: int = 1000) -> Payload:
     """Return a request of two tools whose number of messages or size of messages is what grows."""
     return Payload(kind="request", made=lambda: conversation(messages=messages, tools=2, size=size))

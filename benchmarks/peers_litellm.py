@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import httpx
+import litellm
 from litellm import AnthropicConfig, GoogleAIStudioGeminiConfig, ModelResponse
 from litellm.completion_extras.litellm_responses_transformation.transformation import LiteLLMResponsesTransformationHandler
 from litellm.google_genai.adapters import GoogleGenAIAdapter
@@ -19,6 +20,8 @@ from litellm.responses.litellm_completion_transformation.transformation import L
 from litellm.types.llms.openai import ResponsesAPIResponse
 
 JsonObject = dict[str, Any]
+
+litellm.suppress_debug_info = True  # otherwise it prints a hint for each model that it does not know
 
 GEMINI = "gemini-2.5-pro"
 """litellm looks a model up to see what it can do, so these directions need a Gemini model."""
@@ -113,7 +116,7 @@ def response_chat_to_generate(body: JsonObject) -> JsonObject:
 def response_generate_to_chat(body: JsonObject) -> JsonObject:
     """Convert by the configuration of ``litellm.completion("gemini/…")``."""
     convert = GoogleAIStudioGeminiConfig().transform_google_generate_content_to_openai_model_response
-    return convert(body, ModelResponse(), GEMINI, SimpleNamespace(optional_params={}), HEADERS_ONLY).model_dump()
+    return convert(body, ModelResponse(), GEMINI, SimpleNamespace(optional_params={}, litellm_params={}), HEADERS_ONLY).model_dump()
 
 
 CHANGES: dict[tuple[str, str, str], Callable[[JsonObject], JsonObject]] = {

@@ -1,13 +1,15 @@
-"""A request with eight times as many of one thing takes eight times the work, whatever the thing is.
+"""A request with eight times as many of one thing takes eight times the work, whatever the thing is, and whatever it alternates with.
 
-Work is counted in calls of functions, so that the machine and its load say nothing; the time of real bodies is the benchmarks'.
+Work is counted in calls of functions, or in executed lines, so that the machine and its load say nothing; the time of real bodies is the
+benchmarks'.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any, ClassVar
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 import formatbridge as fb
 from formatbridge.formats.chat_completions.stream_calls import Calls
 from formatbridge.formats.generate_content.stream_pieces import Gathered
+from tests.alternation import EventPair, Pair, event_pairs, pairs
 
 FEW, FACTOR = 16, 8  # 128 at the most, the number of tools that servers take: more of them are told of one by one
 MOST = FACTOR * 1.2
@@ -299,3 +302,113 @@ def test_work_grows_in_proportion_to_what_finds_its_other_half(source: str, make
     work(1)
 
     assert work(FEW * FACTOR) <= work(FEW) * MOST
+
+
+STEP, LONG_STEP = 2, 12
+"""Alternations by which bodies grow: in the first look, and where that finds growth."""
+QUADRATIC = (LONG_STEP // STEP) ** 2
+"""How many times the second difference of quadratic work grows from the short step to the long one; of linear work it does not."""
+JITTER = 16
+"""Lines that something may take once, at some number of items; a cost for each pair of items takes more at the long step."""
+
+
+def _lines(act: Callable[[], object]) -> int:
+    """Count the executed lines, each turn of a loop included: a loop without a call in it is no call of a function."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
+        del frame, event, argument
+        nonlocal count
+        count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        act()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def _second_difference(work: Callable[[int], Callable[[], object]], step: int) -> int:
+    """Return by how much more work the third step takes than the second: nothing where work is linear."""
+    short, middle, long = (_lines(work(count * step)) for count in (1, 2, 3))
+    return long - 2 * middle + short
+
+
+def _is_linear(work: Callable[[int], Callable[[], object]]) -> bool:
+    at_first = _second_difference(work, STEP)
+    if at_first <= STEP:  # a quarter of a line for each pair of items
+        return True
+    return _second_difference(work, LONG_STEP) <= QUADRATIC // 3 * max(at_first, JITTER)
+
+
+def _conversion(kind: str, source: str, target: str, pair: Pair) -> Callable[[int], Callable[[], object]]:
+    def work(count: int) -> Callable[[], object]:
+        text = pair.text(count)
+
+        def act() -> None:
+            if kind == "response":
+                made: fb.Converted = fb.convert_response(text, source=source, target=target)
+            else:
+                made = fb.convert_request(text, source=source, target=target, model=pair.fixture.model)
+            assert made.losses is not None
+            assert made.json()
+
+        return act
+
+    return work
+
+
+def _linear_or_rejected(work: Callable[[int], Callable[[], object]]) -> bool:
+    try:
+        work(1)()  # what is made once is made
+    except fb.InvalidPayloadError:
+        return True
+    return _is_linear(work)
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize("source", fb.FORMATS)
+@pytest.mark.parametrize("kind", ["request", "response"])
+def test_work_is_linear_when_two_kinds_alternate(kind: str, source: str, target: str) -> None:
+    """What waits for its place in one kind of turn may wait through all turns of another, and be looked at in each."""
+    superlinear = [str(pair) for pair in pairs(kind, source) if not _linear_or_rejected(_conversion(kind, source, target, pair))]
+
+    assert superlinear == []
+
+
+def _stream_conversion(target: str, pair: EventPair) -> Callable[[int], Callable[[], object]]:
+    def work(count: int) -> Callable[[], object]:
+        reads = pair.reads(count)
+
+        def act() -> None:
+            converter = fb.StreamConverter(source=pair.format, target=target)
+            for result in _outcomes(converter, reads):
+                assert result is not None
+
+        return act
+
+    return work
+
+
+def _outcomes(converter: fb.StreamConverter, reads: list[bytes]) -> Iterator[object]:
+    """Convert a stream that may be against its grammar, and read all that it came to."""
+    try:
+        for each in reads:
+            yield converter.feed(each)
+        yield converter.finish()
+        yield converter.response().losses
+    except fb.StreamError as error:
+        yield error
+    yield converter.losses
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_work_is_linear_when_two_kinds_of_event_alternate(source: str, target: str) -> None:
+    """A long stream takes as long for its last event as for its first."""
+    superlinear = [str(pair) for pair in event_pairs(source) if not _is_linear(_stream_conversion(target, pair))]
+
+    assert superlinear == []

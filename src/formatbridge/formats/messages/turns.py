@@ -31,7 +31,6 @@ class _Instruction:
 
     message: ir.Message
     blocks: list[JsonObject]
-    has_moved: bool = False
 
 
 class TurnEncoder:
@@ -41,8 +40,8 @@ class TurnEncoder:
     """
 
     __slots__ = (
-        "_answer", "_calls", "_known", "_made_ids", "_objects", "_opening", "_results", "_waiting", "hoisted", "is_native", "losses",
-        "servers", "turns",
+        "_answer", "_calls", "_known", "_made_ids", "_moved_count", "_objects", "_opening", "_results", "_waiting", "hoisted",
+        "is_native", "losses", "servers", "turns",
     )  # fmt: skip
 
     def __init__(self, losses: Ledger, is_native: bool, known: set[str]) -> None:
@@ -57,6 +56,7 @@ class TurnEncoder:
         self._made_ids: set[str] = set()
         self._objects = NOT_READ
         self._waiting: list[_Instruction] = []
+        self._moved_count = 0  # length of the prefix of _waiting that a later turn of the source has already overtaken
         self._answer: ir.Message | None = None
         self._opening: ir.Message | None = None  # the first turn, where it is the model's
 
@@ -171,8 +171,7 @@ class TurnEncoder:
         if not blocks and not results:
             note_empty(message, self.losses)
             return
-        for waiting in self._waiting:
-            waiting.has_moved = True
+        self._moved_count = len(self._waiting)
         for result in results:
             self._add_result(result)
         if blocks:
@@ -232,21 +231,21 @@ class TurnEncoder:
     def _place_waiting(self) -> None:
         """Write the waiting instructions as one turn, if the last turn is the user's; else they wait for the next place."""
         if not self.turns or self.turns[-1]["role"] != "user":
-            for waiting in self._waiting:
-                waiting.has_moved = True
+            self._moved_count = len(self._waiting)
             return
         made: JsonObject = {"role": "system"}
         effort = self._last_effort()
-        for waiting in self._waiting:
+        for index, waiting in enumerate(self._waiting):
             message = waiting.message
             self._add_tools(message.tools or [], waiting.blocks, len(made.get("content", ())))
             if waiting.blocks:
                 made.setdefault("content", []).extend(waiting.blocks)
-            if waiting.has_moved and waiting.blocks:
+            if index < self._moved_count and waiting.blocks:
                 self.losses.changed(message, "", collapse(waiting.blocks), "moved")
         if effort:
             made["output_config"] = {"effort": effort}
         self._waiting = []
+        self._moved_count = 0
         if len(made) > 1:
             self.turns.append(made)
             self._results.append(0)

@@ -7,7 +7,7 @@ from collections import deque
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered
-from formatbridge.formats._logprobs import decode_tokens, drop_tokens, encode_tokens, take_tokens
+from formatbridge.formats._logprobs import PendingTokens, decode_tokens, drop_tokens, encode_tokens
 from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats.responses.calls import encode_answer_call
 from formatbridge.formats.responses.citations import encode_citations, shift
@@ -66,7 +66,7 @@ class _Encoder:
 
     def __init__(self, choice: ir.Choice, ids: ItemIds, losses: Ledger, options: Options) -> None:
         self._parts = choice.parts
-        self._tokens = choice.logprobs or []
+        self._tokens = PendingTokens(choice.logprobs) if choice.logprobs else None
         self._ids = ids
         self._losses = losses
         self._options = options
@@ -95,7 +95,7 @@ class _Encoder:
         if words:
             self._write_words(words)
         if self._tokens:
-            drop_tokens(self._tokens, self._losses)  # of calls, say, or of the end
+            drop_tokens(self._tokens.rest(), self._losses)  # of calls, say, or of the end
         return self._items
 
     def _add_words(self, index: int, part: ir.Text | ir.Refusal, words: list[ir.Text | ir.Refusal]) -> list[ir.Text | ir.Refusal]:
@@ -208,7 +208,7 @@ class _Encoder:
         self._length += len(text)
         taken: list[ir.TokenLogprob] = []
         if self._tokens:
-            passed, taken, self._tokens = take_tokens(self._tokens, text)
+            passed, taken = self._tokens.take(text)
             drop_tokens(passed, losses)
         return {
             "type": "output_text",

@@ -9,7 +9,7 @@ from formatbridge import ir
 from formatbridge._codec import dumps, loads
 from formatbridge._json import JsonObject
 from formatbridge.formats._lengths import Lengths
-from formatbridge.formats._logprobs import encode_tokens, take_tokens
+from formatbridge.formats._logprobs import PendingTokens, encode_tokens
 from formatbridge.formats._signatures import id_of
 from formatbridge.formats.responses.citations import encode_citations
 from formatbridge.formats.responses.hosted_content import encode_hosted
@@ -73,7 +73,7 @@ class Writer:
         self._lengths = Lengths()  # of the visible texts, but for what came of the one that grew last
         self._latest: Live | None = None
         self._tokens: list[ir.TokenLogprob] = []
-        self._untaken: list[ir.TokenLogprob] = []  # what the texts that are done left of them
+        self._untaken = PendingTokens()  # what the texts that are done left of them
         self._taken: list[ir.TokenLogprob] = []
         self.unsigned: list[ir.Signature] = []
         self._items: list[bytes | None] = []
@@ -119,22 +119,22 @@ class Writer:
     def weigh(self, tokens: list[ir.TokenLogprob]) -> None:
         """Keep tokens, for the texts that are done next."""
         self._tokens += tokens
-        self._untaken += tokens
+        self._untaken.add(tokens)
 
     def taken(self, text: str) -> list[JsonObject]:
         """Write the tokens of a text that is done."""
-        _, taken, self._untaken = take_tokens(self._untaken, text)
+        _, taken = self._untaken.take(text)
         self._taken += taken
         return encode_tokens(taken, self.losses, needs_bytes=True)
 
     def late(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens of texts and thoughts that were done without them."""
         made: list[ir.TokenLogprob | ir.Signature] = [*self.unsigned]
-        left, written = self._tokens, set(map(id, self._taken))
+        left, written = PendingTokens(self._tokens), set(map(id, self._taken))
         items = [loads(item) for item in self._items if item is not None]
         for part in (part for item in items if item["type"] == "message" for part in item["content"]):
             if left and part["type"] == "output_text":
-                _, taken, left = take_tokens(left, part["text"])
+                _, taken = left.take(part["text"])
                 made += [token for token in taken if id(token) not in written]
         return made
 
