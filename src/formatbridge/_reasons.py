@@ -22,6 +22,7 @@ REASONS: Mapping[str, str] = {
     "invalid_arguments": "no JSON object, passed on as raw text",
     "duplicate_keys": "of equal keys only the last counts",
     "lone_surrogate": "half of a character, no valid Unicode",
+    "invalid_utf8": "holds bytes that are not UTF-8",
     "inexact_number": "the target reads numbers as doubles",
     "too_many": "more than the target takes",
     "single_answer": "the target gives one answer only",

@@ -15,7 +15,7 @@ from formatbridge.errors import ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format, Kind
-from formatbridge.losses import Ledger
+from formatbridge.losses import Ledger, resolve
 
 if TYPE_CHECKING:
     from formatbridge.formats._checkers import Reader
@@ -121,6 +121,8 @@ def _read_object(body: Any, near: Format, kind: Kind) -> Ledger:
     """Read the JSON object that a caller passes; return a ledger that holds it."""
     if not isinstance(body, TEXT):
         return _read_slowly(body, near, kind)
+    if isinstance(body, bytearray):  # the caller may change it before the report is read
+        body = bytes(body)
     try:  # infinities pass, for ``1e400`` becomes one without a word; ``_refuse_infinity`` looks for them
         raw = from_json(body, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
@@ -168,13 +170,35 @@ def model_of(body: Any) -> tuple[ir.Format, Kind | None] | None:
     return None
 
 
+def decode_error_text(body: Any, mended: list[_codec.Mend]) -> Any:
+    """Return an error body, text in the place of bytes. U+FFFD replaces bytes that are not UTF-8; ``mended`` takes each text with any."""
+    if not isinstance(body, bytes | bytearray):
+        return body
+    raw = bytes(body)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        text = raw.decode(errors="replace")
+    found: list[_codec.Mend] = []
+    try:
+        value = _codec.loads(text, [])
+        _codec.loads(raw.decode(errors="surrogateescape"), found)  # each such byte becomes a lone surrogate, which has a pointer
+    except _codec.NotJsonError:  # no JSON, or such a byte is in a key: then the whole body is named
+        mended.append(_codec.Mend("", raw.decode(errors="backslashreplace"), text, "invalid_utf8"))
+        return text
+    for pointer, before, _, code in found:
+        after = resolve(value, pointer)[1]
+        is_byte = "\\udc" in before and isinstance(after, str)
+        mended.append(_codec.Mend(pointer, before.replace("\\udc", "\\x"), after, "invalid_utf8" if is_byte else code))
+    return text
+
+
 def read_error_body(body: Any, source: ir.Format, mended: list[_codec.Mend]) -> tuple[JsonObject, str | None]:
     """Read an error body by its shape: an object, a list of one, or anything else, which is then the message.
 
-    The second value is the pointer of the object, None where there is none. ``mended`` takes what was half a character.
+    The second value is the pointer of the object, None where there is none. ``mended`` takes what was half a character. Bytes are text
+    here: see ``decode_error_text``.
     """
-    if isinstance(body, bytes | bytearray):
-        body = bytes(body).decode(errors="replace")
     if isinstance(body, str):
         found: list[_codec.Mend] = []
         try:
@@ -196,7 +220,7 @@ def read_error_body(body: Any, source: ir.Format, mended: list[_codec.Mend]) -> 
 def tells_error(body: Any, source: ir.Format) -> bool:
     """Say whether what is no answer is an error that came in the place of one."""
     try:
-        raw, at = read_error_body(body, source, [])
+        raw, at = read_error_body(decode_error_text(body, []), source, [])
     except InvalidPayloadError:
         return False
     return at is not None and is_error_body(raw)

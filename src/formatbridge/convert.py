@@ -15,6 +15,7 @@ from formatbridge._reasons import REASONS
 from formatbridge.bodies import (
     TEXT,
     check_error,
+    decode_error_text,
     read_checked,
     read_error_body,
     source_of,
@@ -322,6 +323,7 @@ def convert_error(
     status = checked_status(status)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
     mended: list[Mend] = []
+    body = decode_error_text(body, mended)
     raw, at = read_error_body(body, near.NAME, mended)
     checked, is_known = check_error(raw, near.NAME)
     losses = Ledger([raw] if at else raw, near.SPELLING, body if at is not None and isinstance(body, TEXT) else None)

@@ -78,7 +78,7 @@ class _Settled:
     def keep(self, path: str, kind: Change, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
         """Keep a loss, unless a graver one is known of its pointer."""
         known = self.losses.get(path)
-        if known is not None and known.code == _MENDED and kind == "dropped":
+        if known is not None and known.code in _MENDED and kind == "dropped":
             known = None  # nothing is left of what was mended
         if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(severity):
             self.losses[path] = Loss(path, kind, severity, code, REASONS[code], before, after)
@@ -90,7 +90,7 @@ class _Settled:
 
 _SETTLING = RLock()
 """Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
-_MENDED = "lone_surrogate"
+_MENDED = frozenset({"lone_surrogate", "invalid_utf8"})
 
 
 class Ledger:
@@ -178,14 +178,14 @@ class Ledger:
         """Note every field of a node that only its own format has, as grave as that format says. Neutral values are none."""
         self._notes.append(("extras", node, "", None, "", "info"))
 
-    def mended(self, mends: Iterable[tuple[str, str, str]]) -> None:
-        """Report texts of which half a character is gone: the pointer of each, the text, and what it is now.
+    def mended(self, mends: Iterable[tuple[str, str, str, str]]) -> None:
+        """Report texts that were no valid Unicode: the pointer of each, the text, its replacement, and the code of the reason.
 
         To lose such a text as a whole counts more.
         """
         settled = self._settled = self._settled or _Settled()
-        for path, before, after in mends:
-            settled.losses[path] = Loss(path, "changed", "lossy", _MENDED, REASONS[_MENDED], before, after)
+        for path, before, after, code in mends:
+            settled.losses[path] = Loss(path, "changed", "lossy", code, REASONS[code], before, after)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return what a copy has. What puts a late body together stays behind, so the report on one is worked out before."""
@@ -242,7 +242,7 @@ class _Blank(Ledger):
         """Note nothing."""
         del node
 
-    def mended(self, mends: Iterable[tuple[str, str, str]]) -> None:
+    def mended(self, mends: Iterable[tuple[str, str, str, str]]) -> None:
         """Note nothing."""
         del mends
 
