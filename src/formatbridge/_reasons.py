@@ -11,6 +11,7 @@ REASONS: Mapping[str, str] = {
     "nearest_value": "the nearest value the target has",
     "weaker_carrier": "carried, but with less meaning",
     "foreign_signature": "only the format that minted it can read it",
+    "unverified_token": "not sealed with the token key",
     "unsigned_reasoning": "the target takes signed reasoning only",
     "foreign_id": "the id belongs to another vendor",
     "unsupported_media": "the target does not take this medium here",

@@ -170,7 +170,7 @@ def model_of(body: Any) -> tuple[ir.Format, Kind | None] | None:
     return None
 
 
-def decode_error_text(body: Any, mended: list[_codec.Mend]) -> Any:
+def _decode_error_text(body: Any, mended: list[_codec.Mend]) -> Any:
     """Return an error body, text in the place of bytes. U+FFFD replaces bytes that are not UTF-8; ``mended`` takes each text with any."""
     if not isinstance(body, bytes | bytearray):
         return body
@@ -193,34 +193,36 @@ def decode_error_text(body: Any, mended: list[_codec.Mend]) -> Any:
     return text
 
 
-def read_error_body(body: Any, source: ir.Format, mended: list[_codec.Mend]) -> tuple[JsonObject, str | None]:
+def read_error_body(body: Any, source: ir.Format, mended: list[_codec.Mend]) -> tuple[JsonObject, str | None, str | None]:
     """Read an error body by its shape: an object, a list of one, or anything else, which is then the message.
 
-    The second value is the pointer of the object, None where there is none. ``mended`` takes what was half a character. Bytes are text
-    here: see ``decode_error_text``.
+    The second value is the pointer of the object, None where there is none; the third is the JSON text of the body, where it came as text
+    that holds one. ``mended`` takes what was no valid Unicode.
     """
+    body = _decode_error_text(body, mended)
+    text = body if isinstance(body, str) else None
     if isinstance(body, str):
         found: list[_codec.Mend] = []
         try:
             body = _codec.loads(body, found)
         except _codec.NotJsonError:
-            return _object_of({"message": body}, source, "error", mended), None
+            return _object_of({"message": body}, source, "error", mended), None, None
         mended += found
     if isinstance(body, dict | BaseModel):
-        return _object_of(body, source, "error", mended), ""
+        return _object_of(body, source, "error", mended), "", text
     if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
         inner: list[_codec.Mend] = []
         only = _object_of(body[0], source, "error", inner)
         mended += [mend._replace(pointer=f"/0{mend.pointer}") for mend in inner]
-        return only, "/0"
+        return only, "/0", text
     whole = _object_of({"message": body}, source, "error", mended)["message"]
-    return {"message": "" if whole is None else _codec.dumps(whole).decode()}, None
+    return {"message": "" if whole is None else _codec.dumps(whole).decode()}, None, None
 
 
 def tells_error(body: Any, source: ir.Format) -> bool:
     """Say whether what is no answer is an error that came in the place of one."""
     try:
-        raw, at = read_error_body(decode_error_text(body, []), source, [])
+        raw, at, _ = read_error_body(body, source, [])
     except InvalidPayloadError:
         return False
     return at is not None and is_error_body(raw)
