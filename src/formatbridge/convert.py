@@ -350,6 +350,7 @@ def convert_models(
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
     losses, checked = read_checked(body, near, "models")
+    losses.is_list = True
     made = losses.body if near is far else far.encode_models(near.decode_models(checked), losses)
     refuse_losses(losses, options)
     return Converted(made, losses, near.NAME, far.NAME, "models")

@@ -6,6 +6,7 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, field
@@ -88,6 +89,18 @@ class _Settled:
         return _Settled(dict(self.losses), {pointer: set(gone) for pointer, gone in self.shares.items()})
 
 
+_ITEM = re.compile(r"(/[^/]+)/[0-9]+/")
+"""The beginning of a pointer to a field of an item of a list."""
+
+
+def _first_of_each(losses: Iterable[Loss]) -> tuple[Loss, ...]:
+    """Return the losses without those that an earlier item of the list has of the same field, for the same reason."""
+    found: dict[tuple[str, Change, Severity, str], Loss] = {}
+    for loss in losses:
+        found.setdefault((_ITEM.sub(r"\1/*/", loss.path, count=1), loss.kind, loss.severity, loss.code), loss)
+    return tuple(found.values())
+
+
 _SETTLING = RLock()
 """Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
 _MENDED = frozenset({"lone_surrogate", "invalid_utf8"})
@@ -103,7 +116,7 @@ class Ledger:
     nor a node that was noted may change in between.
     """
 
-    __slots__ = ("_additions", "_notes", "_settled", "_spelling", "body", "text", "unplaced")
+    __slots__ = ("_additions", "_notes", "_settled", "_spelling", "body", "is_list", "text", "unplaced")
 
     def __init__(self, body: JsonValue, spelling: Spelling, text: Text | None = None) -> None:
         #: The source's body, into which the report points.
@@ -116,6 +129,8 @@ class Ledger:
         self.unplaced: list[tuple[dict[str, JsonValue], str]] | None = None
         #: The JSON text of the body, which may hold equal keys; None where there is none.
         self.text = text
+        #: The body lists models, and a loss that several of them share is reported for the first one only.
+        self.is_list = False
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -123,7 +138,8 @@ class Ledger:
         with _SETTLING:  # or a second reader would find the notes gone and the losses not yet there
             losses = self._settle().losses
         gone = {path: SEVERITIES.index(loss.severity) for path, loss in losses.items() if loss.kind == "dropped"}
-        return tuple(loss for path, loss in losses.items() if not is_below(path, SEVERITIES.index(loss.severity), gone))
+        kept = tuple(loss for path, loss in losses.items() if not is_below(path, SEVERITIES.index(loss.severity), gone))
+        return _first_of_each(kept) if self.is_list else kept
 
     @property
     def additions(self) -> tuple[Addition, ...]:
