@@ -106,6 +106,8 @@ def losses() -> str:
         "",
         "Neutral values (equal to what the target does anyway) and other spellings of the same meaning are no losses. A container is",
         "named only where all of it is gone. `Options(raise_on=...)` raises `LossyConversionError` from a severity up.\n",
+        "A list of models reports a loss once per field and not once per model: the `path` is that of the first model that has it, such",
+        "as `/data/0/owned_by`, and later models of the list may have lost the same field for the same reason. Each such loss is `info`.\n",
         _row("code", "why"),
         _row("---", "---"),
         *(_row(f"`{code}`", why) for code, why in REASONS.items()),

@@ -115,7 +115,8 @@ def _restates(path: str) -> bool:
 def nothing_is_silent(body: Any, target: str, convert: Convert, per_place: int = 2) -> Iterator[Breach]:
     """Laws 1 and 2: each leaf, changed, shows in the output or in the report; one that is reported gone changes nothing.
 
-    ``per_place``: how many leaves to try among those that differ only in the indexes of their pointers.
+    ``per_place``: how many leaves to try among those that differ only in the indexes of their pointers. In a list of models a loss also
+    covers that field of later models, as docs/losses.md states.
     """
     base = convert(body, target)
     dropped = [loss.path for loss in base.losses if loss.kind == "dropped"]
@@ -134,9 +135,20 @@ def nothing_is_silent(body: Any, target: str, convert: Convert, per_place: int =
         is_same = made.body == base.body and getattr(made, "path", "") == getattr(base, "path", "")
         if is_gone and not is_same:
             yield Breach("2 claimed lost", path, _difference(base.body, made.body))
-        is_told = is_gone or any(is_at_or_below(path, above) for above in reported)
+        is_told = is_gone or any(is_at_or_below(path, above) or _covers_later(above, path, base) for above in reported)
         if not is_told and is_same and made.losses == base.losses:
             yield Breach("1 silent", path, repr(value)[:80])
+
+
+_MODEL = re.compile(r"/([^/]+)/(\d+)(/.*)")
+
+
+def _covers_later(loss: str, path: str, made: Converted) -> bool:
+    """Say whether a loss of one model of a list stands for that of a later one."""
+    first, later = _MODEL.fullmatch(loss), _MODEL.fullmatch(path)
+    if made.kind != "models" or first is None or later is None or first[1] != later[1]:
+        return False
+    return int(first[2]) < int(later[2]) and is_at_or_below(later[3], first[3])
 
 
 NEW = "zz_new"
@@ -212,6 +224,7 @@ def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
     if before == after:
         return
     named = [_words(value) for made in (there, home) for loss in made.losses for value in _told(loss)]
+    named += [_words(value) for made, source in ((there, body), (home, there.body)) for value in _told_later(made, source)]
     named += [_words(value) for made in (there, home) for item in made.additions for _, value in leaves(item.value)]
     named.append(
         "".join(value for path, value in leaves(after) if path.endswith("/text") and isinstance(value, str))
@@ -246,6 +259,13 @@ def _told(loss: Loss) -> Iterator[Any]:
     for value in (loss.before, loss.after):
         for _, leaf in leaves(value):
             yield leaf
+
+
+def _told_later(made: Converted, body: Any) -> Iterator[Any]:
+    """Yield the values of later models for which a loss of a list stands."""
+    for path, value in leaves(body) if made.kind == "models" else ():
+        if any(_covers_later(loss.path, path, made) for loss in made.losses):
+            yield value
 
 
 def _words(value: Any) -> str:

@@ -15,7 +15,9 @@ from formatbridge import ir
 
 JsonObject = dict[str, Any]
 
-_NOWHERE = frozenset({"src", "found", "aside", "share", "shares", "extra", "raw", "format", "item_id", "id_made"})
+_NOWHERE = frozenset(
+    {"src", "found", "aside", "share", "shares", "extra", "raw", "format", "item_id", "id_made", "carried", "seal_key"}
+)
 """Fields that say where a node stood, or hold what only its own format knows."""
 
 _UNSAID: dict[str, frozenset[str]] = {

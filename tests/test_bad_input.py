@@ -372,3 +372,22 @@ def test_what_stands_for_a_token_of_an_image_may_be_anything(given: Any, kind: d
 
     at_home = target == "chat_completions"
     assert all(at_home or any("/images/0" in loss.path for loss in each.losses) for each in made)
+
+
+@pytest.mark.parametrize("mark", ["x", 1, True, [1], {"ttl": 1}, {"ttl": {"a": 1}}, {"ttl": []}, {"type": {"b": 1}}], ids=str)
+@pytest.mark.parametrize("role", ["system", "user", "assistant"])
+@pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
+def test_a_cache_mark_of_a_message_may_be_anything(target: str, role: str, mark: Any) -> None:
+    """No type validates this field but that of tool messages; what is no mark is reported as a field that is not modelled."""
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "r"},
+    ]
+    marked = [message | ({"cache_control": mark} if message["role"] == role else {}) for message in messages]
+
+    made = _convert({"model": "m", "messages": marked}, target=target)
+
+    assert any("/cache_control" in loss.path for loss in made.losses)

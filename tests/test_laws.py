@@ -54,7 +54,7 @@ def _breaches(source: str, target: str, kind: str) -> Iterator[str]:
         if sample.id in ONE_VALUE:
             continue
         found: list[Breach] = [
-            *nothing_is_silent(sample.body, target, sample.convert, per_place=1),
+            *nothing_is_silent(sample.body, target, sample.convert, per_place=3 if kind == "models" else 1),
             *report_is_precise(sample.body, target, sample.convert),
             *there_and_back(sample.body, sample, target),
         ]

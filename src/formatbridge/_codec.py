@@ -47,11 +47,12 @@ class NotJsonError(ValueError):
 
 
 class Mend(NamedTuple):
-    """A text in which half of a character stood, as an escape, and what stands there now."""
+    """A text with half of a character (an escape) or a byte that is not UTF-8, and its replacement. ``code``: why it was replaced."""
 
     pointer: str
     before: str
     after: str
+    code: str = "lone_surrogate"
 
 
 def loads(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> JsonValue:

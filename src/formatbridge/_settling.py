@@ -38,6 +38,8 @@ shown."""
 _INDEX = re.compile(r"(?<=[./])\d+(?=/|$)")
 _INNER = re.compile(r"[./]")
 _UNKNOWN = Own(code="unknown_field")
+_UNKNOWN_OF_MODEL = Own("info", "unknown_field")
+"""What is lost of a list of models; no model reads one."""
 _COUNT = Own("info", "accounting", neutral=(0, 0.0))
 
 
@@ -108,9 +110,16 @@ class Settling:
             self._keep(path, own.kind, own.severity, own.code, before, own.after)
 
     def _own(self, name: str, value: JsonValue) -> Own:
-        """Return what the loss of a field means; a row may have a star for any index. Any number in usage counts something."""
+        """Return what the loss of a field means; a row may have a star for any index.
+
+        Without a row, a number in usage counts something, and a field of a model list is for whoever reads the list.
+        """
         own = self._spelling.own.get(name) or self._spelling.own.get(_INDEX.sub("*", name))
-        return own or (_COUNT if name.startswith("Usage.") and type(value) in (int, float) else _UNKNOWN)
+        if own is not None:
+            return own
+        if name.startswith(("Model.", "ModelList.")):
+            return _UNKNOWN_OF_MODEL
+        return _COUNT if name.startswith("Usage.") and type(value) in (int, float) else _UNKNOWN
 
     def _find(self, node: Any, name: str) -> tuple[str, JsonValue]:
         """Turn a canonical place into the pointer and the value in the user's body; the node itself where the field has none.

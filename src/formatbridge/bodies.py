@@ -15,7 +15,7 @@ from formatbridge.errors import ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format, Kind
-from formatbridge.losses import Ledger
+from formatbridge.losses import Ledger, resolve
 
 if TYPE_CHECKING:
     from formatbridge.formats._checkers import Reader
@@ -121,6 +121,8 @@ def _read_object(body: Any, near: Format, kind: Kind) -> Ledger:
     """Read the JSON object that a caller passes; return a ledger that holds it."""
     if not isinstance(body, TEXT):
         return _read_slowly(body, near, kind)
+    if isinstance(body, bytearray):  # the caller may change it before the report is read
+        body = bytes(body)
     try:  # infinities pass, for ``1e400`` becomes one without a word; ``_refuse_infinity`` looks for them
         raw = from_json(body, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
@@ -168,35 +170,59 @@ def model_of(body: Any) -> tuple[ir.Format, Kind | None] | None:
     return None
 
 
-def read_error_body(body: Any, source: ir.Format, mended: list[_codec.Mend]) -> tuple[JsonObject, str | None]:
+def _decode_error_text(body: Any, mended: list[_codec.Mend]) -> Any:
+    """Return an error body, text in the place of bytes. U+FFFD replaces bytes that are not UTF-8; ``mended`` takes each text with any."""
+    if not isinstance(body, bytes | bytearray):
+        return body
+    raw = bytes(body)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        text = raw.decode(errors="replace")
+    found: list[_codec.Mend] = []
+    try:
+        value = _codec.loads(text, [])
+        _codec.loads(raw.decode(errors="surrogateescape"), found)  # each such byte becomes a lone surrogate, which has a pointer
+    except _codec.NotJsonError:  # no JSON, or such a byte is in a key: then the whole body is named
+        mended.append(_codec.Mend("", raw.decode(errors="backslashreplace"), text, "invalid_utf8"))
+        return text
+    for pointer, before, _, code in found:
+        after = resolve(value, pointer)[1]
+        is_byte = "\\udc" in before and isinstance(after, str)
+        mended.append(_codec.Mend(pointer, before.replace("\\udc", "\\x"), after, "invalid_utf8" if is_byte else code))
+    return text
+
+
+def read_error_body(body: Any, source: ir.Format, mended: list[_codec.Mend]) -> tuple[JsonObject, str | None, str | None]:
     """Read an error body by its shape: an object, a list of one, or anything else, which is then the message.
 
-    The second value is the pointer of the object, None where there is none. ``mended`` takes what was half a character.
+    The second value is the pointer of the object, None where there is none; the third is the JSON text of the body, where it came as text
+    that holds one. ``mended`` takes what was no valid Unicode.
     """
-    if isinstance(body, bytes | bytearray):
-        body = bytes(body).decode(errors="replace")
+    body = _decode_error_text(body, mended)
+    text = body if isinstance(body, str) else None
     if isinstance(body, str):
         found: list[_codec.Mend] = []
         try:
             body = _codec.loads(body, found)
         except _codec.NotJsonError:
-            return _object_of({"message": body}, source, "error", mended), None
+            return _object_of({"message": body}, source, "error", mended), None, None
         mended += found
     if isinstance(body, dict | BaseModel):
-        return _object_of(body, source, "error", mended), ""
+        return _object_of(body, source, "error", mended), "", text
     if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
         inner: list[_codec.Mend] = []
         only = _object_of(body[0], source, "error", inner)
         mended += [mend._replace(pointer=f"/0{mend.pointer}") for mend in inner]
-        return only, "/0"
+        return only, "/0", text
     whole = _object_of({"message": body}, source, "error", mended)["message"]
-    return {"message": "" if whole is None else _codec.dumps(whole).decode()}, None
+    return {"message": "" if whole is None else _codec.dumps(whole).decode()}, None, None
 
 
 def tells_error(body: Any, source: ir.Format) -> bool:
     """Say whether what is no answer is an error that came in the place of one."""
     try:
-        raw, at = read_error_body(body, source, [])
+        raw, at, _ = read_error_body(body, source, [])
     except InvalidPayloadError:
         return False
     return at is not None and is_error_body(raw)

@@ -13,7 +13,6 @@ from formatbridge._codec import Mend
 from formatbridge._json import JsonObject
 from formatbridge._reasons import REASONS
 from formatbridge.bodies import (
-    TEXT,
     check_error,
     read_checked,
     read_error_body,
@@ -28,6 +27,7 @@ from formatbridge.formats._home import bring_home
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Context, Format, Kind, OwnTool
+from formatbridge.formats._token_seals import check_request_tokens, check_response_tokens
 from formatbridge.formats._tools import adapt_tools
 from formatbridge.formats._turns import without_billing_header
 from formatbridge.given import a, checked_model, checked_status, checked_stream
@@ -208,10 +208,11 @@ def convert_request(
     stream = bool(raw.get("stream")) if stream is None else stream
     if near is far:
         tools: dict[str, OwnTool] = {}
-        made = _same_request(without_foreign_tokens(raw, checked, near, body, losses), near, model, stream)
+        made = _same_request(without_foreign_tokens(raw, checked, near, body, losses, options.token_key), near, model, stream)
     else:
         request = near.decode_request(checked, model=model or None, stream=stream)
         del checked  # as large as the body, and of no more use
+        request = check_request_tokens(request, options.token_key, losses)
         model = request.model or ""
         made, tools = encode_request_for(request, far, losses, options)
     if options.raise_on is not None:
@@ -281,6 +282,8 @@ def encode_response_for(
     context: Context | None,
 ) -> Converted:
     """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error."""
+    if options.token_key is not None and response.format != far.NAME:
+        response = check_response_tokens(response, options.token_key, losses)
     if context:
         response = bring_home(response, context, losses)
     if response.error and not far.HOLDS_FAILURES:
@@ -325,9 +328,9 @@ def convert_error(
     status = checked_status(status)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
     mended: list[Mend] = []
-    raw, at = read_error_body(body, near.NAME, mended)
+    raw, at, text = read_error_body(body, near.NAME, mended)
     checked, is_known = check_error(raw, near.NAME)
-    losses = Ledger([raw] if at else raw, near.SPELLING, body if at is not None and isinstance(body, TEXT) else None)
+    losses = Ledger([raw] if at else raw, near.SPELLING, text)
     losses.mended(mended)
     made_status, made = status, raw
     is_crossing = near is not far or at is None or not is_known
@@ -350,6 +353,7 @@ def convert_models(
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
     losses, checked = read_checked(body, near, "models")
+    losses.is_list = True
     made = losses.body if near is far else far.encode_models(near.decode_models(checked), losses)
     refuse_losses(losses, options)
     return Converted(made, losses, near.NAME, far.NAME, "models")

@@ -6,6 +6,7 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ class _Settled:
     def keep(self, path: str, kind: Change, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
         """Keep a loss, unless a graver one is known of its pointer."""
         known = self.losses.get(path)
-        if known is not None and known.code == _MENDED and kind == "dropped":
+        if known is not None and known.code in _MENDED and kind == "dropped":
             known = None  # nothing is left of what was mended
         if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(severity):
             self.losses[path] = Loss(path, kind, severity, code, REASONS[code], before, after)
@@ -88,9 +89,21 @@ class _Settled:
         return _Settled(dict(self.losses), {pointer: set(gone) for pointer, gone in self.shares.items()})
 
 
+_ITEM = re.compile(r"(/[^/]+)/[0-9]+/")
+"""The beginning of a pointer to a field of an item of a list."""
+
+
+def _first_of_each(losses: Iterable[Loss]) -> tuple[Loss, ...]:
+    """Return the losses without those that an earlier item of the list has of the same field, for the same reason."""
+    found: dict[tuple[str, Change, Severity, str], Loss] = {}
+    for loss in losses:
+        found.setdefault((_ITEM.sub(r"\1/*/", loss.path, count=1), loss.kind, loss.severity, loss.code), loss)
+    return tuple(found.values())
+
+
 _SETTLING = RLock()
 """Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
-_MENDED = "lone_surrogate"
+_MENDED = frozenset({"lone_surrogate", "invalid_utf8"})
 
 
 class Ledger:
@@ -103,7 +116,7 @@ class Ledger:
     nor a node that was noted may change in between.
     """
 
-    __slots__ = ("_additions", "_notes", "_settled", "_spelling", "body", "text", "unplaced")
+    __slots__ = ("_additions", "_notes", "_settled", "_spelling", "body", "is_list", "text", "unplaced")
 
     def __init__(self, body: JsonValue, spelling: Spelling, text: Text | None = None) -> None:
         #: The source's body, into which the report points.
@@ -116,6 +129,8 @@ class Ledger:
         self.unplaced: list[tuple[dict[str, JsonValue], str]] | None = None
         #: The JSON text of the body, which may hold equal keys; None where there is none.
         self.text = text
+        #: The body lists models, and a loss that several of them share is reported for the first one only.
+        self.is_list = False
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -123,7 +138,8 @@ class Ledger:
         with _SETTLING:  # or a second reader would find the notes gone and the losses not yet there
             losses = self._settle().losses
         gone = {path: SEVERITIES.index(loss.severity) for path, loss in losses.items() if loss.kind == "dropped"}
-        return tuple(loss for path, loss in losses.items() if not is_below(path, SEVERITIES.index(loss.severity), gone))
+        kept = tuple(loss for path, loss in losses.items() if not is_below(path, SEVERITIES.index(loss.severity), gone))
+        return _first_of_each(kept) if self.is_list else kept
 
     @property
     def additions(self) -> tuple[Addition, ...]:
@@ -178,14 +194,14 @@ class Ledger:
         """Note every field of a node that only its own format has, as grave as that format says. Neutral values are none."""
         self._notes.append(("extras", node, "", None, "", "info"))
 
-    def mended(self, mends: Iterable[tuple[str, str, str]]) -> None:
-        """Report texts of which half a character is gone: the pointer of each, the text, and what it is now.
+    def mended(self, mends: Iterable[tuple[str, str, str, str]]) -> None:
+        """Report texts that were no valid Unicode: the pointer of each, the text, its replacement, and the code of the reason.
 
         To lose such a text as a whole counts more.
         """
         settled = self._settled = self._settled or _Settled()
-        for path, before, after in mends:
-            settled.losses[path] = Loss(path, "changed", "lossy", _MENDED, REASONS[_MENDED], before, after)
+        for path, before, after, code in mends:
+            settled.losses[path] = Loss(path, "changed", "lossy", code, REASONS[code], before, after)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return what a copy has. What puts a late body together stays behind, so the report on one is worked out before."""
@@ -242,7 +258,7 @@ class _Blank(Ledger):
         """Note nothing."""
         del node
 
-    def mended(self, mends: Iterable[tuple[str, str, str]]) -> None:
+    def mended(self, mends: Iterable[tuple[str, str, str, str]]) -> None:
         """Note nothing."""
         del mends
 

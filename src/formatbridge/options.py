@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from formatbridge.errors import ConfigurationError
@@ -32,6 +32,8 @@ class Options:
     ``json_mode``: what a request to messages, which has no JSON mode, does with one: add an instruction (``instruct``), or leave it out.
     ``strip_billing_header``: leave out the text ``x-anthropic-billing-header: ...`` that Claude Code puts first in the system prompt of
     messages; it changes often, and a server that caches prompts by their beginning then finds nothing.
+    ``token_key``: seals the reasoning tokens of other formats that an answer carries, and drops those of a request that have no such seal;
+    16 bytes or more; None: tokens are neither sealed nor checked.
     ``messages_version``: the dialect of the messages format; from ``2026-10-21`` on it has no sampling parameters.
     """
 
@@ -46,6 +48,7 @@ class Options:
     json_mode: Literal["instruct", "drop"] = "instruct"
     strip_billing_header: bool = False
     messages_version: str = "2023-06-01"
+    token_key: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         _demand("raise_on", self.raise_on, f"None or one of {', '.join(SEVERITIES)}", self.raise_on in (None, *SEVERITIES))
@@ -61,8 +64,10 @@ class Options:
         _demand("strip_billing_header", self.strip_billing_header, "True or False", isinstance(self.strip_billing_header, bool))
         is_date = isinstance(self.messages_version, str) and _DATE.fullmatch(self.messages_version) is not None
         _demand("messages_version", self.messages_version, "a date such as 2023-06-01", is_date)
+        _demand_key(self.token_key)
 
 
+_SHORTEST_KEY = 16
 _DATE = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])")
 _MOST = 2**63 - 1
 
@@ -74,6 +79,16 @@ def _demand(name: str, value: object, expected: str, is_sound: bool) -> None:
 
 def _demand_one_of(name: str, value: object, *choices: str) -> None:
     _demand(name, value, f"one of {', '.join(choices)}", value in choices)
+
+
+def _demand_key(key: object) -> None:
+    """Refuse what is no key, or too short for one; the message does not show it."""
+    if key is None:
+        return
+    if not isinstance(key, bytes):
+        raise ConfigurationError(f"token_key is {a(key)}, expected None or bytes")
+    if len(key) < _SHORTEST_KEY:
+        raise ConfigurationError(f"token_key has {len(key)} bytes, expected {_SHORTEST_KEY} or more")
 
 
 def _is_count(value: object, least: int) -> bool:

@@ -13,6 +13,7 @@ from formatbridge.convert import Converted, ConvertedRequest, checked_request, e
 from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._home import bring_home
 from formatbridge.formats._protocol import Format
+from formatbridge.formats._token_seals import check_response_tokens
 from formatbridge.losses import Ledger, nowhere
 from formatbridge.options import Options, options_of
 from formatbridge.streaming.replay import replay
@@ -64,6 +65,8 @@ def replayed(
         whole = Converted(losses.body, losses, near.NAME, far.NAME, "response")
         return Replay(_write_again(near, losses.body), whole, near.failure_of(losses.body))
     answer = near.decode_response(checked)
+    if chosen.token_key is not None:
+        answer = check_response_tokens(answer, chosen.token_key, losses)
     handed = handed_out(answer, far, losses)
     whole = encode_response_for(handed, far, losses, chosen, context)
     if handed is not answer:

@@ -21,6 +21,7 @@ from formatbridge.errors import (
 )
 from formatbridge.formats._home import ToolsHome
 from formatbridge.formats._protocol import Format
+from formatbridge.formats._token_seals import check_event_tokens
 from formatbridge.given import bytes_of, checked_cause, checked_chunks
 from formatbridge.ir import events
 from formatbridge.losses import Addition, Late, Ledger, Loss
@@ -70,7 +71,8 @@ class StreamConverter:
             context = request.context if request else None
             self._home = ToolsHome(context)
             self._encoder = self._far.StreamEncoder(self._options, context)
-            self._is_plain = self._hears = not self._home.is_needed and self._options.raise_on is None
+            self._is_plain = not self._home.is_needed and self._options.raise_on is None and self._options.token_key is None
+            self._hears = not self._home.is_needed and self._options.raise_on is None
         self._is_finished = False
         self._fault: FormatBridgeError | None = None
         self._has_raised = False  # whether the caller knows of the fault
@@ -239,6 +241,8 @@ class StreamConverter:
     def _encode(self, happened: list[events.Event]) -> bytes:
         if self._options.raise_on and any(isinstance(event, events.End) for event in happened):
             self._whole(self._options)
+        if self._options.token_key is not None:
+            happened = check_event_tokens(happened, self._options.token_key)
         return escape_separators(b"".join([self._encoder.feed(event) for event in self._home.feed(happened)]))
 
 

@@ -10,7 +10,7 @@ from formatbridge._codec import checked
 from formatbridge._json import JsonObject
 from formatbridge._pointers import unescape
 from formatbridge.formats._protocol import Format
-from formatbridge.formats._signatures import may_hold_tag
+from formatbridge.formats._signatures import is_verified, may_hold_tag
 from formatbridge.losses import Ledger, resolve
 
 _LABELS = frozenset({"type", "role", "id", "index", "format", "thought", "status"})
@@ -19,12 +19,14 @@ _GONE = object()
 """Stands in a list for what is taken out of it, until all is."""
 
 
-def without_foreign_tokens(raw: JsonObject, body: JsonObject, format: Format, text: object, losses: Ledger) -> JsonObject:
+def without_foreign_tokens(
+    raw: JsonObject, body: JsonObject, format: Format, text: object, losses: Ledger, key: bytes | None
+) -> JsonObject:
     """Return a request without the tokens that other vendors minted, and note each; the same object where it has none.
 
     What is nothing without its token goes with it, and so does a thought of messages, whose server takes signed ones only. A carried token
     that has come home is written as it was minted, under the id that it is sealed to. ``body``: the request as validated; ``text``: as the
-    caller gave it, where that is text.
+    caller gave it, where that is text. ``key``: a carried token that is not sealed with it goes, too; None: no seal is looked at.
     """
     if isinstance(text, bytes | bytearray | str) and not may_hold_tag(text):
         return raw
@@ -35,7 +37,8 @@ def without_foreign_tokens(raw: JsonObject, body: JsonObject, format: Format, te
     emptied: list[list[Any]] = []
     has_lost = False
     for pointer, signature in found.items():
-        if signature.home == format.NAME:
+        code = "foreign_signature" if signature.home != format.NAME else "unverified_token"
+        if signature.home == format.NAME and (key is None or is_verified(signature, key)):
             owner, last = _way(made, pointer)[-1]
             owner[last] = signature.token
             if signature.item is not None:
@@ -43,7 +46,7 @@ def without_foreign_tokens(raw: JsonObject, body: JsonObject, format: Format, te
             continue
         has_lost = True
         gone, turn = _take_out(made, pointer, emptied)
-        losses.dropped(ir.Signature(home=signature.home, kind=signature.kind, token="", src=gone), code="foreign_signature")
+        losses.dropped(ir.Signature(home=signature.home, kind=signature.kind, token="", src=gone), code=code)
         if turn is not None:
             losses.dropped(ir.Opaque(format=format.NAME, raw={}, src=turn), code="empty", severity="info")
     for items in emptied:

@@ -9,7 +9,14 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import rest
 from formatbridge.losses import Ledger
 
-_MODEL = frozenset({"id", "object", "created", "owned_by", "shutdown_date", "name", "description", "context_length"})
+_MODEL = frozenset({"id", "object", "created", "owned_by", "shutdown_date", "name", "description"})
+INPUT_LIMITS = ("context_length", "context_window", "max_context_length", "max_model_len", "max_input_tokens")
+"""Where servers of this list keep the longest context, in tokens: OpenRouter and Together, Groq, Mistral, vLLM, LiteLLM. The first above 0
+counts."""
+OUTPUT_LIMITS = ("max_completion_tokens", "max_output_tokens", "top_provider/max_completion_tokens")
+"""Where they keep the longest answer, in tokens: Groq, LiteLLM, OpenRouter. The first above 0 counts."""
+_TOP_CONTEXT = "top_provider/context_length"
+"""The longest context at the first provider of several, which may be shorter than that of the model."""
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 _EPOCH = datetime(1970, 1, 1)  # without a zone, whose sum and text take two thirds of the time
 
@@ -21,17 +28,38 @@ def decode_data_list(body: JsonObject, format: ir.Format) -> ir.ModelList:
 
 
 def _decode_model(raw: JsonObject, src: str) -> ir.Model:
+    extra = rest(raw, _MODEL)
+    top = raw.get("top_provider")
+    if extra is not None and isinstance(top, dict):
+        del extra["top_provider"]
+        extra |= rest(top, frozenset(), "top_provider/") or {}
+    input_limit, output_limit = _take_limit(extra, INPUT_LIMITS), _take_limit(extra, OUTPUT_LIMITS)
+    if extra is not None and extra.get(_TOP_CONTEXT) == input_limit is not None:
+        del extra[_TOP_CONTEXT]
     return ir.Model(
         id=raw["id"],
         display_name=raw.get("name"),
         description=raw.get("description"),
         created=raw.get("created"),
         owner=raw.get("owned_by"),
-        input_limit=raw.get("context_length"),
+        input_limit=input_limit,
+        output_limit=output_limit,
         retires=raw.get("shutdown_date"),
         src=src,
-        extra=rest(raw, _MODEL),
+        extra=extra or None,
     )
+
+
+def _take_limit(extra: JsonObject | None, names: tuple[str, ...]) -> int | None:
+    """Take a limit out of the fields that are not modelled, with all that repeat it; None where no field has a count."""
+    if extra is None:
+        return None
+    counts = {name: extra[name] for name in names if type(extra.get(name)) is int and extra[name] >= 0}
+    limit = next(filter(None, counts.values()), next(iter(counts.values()), None))
+    for name, count in counts.items():
+        if count == limit:
+            del extra[name]
+    return limit
 
 
 def encode_data_list(models: ir.ModelList, losses: Ledger) -> JsonObject:

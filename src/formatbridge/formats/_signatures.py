@@ -4,11 +4,13 @@ A tagged token is ``fb1|<home>|<kind>|<token>``; in generate_content, whose slot
 One that is sealed to an item has the item's id behind it, after another bar: ``fb1|responses|encrypted|<token>|<id>``; so has one that a
 server of chat_completions bound to a call. A bar in the id is ``~1`` there, and a tilde ``~0``. One that was found on the wire of another
 format, in a slot that names its home, has that format last: ``fb1|generate_content|call|<token>|chat_completions``.
+With ``Options(token_key=...)`` a seal follows the kind, after a dot: ``fb1|messages|thinking.<32 hexadecimal digits>|<token>``.
 """
 
 from __future__ import annotations
 
 import base64
+import hmac
 from typing import cast
 
 from formatbridge import ir
@@ -50,11 +52,11 @@ def decode_token(
             text = token
     if text.startswith(_TAG):
         pieces = text.split("|", 3)
-        if len(pieces) == 4 and pieces[1] in _HOMES and pieces[2] in _KINDS:
-            known, said = cast(ir.Format, pieces[1]), cast(ir.SignatureKind, pieces[2])
-            text, wire = _split_wire(pieces[3], known)
-            inner, sealed = _split_item(text) if known in _SEALING else (text, None)
-            return ir.Signature(home=known, kind=said, token=inner, src=src, item=sealed, found=wire)
+        if len(pieces) == 4 and pieces[1] in _HOMES and pieces[2].partition(".")[0] in _KINDS:
+            known, said = cast(ir.Format, pieces[1]), cast(ir.SignatureKind, pieces[2].partition(".")[0])
+            inner, wire = _split_wire(pieces[3], known)
+            inner, sealed = _split_item(inner) if known in _SEALING else (inner, None)
+            return ir.Signature(home=known, kind=said, token=inner, src=src, item=sealed, found=wire, carried=text)
     wire = found if found != home else None
     return ir.Signature(home=home, kind=kind, token=token, src=src, item=item if home in _SEALING else None, found=wire)
 
@@ -129,8 +131,50 @@ def encode_token(signature: ir.Signature, slot: ir.Format, *, kind: ir.Signature
     """Write a token into a slot of ``slot``: as it is where it is at home, else tagged. ``kind`` replaces its own in the tag."""
     if is_at_home(signature, slot) and kind is None:
         return signature.token
-    text = f"{_TAG}{signature.home}|{kind or signature.kind}|{_with_wire(_with_item(signature), signature)}"
+    text = _tagged(signature, kind or signature.kind)
     return base64.b64encode(text.encode()).decode() if slot == "generate_content" else text
+
+
+def _tagged(signature: ir.Signature, kind: ir.SignatureKind) -> str:
+    """Write a token with its tag: sealed where it has a key for that, else with the seal with which it came."""
+    if signature.seal_key is not None:
+        return f"{_TAG}{signature.home}|{kind}.{_seal(signature.seal_key, kind)}|{_body_of(signature)}"
+    if signature.carried is not None and _seal_in(signature.carried) and kind == signature.kind:
+        return signature.carried
+    return f"{_TAG}{signature.home}|{kind}|{_body_of(signature)}"
+
+
+def _body_of(signature: ir.Signature) -> str:
+    return _with_wire(_with_item(signature), signature)
+
+
+# Seals. Two steps, so that what is kept with a token cannot seal another one.
+
+
+def seal_key(signature: ir.Signature, key: bytes) -> bytes:
+    """Return the key that seals the tag of one token, whatever its kind."""
+    return _seal_key(key, signature.home, _body_of(signature))
+
+
+def is_verified(signature: ir.Signature, key: bytes) -> bool:
+    """Say whether a token came without a tag, or with one that is sealed with the key."""
+    if signature.carried is None:
+        return True
+    _, home, kind, body = signature.carried.split("|", 3)
+    expected = _seal(_seal_key(key, home, body), kind.partition(".")[0])
+    return hmac.compare_digest(expected.encode(), _seal_in(signature.carried).encode())
+
+
+def _seal_in(tagged: str) -> str:
+    return tagged.split("|", 3)[2].partition(".")[2]
+
+
+def _seal_key(key: bytes, home: str, body: str) -> bytes:
+    return hmac.digest(key, f"{_TAG}{home}|{body}".encode(), "sha256")
+
+
+def _seal(key: bytes, kind: str) -> str:
+    return hmac.digest(key, kind.encode(), "sha256")[:16].hex()
 
 
 def native_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger) -> str | None:

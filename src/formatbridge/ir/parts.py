@@ -9,7 +9,7 @@ The nodes that a conversation is full of also take their first fields by positio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from formatbridge._json import JsonObject, JsonValue
@@ -29,7 +29,8 @@ class Signature:
     ``kind``: ``thinking`` signs visible reasoning, ``redacted`` and ``encrypted`` hold hidden reasoning, ``thought`` sits on any part
     of generate_content, ``call`` belongs to the tool call or text that follows. ``item``: the id of the item that it is sealed to, or of
     the call that it is bound to, without which its server refuses it. ``found``: another format on whose wire it was found, in a slot that
-    names its home; it may go back there.
+    names its home; it may go back there. ``carried``: the tagged text from which it was read; None: it was not tagged. ``seal_key``:
+    the key that seals its tag when it is written; None: the tag is not sealed.
     """
 
     home: Format
@@ -38,6 +39,8 @@ class Signature:
     src: str = ""
     item: str | None = None
     found: Format | None = None
+    carried: str | None = field(default=None, compare=False, repr=False)
+    seal_key: bytes | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -72,6 +72,9 @@ def _decode_role(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Me
 def _mark_last_part(message: ir.Message, raw: JsonObject) -> None:
     """Read a cache mark of a message as one of its last part, which is where it takes effect; a part's own mark stays."""
     last = message.parts[-1] if message.parts else None
+    mark = raw["cache_control"]
+    if not isinstance(mark, dict) or not all(isinstance(mark.get(key), str | None) for key in ("type", "ttl")):
+        return  # no cache mark: it stays a field that is not modelled
     if isinstance(last, ir.Text | ir.Media | ir.ToolCall | ir.ToolResult) and last.cache is None and message.extra:
         last.cache = decode_cache_control(raw, message.src)
         del message.extra["cache_control"]

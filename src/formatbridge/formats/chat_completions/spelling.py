@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
+from formatbridge.formats._models import INPUT_LIMITS, OUTPUT_LIMITS
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.usage import ALIASES, DETAILS
 from formatbridge.losses import ITSELF, Own, Spelling
@@ -75,7 +76,8 @@ SPELLING = Spelling(
         **ERROR_PLACES,
         "Model.display_name": ("name",),
         "Model.owner": ("owned_by",),
-        "Model.input_limit": ("context_length",),
+        "Model.input_limit": INPUT_LIMITS,
+        "Model.output_limit": OUTPUT_LIMITS,
         "Model.retires": ("shutdown_date",),
     },
     own={

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
+from formatbridge.formats._models import INPUT_LIMITS, OUTPUT_LIMITS
 from formatbridge.formats.responses.settings import LOGPROBS, SETTINGS
 from formatbridge.formats.responses.usage import ALIASES
 from formatbridge.losses import ITSELF, Own, Spelling
@@ -89,7 +90,8 @@ SPELLING = Spelling(
         "Error.param": (*ERROR_PLACES["Error.param"], "param"),
         "Model.display_name": ("name",),
         "Model.owner": ("owned_by",),
-        "Model.input_limit": ("context_length",),
+        "Model.input_limit": INPUT_LIMITS,
+        "Model.output_limit": OUTPUT_LIMITS,
         "Model.retires": ("shutdown_date",),
     },
     own={

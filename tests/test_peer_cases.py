@@ -1,0 +1,59 @@
+"""What the tests of ten other translators ask of theirs holds here, case by case.
+
+The cases and the logic that checks them lie outside this repository, in ``shared/cases`` beside the project's folder.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests.cases import FOLDER
+
+CASES_FILE = FOLDER / "peers.jsonl"
+RUNNER_FILE = FOLDER / "run_peers.py"
+
+
+def _cases() -> list[dict[str, Any]]:
+    """Return the cases in the order of their file; none where it is absent."""
+    if not (CASES_FILE.is_file() and RUNNER_FILE.is_file()):
+        return []
+    return [json.loads(line) for line in CASES_FILE.read_text(encoding="utf-8").splitlines()]
+
+
+@cache
+def _runner() -> Any:
+    """Load the module that converts and checks a case, from its file."""
+    spec = importlib.util.spec_from_file_location("run_peers", RUNNER_FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _shown(value: Any) -> str:
+    return "missing" if value is _runner().MISSING else json.dumps(value)[:200]
+
+
+ALL = _cases()
+
+
+@pytest.mark.skipif(not ALL, reason=f"no peers.jsonl with run_peers.py in {str(FOLDER)!r}")
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case["id"])
+def test_a_case_of_another_translator_holds(case: dict[str, Any]) -> None:
+    """Each value that the other project expects stands at its pointer in our conversion of the same input."""
+    runner = _runner()
+
+    document = runner.convert(case)
+
+    wrong = [
+        f"{pointer} {operator} {json.dumps(expected)}, is {_shown(runner.get(document, pointer))}"
+        for pointer, operator, expected in case["expect"]
+        if not runner.holds(document, pointer, operator, expected)
+    ]
+    assert wrong == []
