@@ -7,6 +7,7 @@ from collections.abc import Mapping
 REASONS: Mapping[str, str] = {
     "no_counterpart": "the target has no place for it",
     "unknown_field": "known to its own format alone",
+    "malformed": "not of the shape its format has there",
     "out_of_range": "outside the range of the target",
     "nearest_value": "the nearest value the target has",
     "weaker_carrier": "carried, but with less meaning",

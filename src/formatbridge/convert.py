@@ -15,6 +15,7 @@ from formatbridge._reasons import REASONS
 from formatbridge.bodies import (
     TEXT,
     check_error,
+    read_answer,
     read_checked,
     read_error_body,
     source_of,
@@ -251,14 +252,15 @@ def convert_response(
 
     ``request`` is the converted request that this answers; with it custom and renamed tools, echoed fields and stop sequences come
     home. An answer that failed, or an error in the place of one, becomes the target's error: a ``ConvertedError``. The losses of the
-    latter never raise, for the error matters more.
+    latter never raise, for the error matters more. A malformed detail is left out and reported; ``InvalidPayloadError`` is raised only
+    for what is no JSON object or lacks its content.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
     request = checked_request(request, near, far)
     context = request.context if request else None
     try:
-        losses, checked = read_checked(body, near, "response")
+        losses, checked, repaired = read_answer(body, near, "response")
     except InvalidPayloadError:
         if not tells_error(body, near.NAME):
             raise
@@ -267,6 +269,9 @@ def convert_response(
     if near is far:
         refuse_losses(losses, options)
         return Converted(losses.body, losses, near.NAME, far.NAME, "response")
+    if repaired is not None:
+        losses.malformed(repaired.pointers)
+        losses.repaired(repaired.body, repaired.original)
     return encode_response_for(near.decode_response(checked), far, losses, options, context)
 
 
@@ -346,7 +351,10 @@ def convert_models(
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
-    losses, checked = read_checked(body, near, "models")
+    losses, checked, repaired = read_answer(body, near, "models")
+    if repaired is not None and near is not far:
+        losses.malformed(repaired.pointers)
+        losses.repaired(repaired.body, repaired.original)
     made = losses.body if near is far else far.encode_models(near.decode_models(checked), losses)
     refuse_losses(losses, options)
     return Converted(made, losses, near.NAME, far.NAME, "models")

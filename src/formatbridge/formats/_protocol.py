@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, Protocol
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
+from formatbridge._pointers import Path
 from formatbridge.formats._tables import FieldTable
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
@@ -186,6 +187,9 @@ class Format(Protocol):
 
     def unfinished(self, body: JsonObject) -> JsonObject:
         """Return an answer as one that has not ended: it may still, or it was cut."""
+
+    def place_of(self, event: JsonObject, path: Path) -> Path:
+        """Return where the whole answer has what stands at a path in an event, as far as one event tells."""
 
     def unfold_stream(self, body: JsonObject) -> list[JsonObject]:
         """Return the events that fold to a body, each part of it in one piece."""

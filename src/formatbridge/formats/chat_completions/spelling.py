@@ -8,6 +8,7 @@ from formatbridge.formats.chat_completions.usage import ALIASES, DETAILS
 from formatbridge.losses import ITSELF, Own, Spelling
 
 SPELLING = Spelling(
+    content=frozenset({"choices"}),
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
         "Request.max_tokens": ("max_completion_tokens", "max_tokens"),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from formatbridge._json import JsonObject
+from formatbridge._pointers import Path, index_in
 from formatbridge.formats._arguments import read_object
 from formatbridge.formats._choices import in_order, told_apart
 from formatbridge.formats._extra import Pieces, says_something
@@ -186,6 +187,15 @@ def _joined(call: JsonObject, pieces: list[str]) -> JsonObject:
 
 def _kind(call: JsonObject) -> str:
     return "custom" if call.get("custom") else "function"
+
+
+def place_of(event: JsonObject, path: Path) -> Path:
+    """Return where the whole answer has what stands at a path in a chunk, as far as one chunk tells."""
+    match path:
+        case ("choices", int(at), *rest) if isinstance(event["choices"][at], dict):
+            rest = ["message", *rest[1:]] if rest[:1] == ["delta"] else rest
+            return ("choices", index_in(event["choices"][at], "index"), *rest)
+    return path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from formatbridge._json import JsonObject
+from formatbridge._pointers import Path, index_in
 from formatbridge.formats._choices import told_apart
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
 
@@ -143,6 +144,14 @@ class _Candidate:
 
 def _flags(part: JsonObject) -> JsonObject:
     return {key: value for key, value in part.items() if key != "text"}
+
+
+def place_of(event: JsonObject, path: Path) -> Path:
+    """Return where the whole answer has what stands at a path in an event, as far as one event tells."""
+    match path:
+        case ("candidates", int(at), *rest) if isinstance(event["candidates"][at], dict):
+            return ("candidates", index_in(event["candidates"][at], "index"), *rest)
+    return path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:

@@ -20,6 +20,7 @@ _CALLERS = Own(neutral=(["direct"],))
 _DETAILS = ("input_tokens_details", "prompt_tokens_details")
 
 SPELLING = Spelling(
+    content=frozenset({"output", "status", "incomplete_details"}),
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
         "Request.messages": ("input",),
