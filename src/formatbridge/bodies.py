@@ -135,7 +135,7 @@ def read_answer(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject
     except InvalidPayloadError:
         if losses.text is not None:
             _refuse_infinity(losses, near.NAME, kind)
-        repaired = None if kind == "response" and is_error_body(raw) else repair_answer(raw, near, kind)
+        repaired = repair_answer(raw, near, kind)
         if repaired is None:
             raise
         checked = repaired.checked
@@ -143,9 +143,18 @@ def read_answer(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject
 
 
 def repair_answer(raw: JsonObject, near: Format, kind: Kind) -> Repair | None:
-    """Return an answer without its malformed details; None where that leaves nothing to read."""
+    """Return an answer without its malformed details; None where that leaves nothing to read, and for an error in its place."""
+    if kind == "response" and is_error_body(raw):
+        return None
     model = cast("type[Wire]", wire_model(near.NAME, kind))
     return repair(model, raw, model.ESSENTIAL)
+
+
+def note_malformed(losses: Ledger, repaired: Repair | None) -> None:
+    """Report what was left out of an answer before it was decoded."""
+    if repaired is not None:
+        losses.repaired(repaired.body, repaired.original)
+        losses.malformed(repaired.pointers)
 
 
 def check_answer(raw: JsonObject, near: Format, kind: Kind = "response") -> JsonObject:

@@ -15,6 +15,7 @@ from formatbridge._reasons import REASONS
 from formatbridge.bodies import (
     TEXT,
     check_error,
+    note_malformed,
     read_answer,
     read_checked,
     read_error_body,
@@ -269,9 +270,7 @@ def convert_response(
     if near is far:
         refuse_losses(losses, options)
         return Converted(losses.body, losses, near.NAME, far.NAME, "response")
-    if repaired is not None:
-        losses.malformed(repaired.pointers)
-        losses.repaired(repaired.body, repaired.original)
+    note_malformed(losses, repaired)
     return encode_response_for(near.decode_response(checked), far, losses, options, context)
 
 
@@ -352,9 +351,10 @@ def convert_models(
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
     losses, checked, repaired = read_answer(body, near, "models")
-    if repaired is not None and near is not far:
-        losses.malformed(repaired.pointers)
-        losses.repaired(repaired.body, repaired.original)
-    made = losses.body if near is far else far.encode_models(near.decode_models(checked), losses)
+    if near is far:
+        made = losses.body
+    else:
+        note_malformed(losses, repaired)
+        made = far.encode_models(near.decode_models(checked), losses)
     refuse_losses(losses, options)
     return Converted(made, losses, near.NAME, far.NAME, "models")

@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
 from formatbridge._pointers import pointer_of
-from formatbridge.bodies import check
+from formatbridge.bodies import check, repair_answer
 from formatbridge.convert import Converted
 from formatbridge.errors import FormatBridgeError, InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed, tell_more
 from formatbridge.formats._call_ids import CallsApart
@@ -92,7 +92,29 @@ class StreamSource:
             return self._reader.feed(chunk)
         self._head = (self._head + chunk)[:_SNIPPET]
         read = self._reader.feed(chunk)
-        return [told for event in read for told in _unfolded(event, self.near)] if self._reader.reads_json else read
+        return [told for event in read for told in self._unfolded(event)] if self._reader.reads_json else read
+
+    def _unfolded(self, event: ServerSentEvent) -> list[ServerSentEvent]:
+        """Return the events of a whole answer that came in the place of a stream.
+
+        Anything else, also an answer that is an event, stays as it is.
+        """
+        try:
+            raw = object_of(event, self.near.NAME)
+        except StreamDecodeError:
+            return [event]
+        if self.near.is_own_event(raw):
+            return [event]
+        try:
+            check(raw, self.near.NAME, "response")
+        except InvalidPayloadError:
+            repaired = repair_answer(raw, self.near, "response")
+            if repaired is None:
+                return [event]
+            raw = repaired.body
+            for path, value in repaired.removed.items():
+                self.malformed.take(path, value)
+        return [ServerSentEvent("", _codec.dumps(told), event.offset) for told in self.near.unfold_stream(raw)]
 
     def hear(self, chunk: bytes) -> events.Delta | None:
         """Return what a chunk brings that is one event, frame and all, of those that are known by heart; None where it must be read."""
@@ -361,15 +383,3 @@ def _is_json(data: bytes) -> bool:
     except _codec.NotJsonError:
         return False
     return True
-
-
-def _unfolded(event: ServerSentEvent, near: Format) -> list[ServerSentEvent]:
-    """Return the events of a whole answer that came in the place of a stream; anything else, also an answer that is an event, as it is."""
-    try:
-        raw = object_of(event, near.NAME)
-        if near.is_own_event(raw):
-            return [event]
-        check(raw, near.NAME, "response")
-    except (StreamDecodeError, InvalidPayloadError):
-        return [event]
-    return [ServerSentEvent("", _codec.dumps(told), event.offset) for told in near.unfold_stream(raw)]

@@ -77,7 +77,7 @@ def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: fr
             path = path[:-1] if value is MISSING else path
             if not path or any(_is_above(path, pattern) for pattern in patterns):
                 return None
-            if path[0] in parts and len(path) == 1 and (path[0], "type") not in removed:
+            if path[0] in parts and len(path) == 1 and value_at(raw, (path[0], "type")) and (path[0], "type") not in removed:
                 removed = {other for other in removed if other[0] != path[0]}
                 path = (path[0], "type")
             removed.add(path)

@@ -19,7 +19,13 @@ from formatbridge.formats.chat_completions.output_shape import (
 )
 from formatbridge.formats.chat_completions.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.chat_completions.results import flush_media
-from formatbridge.formats.chat_completions.settings import SETTINGS, decode_shaped_settings, encode_settings, encode_streaming
+from formatbridge.formats.chat_completions.settings import (
+    SETTINGS,
+    decode_counted_logprobs,
+    decode_shaped_settings,
+    encode_settings,
+    encode_streaming,
+)
 from formatbridge.formats.chat_completions.tools import (
     decode_legacy_function,
     decode_tool,
@@ -45,6 +51,8 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
         _decode_shaped_options(body, request)
+    if type(request.settings.get("logprobs")) is int:
+        decode_counted_logprobs(request.settings)
     return request
 
 
