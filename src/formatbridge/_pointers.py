@@ -40,6 +40,15 @@ def index_in(raw: Mapping[str, Any], key: str) -> int:
     return value if type(value) is int else 0
 
 
+def continued(place: Path, lengths: Mapping[Path, int]) -> Path:
+    """Return a place in a choice whose first list goes on behind the ``lengths`` that are known."""
+    for depth in range(2, len(place)):
+        step = place[depth]
+        if isinstance(step, int):
+            return (*place[:depth], step + lengths.get(place[:depth], 0), *place[depth + 1 :])
+    return place
+
+
 KNOWN = 64
 """Items of a list whose pointers are made once: to make those of a short list anew is a thirtieth of what a tiny request costs."""
 

@@ -38,6 +38,7 @@ REASONS: Mapping[str, str] = {
     "no_turns": "the target demands a turn besides instructions",
     "empty": "nothing is left of the turn",
     "echo": "only repeats the request",
+    "repeated": "only repeats another field",
     "diagnostic": "tells about the server, not the answer",
     "accounting": "the target does not count this",
     "finish_reason": "the target ends for fewer reasons",

@@ -38,6 +38,7 @@ shown."""
 _INDEX = re.compile(r"(?<=[./])\d+(?=/|$)")
 _INNER = re.compile(r"[./]")
 _UNKNOWN = Own(code="unknown_field")
+_TELEMETRY = Own("info", "unknown_field")
 _COUNT = Own("info", "accounting", neutral=(0, 0.0))
 
 
@@ -108,9 +109,19 @@ class Settling:
             self._keep(path, own.kind, own.severity, own.code, before, own.after)
 
     def _own(self, name: str, value: JsonValue) -> Own:
-        """Return what the loss of a field means; a row may have a star for any index. Any number in usage counts something."""
+        """Return what the loss of a field means; a row may have a star for any index.
+
+        Whatever else is in usage counts something, and what else is at the top of an answer says something about the server. An event that
+        is not known, which has its place there, too, may bring content.
+        """
         own = self._spelling.own.get(name) or self._spelling.own.get(_INDEX.sub("*", name))
-        return own or (_COUNT if name.startswith("Usage.") and type(value) in (int, float) else _UNKNOWN)
+        if own is not None:
+            return own
+        node, _, pointer = name.partition(".")
+        if node == "Usage":
+            return _COUNT
+        is_event = isinstance(value, dict) and (pointer == "event" or value.get("type") == pointer)
+        return _TELEMETRY if node == "Response" and "/" not in pointer and not is_event else _UNKNOWN
 
     def _find(self, node: Any, name: str) -> tuple[str, JsonValue]:
         """Turn a canonical place into the pointer and the value in the user's body; the node itself where the field has none.

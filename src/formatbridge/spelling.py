@@ -33,8 +33,9 @@ class Own:
     restates: str = ""
 
     def is_neutral(self, value: JsonValue) -> bool:
-        """Say whether a value is what happens anyway."""
-        return is_empty(value) or any(value == neutral and type(value) is type(neutral) for neutral in self.neutral)
+        """Say whether a value is what happens anyway. Members of it that are null say nothing."""
+        bare = {key: member for key, member in value.items() if member is not None} if isinstance(value, dict) else value
+        return is_empty(bare) or any(bare == neutral and type(bare) is type(neutral) for neutral in self.neutral)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,17 +89,26 @@ class MalformedDetails:
         self._parts: dict[Path, JsonObject] = {}
         self._lengths: dict[Path, int] = {}
 
-    def take(self, place: Path, value: JsonValue) -> None:
-        """Take a detail. Another one of the same list follows those before it; the same value at one place is a repetition."""
-        if place in self._values and self._values[place] != value and isinstance(place[-1], int):
-            place = (*place[:-1], self._lengths[place[:-1]])
-        if place and isinstance(place[-1], int):
-            self._lengths[place[:-1]] = max(self._lengths.get(place[:-1], 0), place[-1] + 1)
-        self._values[place] = value
+    def take(self, raw: JsonObject, removed: Mapping[Path, JsonValue], near: Format) -> None:
+        """Take what was left out of an event, by its paths in it."""
+        places: dict[Path, JsonValue] = {}
+        for path, value in removed.items():
+            places[near.place_of(raw, path, self._lengths)] = value
+            if path[0] in PARTS and path[1:] == ("type",):
+                self._parts[near.place_of(raw, path[:1], self._lengths)] = raw[str(path[0])]
+        self.put(places)
 
-    def take_part(self, place: Path, raw: JsonObject) -> None:
-        """Take a part of the answer that is read as one of an unknown kind, since it lacks its type."""
-        self._parts[place] = raw
+    def put(self, places: Mapping[Path, JsonValue]) -> None:
+        """Take details by their places in the whole answer."""
+        self._values.update(places)
+        for place in places:
+            for depth, step in enumerate(place):
+                if isinstance(step, int):
+                    self._lengths[place[:depth]] = max(self._lengths.get(place[:depth], 0), step + 1)
+
+    def lose(self, raw: JsonObject, near: Format) -> None:
+        """Take an event of which nothing can be read."""
+        self.events.setdefault(pointer_of(near.place_of(raw, (), self._lengths)), raw)
 
     @property
     def pointers(self) -> dict[str, JsonValue]:

@@ -7,14 +7,13 @@ from typing import Any
 
 from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
-from formatbridge._pointers import pointer_of
 from formatbridge.bodies import check, repair_answer
 from formatbridge.convert import Converted
 from formatbridge.errors import FormatBridgeError, InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed, tell_more
 from formatbridge.formats._call_ids import CallsApart
 from formatbridge.formats._protocol import Format
 from formatbridge.ir import events
-from formatbridge.stream_events import PARTS, MalformedDetails, check_event, object_of, read_event, refusal
+from formatbridge.stream_events import MalformedDetails, check_event, object_of, read_event, refusal
 from formatbridge.streaming.collect import Collector
 from formatbridge.streaming.framing import LIMIT
 from formatbridge.streaming.halves import Halves
@@ -112,8 +111,7 @@ class StreamSource:
             if repaired is None:
                 return [event]
             raw = repaired.body
-            for path, value in repaired.removed.items():
-                self.malformed.take(path, value)
+            self.malformed.put(repaired.removed)
         return [ServerSentEvent("", _codec.dumps(told), event.offset) for told in self.near.unfold_stream(raw)]
 
     def hear(self, chunk: bytes) -> events.Delta | None:
@@ -326,11 +324,9 @@ class StreamSource:
         """Validate an event, and keep its malformed details for the report; None where nothing else of it is left."""
         checked, malformed = check_event(raw, event, self.near)
         if checked is None:
-            self.malformed.events.setdefault(pointer_of(self.near.place_of(raw, ())), raw)
-        for path, value in malformed.items():
-            self.malformed.take(self.near.place_of(raw, path), value)
-            if path[0] in PARTS and path[1:] == ("type",):
-                self.malformed.take_part(self.near.place_of(raw, path[:1]), raw[str(path[0])])
+            self.malformed.lose(raw, self.near)
+        elif malformed:
+            self.malformed.take(raw, malformed, self.near)
         return checked
 
     def _understood(self, event: ServerSentEvent) -> tuple[ServerSentEvent, JsonObject]:

@@ -73,8 +73,7 @@ def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: fr
         else:
             return Repair(body, checked, {path: value_at(raw, path) for path in _topmost(removed)}, kept)
         for pointer, value in found.items():
-            path = _path_of(pointer, body, kept)
-            path = path[:-1] if value is MISSING else path
+            path = _removable(raw, _path_of(pointer, body, kept), is_missing=value is MISSING)
             if not path or any(_is_above(path, pattern) for pattern in patterns):
                 return None
             if path[0] in parts and len(path) == 1 and value_at(raw, (path[0], "type")) and (path[0], "type") not in removed:
@@ -83,6 +82,16 @@ def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: fr
             removed.add(path)
         body, kept = _without(raw, _topmost(removed))
     return None
+
+
+def _removable(raw: JsonObject, path: Path, *, is_missing: bool) -> Path:
+    """Return the path of what is removed for a fault: an object that lacks a key, and a list item of which nothing else is left."""
+    if is_missing:
+        return path[:-1]
+    is_only_member = (
+        len(path) > 1 and isinstance(path[-2], int) and isinstance(path[-1], str) and len(value_at(raw, path[:-1])) == 1
+    )
+    return path[:-1] if is_only_member else path
 
 
 @cache

@@ -77,8 +77,17 @@ SPELLING = Spelling(
         **{f"{kind}.cache_control": Own("info") for kind in ("Media", "Refusal", "Text")},
         "CacheMark.mode": Own("info", neutral=("explicit",)),
         **ERROR_OWN,
+        **{
+            f"Choice.{name}": Own("info", "diagnostic")
+            for name in (
+                "content_filter_offsets", "content_filter_results", "finish_details", "matched_stop", "message/index", "message/token_id",
+                "native_finish_reason", "seed", "stop_reason",
+            )
+        },
+        **{f"Choice.{name}": Own("info", "repeated") for name in ("delta", "message", "text")},
+        "Choice.message/name": Own("info"),
         "Choice.message/parsed": Own("info", "unknown_field", restates="content"),
-        "Media.expires_at": Own(code="unknown_field", neutral=(0,)),
+        "Media.expires_at": Own("info", "diagnostic", neutral=(0,)),
         **{f"{kind}.prompt_cache_breakpoint": Own("info") for kind in ("Media", "Text")},
         "Message.annotations": Own("info"),
         "Message.audio": Own("impossible", "foreign_id"),
@@ -89,17 +98,23 @@ SPELLING = Spelling(
         **{f"Message.{name}": Own(code="unknown_field", neutral=("",)) for name in ("reasoning", "reasoning_content", "refusal")},
         "Message.tool_call_id": Own("info", neutral=("",)),
         "Reasoning.closed": Own("info", "diagnostic", neutral=(True,)),
-        "Reasoning.format": Own("info", "diagnostic"),
-        "Reasoning./messages/*/reasoning_details/*/format": Own("info", "diagnostic"),
-        "Reasoning./choices/*/message/reasoning_details/*/format": Own("info", "diagnostic"),
+        **{
+            f"{place}{name}": Own("info", "diagnostic")
+            for name in ("format", "provider")
+            for place in (
+                "Reasoning.", "Reasoning./messages/*/reasoning_details/*/", "Reasoning./choices/*/message/reasoning_details/*/",
+                "Choice.message/reasoning_details/*/",
+            )
+        },
         "Request.function_call": Own(code="excluded"),
         "Request.max_tokens": Own(code="excluded"),
         "Request.logit_bias": Own(code="no_counterpart", neutral=()),
         "Request.prediction": Own(),
-        "Response.service_tier": Own("info", "diagnostic"),
-        "Response.system_fingerprint": Own("info", "diagnostic"),
+        **{f"Response.{name}": Own() for name in ("citations", "search_results")},
+        **{f"Response.{name}": Own("info", "diagnostic") for name in ("moderation", "service_tier", "system_fingerprint")},
         **{f"Usage.{pointer}": Own("info", "accounting") for pointer in ALIASES},
         **{f"Text.{name}": Own("info") for name in ("annotations", "logprobs")},
+        "ToolCall.custom": Own(code="unknown_field", neutral=({"name": "", "input": ""},)),
         "ToolCall.function/parsed_arguments": Own("info", "unknown_field", restates="arguments"),
         f"ToolResult.{ITSELF}": Own("impossible", "orphan", kind="changed", after="the result of a call that has another id"),
     },

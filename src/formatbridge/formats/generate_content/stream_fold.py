@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from formatbridge._json import JsonObject
-from formatbridge._pointers import Path, index_in
+from formatbridge._pointers import Path, continued, index_in
 from formatbridge.formats._choices import told_apart
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
 
@@ -146,11 +146,11 @@ def _flags(part: JsonObject) -> JsonObject:
     return {key: value for key, value in part.items() if key != "text"}
 
 
-def place_of(event: JsonObject, path: Path) -> Path:
-    """Return where the whole answer has what stands at a path in an event, as far as one event tells."""
+def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
+    """Return where the whole answer has what stands at a path in an event; of a list that goes on, behind what is known of it."""
     match path:
         case ("candidates", int(at), *rest) if isinstance(event["candidates"][at], dict):
-            return ("candidates", index_in(event["candidates"][at], "index"), *rest)
+            return continued(("candidates", index_in(event["candidates"][at], "index"), *rest), lengths)
     return path
 
 

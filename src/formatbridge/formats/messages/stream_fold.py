@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formatbridge._codec import dumps
@@ -124,8 +124,9 @@ def _update(body: JsonObject, raw: JsonObject) -> None:
         known |= {key: value for key, value in usage.items() if value is not None}
 
 
-def place_of(event: JsonObject, path: Path) -> Path:
-    """Return where the whole answer has what stands at a path in an event, as far as one event tells."""
+def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
+    """Return where the whole answer has what stands at a path in an event."""
+    del lengths  # each event names its place
     index = index_in(event, "index")
     match event.get("type"), path:
         case "message_start", ("message", *rest):

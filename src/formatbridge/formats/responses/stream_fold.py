@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formatbridge._json import JsonObject
@@ -60,8 +60,9 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
     return body | fields.whole() | {"output": [item for _, item in sorted(done.items())]}
 
 
-def place_of(event: JsonObject, path: Path) -> Path:
-    """Return where the whole answer has what stands at a path in an event, as far as one event tells."""
+def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
+    """Return where the whole answer has what stands at a path in an event."""
+    del lengths  # each event names its place
     item, part = ("output", index_in(event, "output_index")), ("content", index_in(event, "content_index"))
     if "summary_index" in event:
         part = ("summary", index_in(event, "summary_index"))

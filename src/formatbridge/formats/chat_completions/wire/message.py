@@ -71,7 +71,6 @@ class AssistantMessage(Utterance):
     Source: specification, Chat message.
     """
 
-    content: Content | None = None
     role: Literal["assistant"]
     function_call: FunctionCall | None = None
     """Deprecated: ``tool_calls``. Some servers send one with an empty name for none."""
@@ -86,7 +85,6 @@ class Answer(AssistantMessage):
     Source: specification, Chat completion response.
     """
 
-    content: Content | dict[str, Any] | None = None  # type: ignore[assignment]  # sent back, an object is refused
     role: str | None = None  # type: ignore[assignment]  # servers leave it out; sent back, such a message is refused like any without one
     """Known: assistant."""
 
