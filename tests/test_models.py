@@ -156,6 +156,11 @@ NAMED: list[tuple[type[BaseModel], dict[str, Any], dict[str, Any]]] = [
         {"type": "message_stop", "amazon-bedrock-invocationMetrics": {}},
     ),
     (
+        chat_completions.JsonSchemaFormat,
+        {"type": "json_schema", "schema_": {}},
+        {"type": "json_schema", "schema": {}},
+    ),
+    (
         responses.JsonSchemaFormat,
         {"type": "json_schema", "name": "n", "schema_": {}},
         {"type": "json_schema", "name": "n", "schema": {}},

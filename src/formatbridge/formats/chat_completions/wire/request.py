@@ -109,7 +109,7 @@ class JsonSchema(Wire):
 
 def _with_schema(value: Any) -> Any:
     """Refuse a form without a schema."""
-    if isinstance(value, dict) and value.get("json_schema") is None and value.get("schema") is None:
+    if isinstance(value, dict) and all(value.get(name) is None for name in ("json_schema", "schema", "schema_")):
         raise PydanticCustomError("no_schema", "one with json_schema")
     return value
 
