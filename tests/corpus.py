@@ -42,10 +42,17 @@ class Entry:
     provenance: str
     """recorded, recorded_values, recorded_reframed, or curated: edited on purpose, at times broken."""
     tags: tuple[str, ...]
+    answers: tuple[int, ...] = ()
+    """Of a request: the HTTP statuses of its answers that are here."""
 
     @property
     def is_curated(self) -> bool:
         return self.provenance == "curated"
+
+    @property
+    def was_refused(self) -> bool:
+        """Whether the server refused the request."""
+        return bool(self.answers) and all(status >= 400 for status in self.answers)
 
     def bytes(self) -> bytes:
         return (FOLDER / self.path).read_bytes()
@@ -66,10 +73,12 @@ def _index() -> tuple[Entry, ...]:
     index = FOLDER / "index.jsonl"
     if not index.is_file():
         return ()
-    return tuple(_entry(json.loads(line)) for line in index.read_text("utf-8").splitlines())
+    rows = [json.loads(line) for line in index.read_text("utf-8").splitlines()]
+    statuses = {row["id"]: row["http_status"] for row in rows}
+    return tuple(_entry(row, statuses) for row in rows)
 
 
-def _entry(row: dict[str, Any]) -> Entry:
+def _entry(row: dict[str, Any], statuses: dict[str, int | None]) -> Entry:
     return Entry(
         id=row["id"],
         path=row["path"],
@@ -82,4 +91,5 @@ def _entry(row: dict[str, Any]) -> Entry:
         framing=row["framing"],
         provenance=row["provenance"],
         tags=tuple(row["tags"]),
+        answers=tuple(status for each in row.get("response_ids") or () if (status := statuses.get(each)) is not None),
     )

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from formatbridge import bodies, formats
 from formatbridge.convert import Converted, convert_error, convert_models, convert_request, convert_response
 
 FOLDER = Path(__file__).parents[1] / "fixtures"
@@ -35,6 +36,11 @@ class Fixture:
 
     def __str__(self) -> str:
         return f"{self.kind}-{self.stem}-{self.format}"
+
+    @property
+    def is_malformed(self) -> bool:
+        """Whether the body has details that its wire model refuses."""
+        return self.stem.startswith("malformed_")
 
     def convert(self, target: str) -> Converted:
         """Convert the body to another format, or to its own."""
@@ -72,6 +78,13 @@ class StreamFixture:
 
     def __str__(self) -> str:
         return f"stream-{self.stem}-{self.format}"
+
+
+def check(body: Any, format: str, kind: Any) -> Any:
+    """Validate a body as a conversion does: an answer without its malformed details."""
+    if kind in ("response", "models"):
+        return bodies.check_answer(body, formats.load(format), kind)
+    return bodies.check(body, format, kind)
 
 
 def convert(body: Any, like: Fixture | InvalidFixture, target: str) -> Converted:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from formatbridge import Converted, Options, StreamConverter, collect_stream, convert_response, convert_stream, formats, ir
-from formatbridge.bodies import check
 from formatbridge.convert import ConvertedError
 from formatbridge.errors import FormatBridgeError, StreamError, StreamFailedError
 from formatbridge.formats._signatures import decode_token
@@ -18,7 +17,7 @@ from formatbridge.ir import events
 from formatbridge.losses import Loss
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, encode_event
 from tests.corpus import entries
-from tests.fixtures import streams
+from tests.fixtures import check, streams
 from tests.grammar_check import check as check_grammar
 from tests.laws import RESTATING, changed
 from tests.normal import normal_form

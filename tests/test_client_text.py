@@ -13,7 +13,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.bodies import check
+from tests.fixtures import check
 from tests.servers import KEY, body_of, stream_of
 from tests.stream_laws import Stream, recorded, shipped
 

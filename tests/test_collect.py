@@ -11,11 +11,11 @@ from pydantic import TypeAdapter
 
 from formatbridge import formats, ir
 from formatbridge._codec import dumps
-from formatbridge.bodies import check
 from formatbridge.ir import events
 from formatbridge.options import Options
 from formatbridge.streaming.collect import Collector
 from formatbridge.streaming.replay import replay
+from tests.fixtures import check
 from tests.laws import Sample, recorded, shipped
 
 SAMPLES = [*shipped(kind="response"), *recorded(kind="response")]

@@ -179,6 +179,39 @@ def test_work_grows_in_proportion(what: str, target: str) -> None:
     assert work(FEW * FACTOR) <= work(FEW) * MOST
 
 
+def _cited(count: int) -> Body:
+    """Return a message with so many pairs of citations, one malformed and one sound."""
+    flat = {"type": "url_citation", "url": "https://falls.test"}
+    return {"content": "hi", "annotations": [flat, flat | {"url_citation": {"url": "https://falls.test"}}] * count}
+
+
+def _called(count: int) -> Body:
+    """Return a message with so many calls, of which every other one has no name."""
+    return {"tool_calls": [{"id": f"c{i}", "type": "function", "function": {"name": "f"} if i % 2 else {}} for i in range(count)]}
+
+
+@pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
+@pytest.mark.parametrize("make", [_cited, _called])
+def test_work_grows_in_proportion_to_malformed_details(make: Callable[[int], Body], target: str) -> None:
+    """What is left out is found in a bounded number of validations, and its place in the body as it came is not searched for."""
+
+    def work(count: int) -> int:
+        text = json.dumps({"id": "c", "choices": [{"message": make(count), "finish_reason": "stop"}]})
+        return _work(lambda: fb.convert_response(text, source="chat_completions", target=target))
+
+    work(1)
+
+    assert work(FEW * FACTOR) <= work(FEW) * MOST
+
+
+def _cited_late(count: int) -> bytes:
+    """Return a stream with so many pairs of citations, one malformed and one sound."""
+    deltas: list[Body] = [{"content": "hi"}, *[{"annotations": [note]} for note in _cited(count)["annotations"]]]
+    told: list[Body] = [{"id": "a", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    told.append({"id": "a", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in told)
+
+
 def _in_pieces(count: int) -> list[bytes]:
     """Return a stream of so many calls, all begun before the first gets its argument."""
     begun: list[Body] = [{"id": f"c{i}", "name": "f", "willContinue": True} for i in range(count)]
@@ -284,7 +317,13 @@ def _never_stopped(count: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("source", "make"), [("chat_completions", _signed_late), ("chat_completions", _blocks_late), ("messages", _never_stopped)]
+    ("source", "make"),
+    [
+        ("chat_completions", _signed_late),
+        ("chat_completions", _blocks_late),
+        ("chat_completions", _cited_late),
+        ("messages", _never_stopped),
+    ],
 )
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_work_grows_in_proportion_to_what_finds_its_other_half(source: str, make: Callable[[int], bytes], target: str) -> None:

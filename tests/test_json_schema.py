@@ -22,7 +22,7 @@ from formatbridge.formats.responses.wire.items import Item
 from tests.fixtures import Fixture, fixtures
 from tests.pointers import leaves, with_value
 
-DOCUMENTED = [each for each in fixtures() if "snake_case" not in each.stem]
+DOCUMENTED = [each for each in fixtures() if "snake_case" not in each.stem and not each.is_malformed]
 """Bodies in the documented spelling, which is the one that a schema names."""
 
 STRANGE: tuple[Any, ...] = (None, 5, "zz", [1], {})
@@ -33,7 +33,7 @@ def _schema(shape: Any) -> Any:
     return jsonschema.Draft202012Validator(TypeAdapter(shape).json_schema())
 
 
-@pytest.mark.parametrize("fixture", fixtures(), ids=str)
+@pytest.mark.parametrize("fixture", [each for each in fixtures() if not each.is_malformed], ids=str)
 def test_a_schema_accepts_every_body_of_its_format(fixture: Fixture) -> None:
     """A gateway checks what passes by the schema that was printed for it."""
     _schema(wire_model(fixture.format, fixture.kind)).validate(fixture.body)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.bodies import check
 from tests.directions import CROSSINGS
+from tests.fixtures import check
 from tests.judges import problems
 from tests.laws import (
     Breach,

@@ -16,14 +16,14 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.bodies import check, wire_model
+from formatbridge.bodies import wire_model
 from formatbridge.formats._checkers import checker
 from formatbridge.formats._protocol import Kind
 from formatbridge.formats.chat_completions import wire as chat_completions
 from formatbridge.formats.messages import wire as messages
 from formatbridge.formats.responses import wire as responses
 from tests import corpus, laws
-from tests.fixtures import Fixture, fixtures
+from tests.fixtures import Fixture, check, fixtures
 
 REQUESTS = fixtures("request")
 
@@ -68,7 +68,7 @@ def _documented(format: str, kind: str, body: Any) -> Any:
     return check(body, format, cast(Kind, kind)) if format == "generate_content" else body
 
 
-@pytest.mark.parametrize("fixture", fixtures(), ids=str)
+@pytest.mark.parametrize("fixture", [each for each in fixtures() if not each.is_malformed], ids=str)
 def test_a_model_holds_its_whole_body(fixture: Fixture) -> None:
     """Reading and writing loses nothing, unknown fields and nulls included."""
     model = wire_model(fixture.format, fixture.kind).model_validate(fixture.body)
@@ -109,6 +109,8 @@ def test_a_model_spells_numbers_as_its_body_does(format: str) -> None:
     """A time is an integer to readers in other languages, which take ``1767225600.0`` for none."""
     changed = []
     for sample in (*laws.shipped(format), *laws.recorded(format)):
+        if "-malformed_" in sample.id:
+            continue
         model = wire_model(format, cast(Kind, sample.kind)).model_validate(sample.body)
 
         written = json.loads(model.model_dump_json(exclude_unset=True))
@@ -152,6 +154,11 @@ NAMED: list[tuple[type[BaseModel], dict[str, Any], dict[str, Any]]] = [
         messages.MessageStop,
         {"type": "message_stop", "invocation_metrics": {}},
         {"type": "message_stop", "amazon-bedrock-invocationMetrics": {}},
+    ),
+    (
+        chat_completions.JsonSchemaFormat,
+        {"type": "json_schema", "schema_": {}},
+        {"type": "json_schema", "schema": {}},
     ),
     (
         responses.JsonSchemaFormat,
@@ -230,7 +237,7 @@ def test_a_model_converts_like_its_body(fixture: Fixture) -> None:
     assert made.body == fixture.convert(target).body
 
 
-@pytest.mark.parametrize("fixture", [each for each in fixtures("response") if each.format == "chat_completions"], ids=str)
+@pytest.mark.parametrize("fixture", [each for each in fixtures("response", "chat_completions") if not each.is_malformed], ids=str)
 def test_an_answer_goes_into_the_next_request_as_it_is(fixture: Fixture) -> None:
     """A conversation is kept as typed messages, as with the official SDK."""
     choices = chat_completions.Response.model_validate(fixture.body).choices

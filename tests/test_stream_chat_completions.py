@@ -17,7 +17,6 @@ from formatbridge import (
     ir,
     iter_events,
 )
-from formatbridge.bodies import check
 from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
 from formatbridge.losses import Ledger
@@ -27,7 +26,7 @@ from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import grammar_check
 from tests.corpus import Entry, entries, requires_corpus
-from tests.fixtures import streams
+from tests.fixtures import check, streams
 from tests.laws import Sample, recorded, shipped
 
 NAME: ir.Format = "chat_completions"

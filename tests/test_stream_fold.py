@@ -10,9 +10,8 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import formats
-from formatbridge.bodies import check
 from formatbridge.streaming.sse import encode_event
-from tests.fixtures import streams
+from tests.fixtures import check, streams
 from tests.laws import Sample, recorded, shipped
 from tests.normal import normal_form
 from tests.stream_laws import read, write

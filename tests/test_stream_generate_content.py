@@ -11,7 +11,6 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.bodies import check
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats.generate_content import StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
@@ -22,6 +21,7 @@ from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import StreamReader
 from tests import grammar_check
 from tests.corpus import Entry, entries, requires_corpus
+from tests.fixtures import check
 from tests.laws import Sample, recorded, shipped
 
 JsonObject = dict[str, Any]
@@ -198,12 +198,13 @@ def _in_order(happened: Iterable[events.Event]) -> None:
 def test_an_answer_sent_as_one_event_is_the_answer(sample: Sample) -> None:
     """Law 6: a whole body is a stream of one event; extras, ids, tokens and sources are those of the whole answer."""
     whole = _answer(sample)
-    ends = [each.get("finishReason") for each in sample.body.get("candidates") or ()]
-    if not all(ends) and not sample.body.get("promptFeedback", {}).get("blockReason"):
-        assert _decoded([sample.body])[-1:] != [events.End()], "nobody said that it is over"
+    body = check(sample.body, sample.format, "response")
+    ends = [each.get("finishReason") for each in body.get("candidates") or ()]
+    if not all(ends) and not body.get("promptFeedback", {}).get("blockReason"):
+        assert _decoded([body])[-1:] != [events.End()], "nobody said that it is over"
         return
 
-    made = _collected(_decoded([sample.body]))
+    made = _collected(_decoded([body]))
 
     assert _in_one_cut(_encoded(made)) == _in_one_cut(_encoded(whole))
     assert made.extra == whole.extra

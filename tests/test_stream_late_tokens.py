@@ -11,10 +11,10 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.bodies import check
 from formatbridge.ir import events
 from formatbridge.options import DEFAULT_OPTIONS
 from formatbridge.streaming.sse import DONE, StreamReader
+from tests.fixtures import check
 
 _HOMES: tuple[tuple[ir.Format, ir.SignatureKind], ...] = (("responses", "encrypted"), ("messages", "thinking"))
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import formatbridge as fb
 from formatbridge import formats
-from formatbridge.bodies import check
 from formatbridge.convert import ConvertedError
 from formatbridge.errors import FormatBridgeError, StreamFailedError
 from formatbridge.streaming.sse import DONE, encode_event
 from tests import laws
 from tests.directions import CROSSINGS, PAIRS
+from tests.fixtures import check
 from tests.grammar_check import check as grammar_faults
 from tests.pointers import leaves
 from tests.stream_laws import (

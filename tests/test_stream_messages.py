@@ -11,7 +11,6 @@ import pytest
 
 from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, formats, ir
 from formatbridge._codec import dumps
-from formatbridge.bodies import check
 from formatbridge.formats import messages
 from formatbridge.ir import events
 from formatbridge.losses import Ledger, Spelling
@@ -21,6 +20,7 @@ from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import StreamReader, encode_event
 from tests import grammar_check
 from tests.corpus import Entry, entries, requires_corpus
+from tests.fixtures import check
 from tests.laws import Sample, recorded, shipped
 
 JsonObject = dict[str, Any]

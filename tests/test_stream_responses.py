@@ -14,7 +14,6 @@ from pydantic import TypeAdapter
 import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge._codec import dumps
-from formatbridge.bodies import check
 from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
@@ -25,6 +24,7 @@ from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import grammar_check
 from tests.corpus import Entry, entries
+from tests.fixtures import check
 from tests.laws import Sample, recorded, shipped
 
 JsonObject = dict[str, Any]

@@ -16,11 +16,11 @@ from pydantic import BaseModel
 import formatbridge as fb
 from formatbridge import formats
 from formatbridge._codec import dumps
-from formatbridge.bodies import check
 from formatbridge.errors import FormatBridgeError
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import corpus, fixtures
 from tests.directions import CROSSINGS, PAIRS
+from tests.fixtures import check
 from tests.normal import normal_form
 
 

@@ -16,6 +16,39 @@ def unescape(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
 
 
+Path = tuple[str | int, ...]
+"""Keys and indexes from a body to a value."""
+
+
+def pointer_of(path: Path) -> str:
+    """Write a path as a JSON pointer."""
+    return "".join(f"/{escape(step) if isinstance(step, str) else step}" for step in path)
+
+
+def value_at(body: Any, path: Path) -> Any:
+    """Return what a path leads to; None where it leads nowhere."""
+    for step in path:
+        if not (step in body if isinstance(body, dict) else isinstance(body, list) and isinstance(step, int) and step < len(body)):
+            return None
+        body = body[step]
+    return body
+
+
+def index_in(raw: Mapping[str, Any], key: str) -> int:
+    """Return the index that an object names under a key; 0 where it names none."""
+    value = raw.get(key)
+    return value if type(value) is int else 0
+
+
+def continued(place: Path, lengths: Mapping[Path, int]) -> Path:
+    """Return a place in a choice whose first list goes on behind the ``lengths`` that are known."""
+    for depth in range(2, len(place)):
+        step = place[depth]
+        if isinstance(step, int):
+            return (*place[:depth], step + lengths.get(place[:depth], 0), *place[depth + 1 :])
+    return place
+
+
 KNOWN = 64
 """Items of a list whose pointers are made once: to make those of a short list anew is a thirtieth of what a tiny request costs."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 REASONS: Mapping[str, str] = {
     "no_counterpart": "the target has no place for it",
     "unknown_field": "known to its own format alone",
+    "malformed": "not of the shape its format has there",
     "out_of_range": "outside the range of the target",
     "nearest_value": "the nearest value the target has",
     "weaker_carrier": "carried, but with less meaning",
@@ -42,6 +43,7 @@ REASONS: Mapping[str, str] = {
     "no_turns": "the target demands a turn besides instructions",
     "empty": "nothing is left of the turn",
     "echo": "only repeats the request",
+    "repeated": "only repeats another field",
     "diagnostic": "tells about the server, not the answer",
     "accounting": "the target does not count this",
     "finish_reason": "the target ends for fewer reasons",

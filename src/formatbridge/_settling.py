@@ -40,6 +40,7 @@ _INNER = re.compile(r"[./]")
 _UNKNOWN = Own(code="unknown_field")
 _UNKNOWN_OF_MODEL = Own("info", "unknown_field")
 """What is lost of a list of models; no model reads one."""
+_TELEMETRY = Own("info", "unknown_field")
 _COUNT = Own("info", "accounting", neutral=(0, 0.0))
 
 
@@ -112,14 +113,20 @@ class Settling:
     def _own(self, name: str, value: JsonValue) -> Own:
         """Return what the loss of a field means; a row may have a star for any index.
 
-        Without a row, a number in usage counts something, and a field of a model list is for whoever reads the list.
+        Without a row, whatever else is in usage counts something, what else is at the top of an answer says something about the server, and
+        a field of a model list is for whoever reads the list. An event that is not known, which has its place at the top of an answer, too,
+        may bring content.
         """
         own = self._spelling.own.get(name) or self._spelling.own.get(_INDEX.sub("*", name))
         if own is not None:
             return own
         if name.startswith(("Model.", "ModelList.")):
             return _UNKNOWN_OF_MODEL
-        return _COUNT if name.startswith("Usage.") and type(value) in (int, float) else _UNKNOWN
+        node, _, pointer = name.partition(".")
+        if node == "Usage":
+            return _COUNT
+        is_event = isinstance(value, dict) and (pointer == "event" or value.get("type") == pointer)
+        return _TELEMETRY if node == "Response" and "/" not in pointer and not is_event else _UNKNOWN
 
     def _find(self, node: Any, name: str) -> tuple[str, JsonValue]:
         """Turn a canonical place into the pointer and the value in the user's body; the node itself where the field has none.

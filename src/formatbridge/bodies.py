@@ -13,12 +13,14 @@ from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
 from formatbridge.errors import ConfigurationError, InvalidPayloadError
 from formatbridge.formats._errors import is_error_body
+from formatbridge.formats._malformed import Repair, repair
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format, Kind
 from formatbridge.losses import Ledger, resolve
 
 if TYPE_CHECKING:
     from formatbridge.formats._checkers import Reader
+    from formatbridge.formats._wire import Wire
 
 TEXT = (bytes, bytearray, str)
 """What JSON text may be."""
@@ -41,7 +43,6 @@ def wire_model(name: str, kind: Kind) -> type[BaseModel]:
 @cache
 def _reader(name: str, kind: Kind) -> Reader:
     from formatbridge.formats._checkers import reader
-    from formatbridge.formats._wire import Wire
 
     model = cast("type[Wire]", wire_model(name, kind))
     return reader(model, model.USUAL)
@@ -104,6 +105,11 @@ def _read(read: Callable[[Any], Any], raw: JsonObject, source: str, kind: Kind) 
 def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject]:
     """Read and validate the body that a caller passes; return its ledger, and the body as ``check`` returns it."""
     losses = _read_object(body, near, kind)
+    return losses, _checked(losses, near, kind)
+
+
+def _checked(losses: Ledger, near: Format, kind: Kind) -> JsonObject:
+    """Validate the body of a ledger and return it as ``check`` returns it."""
     reader = _reader(near.NAME, kind)
     raw: JsonObject = losses.body
     try:
@@ -114,7 +120,52 @@ def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObjec
         raise
     if losses.text is not None:
         _refuse_infinity(losses, near.NAME, kind)
-    return losses, checked
+    return checked
+
+
+def read_answer(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject, Repair | None]:
+    """Read what a server sent as ``read_checked`` does, but without its malformed details, which the third value has.
+
+    Raises ``InvalidPayloadError`` where that leaves nothing to read, and on an error in the place of an answer.
+    """
+    losses = _read_object(body, near, kind)
+    raw: JsonObject = losses.body
+    try:
+        checked, repaired = _checked(losses, near, kind), None
+    except InvalidPayloadError:
+        if losses.text is not None:
+            _refuse_infinity(losses, near.NAME, kind)
+        repaired = repair_answer(raw, near, kind)
+        if repaired is None:
+            raise
+        checked = repaired.checked
+    return losses, checked, repaired
+
+
+def repair_answer(raw: JsonObject, near: Format, kind: Kind) -> Repair | None:
+    """Return an answer without its malformed details; None where that leaves nothing to read, and for an error in its place."""
+    if kind == "response" and is_error_body(raw):
+        return None
+    model = cast("type[Wire]", wire_model(near.NAME, kind))
+    return repair(model, raw, model.ESSENTIAL)
+
+
+def note_malformed(losses: Ledger, repaired: Repair | None) -> None:
+    """Report what was left out of an answer before it was decoded."""
+    if repaired is not None:
+        losses.repaired(repaired.body, repaired.original)
+        losses.malformed(repaired.pointers)
+
+
+def check_answer(raw: JsonObject, near: Format, kind: Kind = "response") -> JsonObject:
+    """Validate an answer as ``check`` does, and leave out its malformed details."""
+    try:
+        return check(raw, near.NAME, kind)
+    except InvalidPayloadError:
+        repaired = repair_answer(raw, near, kind)
+        if repaired is None:
+            raise
+        return repaired.checked
 
 
 def _read_object(body: Any, near: Format, kind: Kind) -> Ledger:

@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 import formatbridge as fb
 from formatbridge import _codec, formats
 from formatbridge._json import JsonObject
-from formatbridge.bodies import check
+from formatbridge.bodies import check_answer
 from formatbridge.cli_arguments import options_of, parser
 from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
 from formatbridge.losses import Addition, Loss
@@ -103,7 +103,7 @@ def _said_by_relay(error: fb.FormatBridgeError) -> JsonObject:
 
 def _has_come(partial: Converted) -> bool:
     """Say whether anything of an answer came; what nobody got has no report."""
-    answer = formats.load(partial.target).decode_response(check(partial.body, partial.target, "response"))
+    answer = formats.load(partial.target).decode_response(check_answer(partial.body, formats.load(partial.target)))
     return any(choice.parts for choice in answer.choices)
 
 

@@ -14,6 +14,8 @@ from formatbridge._json import JsonObject
 from formatbridge._reasons import REASONS
 from formatbridge.bodies import (
     check_error,
+    note_malformed,
+    read_answer,
     read_checked,
     read_error_body,
     source_of,
@@ -255,14 +257,15 @@ def convert_response(
 
     ``request`` is the converted request that this answers; with it custom and renamed tools, echoed fields and stop sequences come
     home. An answer that failed, or an error in the place of one, becomes the target's error: a ``ConvertedError``. The losses of the
-    latter never raise, for the error matters more.
+    latter never raise, for the error matters more. A malformed detail is left out and reported; ``InvalidPayloadError`` is raised only
+    for what is no JSON object or lacks its content.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
     request = checked_request(request, near, far)
     context = request.context if request else None
     try:
-        losses, checked = read_checked(body, near, "response")
+        losses, checked, repaired = read_answer(body, near, "response")
     except InvalidPayloadError:
         if not tells_error(body, near.NAME):
             raise
@@ -271,6 +274,7 @@ def convert_response(
     if near is far:
         refuse_losses(losses, options)
         return Converted(losses.body, losses, near.NAME, far.NAME, "response")
+    note_malformed(losses, repaired)
     return encode_response_for(near.decode_response(checked), far, losses, options, context)
 
 
@@ -352,8 +356,12 @@ def convert_models(
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     near, far = formats.load_both(source_of(body) if source is None else source, target)
-    losses, checked = read_checked(body, near, "models")
+    losses, checked, repaired = read_answer(body, near, "models")
     losses.is_list = True
-    made = losses.body if near is far else far.encode_models(near.decode_models(checked), losses)
+    if near is far:
+        made = losses.body
+    else:
+        note_malformed(losses, repaired)
+        made = far.encode_models(near.decode_models(checked), losses)
     refuse_losses(losses, options)
     return Converted(made, losses, near.NAME, far.NAME, "models")

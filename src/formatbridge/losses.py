@@ -7,9 +7,10 @@ its fields stand (``Spelling``), and a pointer is worked out only when a loss ex
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -116,7 +117,7 @@ class Ledger:
     nor a node that was noted may change in between.
     """
 
-    __slots__ = ("_additions", "_notes", "_settled", "_spelling", "body", "is_list", "text", "unplaced")
+    __slots__ = ("_additions", "_notes", "_original", "_repaired", "_settled", "_spelling", "body", "is_list", "text", "unplaced")
 
     def __init__(self, body: JsonValue, spelling: Spelling, text: Text | None = None) -> None:
         #: The source's body, into which the report points.
@@ -125,6 +126,9 @@ class Ledger:
         self._notes: list[Note] = []
         self._settled: _Settled | None = None  # until somebody asks
         self._additions: dict[str, tuple[JsonValue, str]] = {}
+        # The body as it was decoded and the way from its pointers to those of the body, where malformed values were taken out.
+        self._repaired: JsonValue = None
+        self._original: Callable[[str], str] | None = None
         #: What was added to objects of the target's body, until ``place`` finds out where those stand.
         self.unplaced: list[tuple[dict[str, JsonValue], str]] | None = None
         #: The JSON text of the body, which may hold equal keys; None where there is none.
@@ -203,6 +207,25 @@ class Ledger:
         for path, before, after, code in mends:
             settled.losses[path] = Loss(path, "changed", "lossy", code, REASONS[code], before, after)
 
+    def repaired(self, body: JsonValue, original: Callable[[str], str]) -> None:
+        """Take the body as it was decoded, without its malformed values.
+
+        ``original`` translates a pointer into it to one into the source.
+        """
+        self._repaired, self._original = body, original
+
+    def malformed(self, removed: Mapping[str, JsonValue], kind: Change = "dropped") -> None:
+        """Report values that were taken out of the body before it was decoded, by their pointers in the source.
+
+        ``changed``: something else stands at the pointer, which lacks what the value would have added.
+        """
+        settled = self._settled = self._settled or _Settled()
+        for path, value in removed.items():
+            severity: Severity = (
+                "lossy" if path.partition("/")[2].partition("/")[0] in self._spelling.content or not path else "info"
+            )
+            settled.keep(path, kind, severity, "malformed", value, None)
+
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return what a copy has. What puts a late body together stays behind, so the report on one is worked out before."""
         with _SETTLING:  # or the copy would find the notes gone and the losses not yet there
@@ -221,8 +244,25 @@ class Ledger:
         if notes and isinstance(self.body, Late):
             found = self.body.body()
             self.body = UNSEEN if found is None else found
-        Settling(self.body, self._spelling, settled.shares, settled.keep).settle(notes)
+        if self._original is None:
+            Settling(self.body, self._spelling, settled.shares, settled.keep).settle(notes)
+        else:
+            Settling(self._repaired, self._spelling, settled.shares, partial(_keep_at, settled, self._original)).settle(notes)
         return settled
+
+
+def _keep_at(
+    settled: _Settled,
+    original: Callable[[str], str],
+    path: str,
+    kind: Change,
+    severity: Severity,
+    code: str,
+    before: JsonValue,
+    after: JsonValue,
+) -> None:
+    """Keep a loss of a repaired body at its place in the body as it came."""
+    settled.keep(original(path), kind, severity, code, before, after)
 
 
 class _Blank(Ledger):

@@ -8,7 +8,7 @@ from typing import Any
 
 from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
-from formatbridge.bodies import read_checked, source_of
+from formatbridge.bodies import note_malformed, read_answer, source_of
 from formatbridge.convert import Converted, ConvertedRequest, checked_request, encode_response_for, refuse_losses
 from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats._home import bring_home
@@ -59,11 +59,12 @@ def replayed(
     far = formats.load(target) if target is not None else near
     chosen, request = options_of(options), checked_request(request, near, far)
     context = request.context if request else None
-    losses, checked = read_checked(body, near, "response")
+    losses, checked, repaired = read_answer(body, near, "response")
+    note_malformed(losses, repaired)
     if near is far:
         refuse_losses(losses, chosen)
-        whole = Converted(losses.body, losses, near.NAME, far.NAME, "response")
-        return Replay(_write_again(near, losses.body), whole, near.failure_of(losses.body))
+        whole = losses.body if repaired is None else repaired.body
+        return Replay(_write_again(near, whole), Converted(whole, losses, near.NAME, far.NAME, "response"), near.failure_of(whole))
     answer = near.decode_response(checked)
     if chosen.token_key is not None:
         answer = check_response_tokens(answer, chosen.token_key, losses)

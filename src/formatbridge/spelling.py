@@ -33,8 +33,9 @@ class Own:
     restates: str = ""
 
     def is_neutral(self, value: JsonValue) -> bool:
-        """Say whether a value is what happens anyway."""
-        return is_empty(value) or any(value == neutral and type(value) is type(neutral) for neutral in self.neutral)
+        """Say whether a value is what happens anyway. Members of it that are null say nothing."""
+        bare = {key: member for key, member in value.items() if member is not None} if isinstance(value, dict) else value
+        return is_empty(bare) or any(bare == neutral and type(bare) is type(neutral) for neutral in self.neutral)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,8 @@ class Spelling:
     an index or a text that stands there. ``Class.field@pointer`` is a row for the node that stands there alone. ``own``:
     ``Class.pointer`` of a field in ``extra`` to what its loss means; without a row it is lossy. ``shared``: fields whose place also says
     something that stays (the key of a text, say), so that losing them changes the place. ``snake_case``: the format also takes its keys
-    in snake_case. ``keywords``: words of ours to others that the format has for them.
+    in snake_case. ``keywords``: words of ours to others that the format has for them. ``content``: the fields at the top of an answer that
+    hold what the model said and how it ended, so that a malformed value below them is a loss of content.
     """
 
     places: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -54,6 +56,7 @@ class Spelling:
     shared: frozenset[str] = frozenset()
     snake_case: bool = False
     keywords: Mapping[str, str] = field(default_factory=dict)
+    content: frozenset[str] = frozenset()
 
 
 _PLAIN = Spelling()

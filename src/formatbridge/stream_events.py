@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from itertools import groupby, islice
 from typing import Any
 
 from pydantic import ValidationError
 
 from formatbridge import _codec, ir
-from formatbridge._json import JsonObject
+from formatbridge._json import JsonObject, JsonValue
+from formatbridge._pointers import Path, pointer_of, value_at
 from formatbridge.bodies import check_error
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._checkers import reader
+from formatbridge.formats._malformed import repair
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format
 from formatbridge.streaming.sse import PINGS, ServerSentEvent
 
 _SHOWN = 3
+_NOTHING: Mapping[Path, JsonValue] = {}
+PARTS = frozenset({"content_block", "item", "part"})
+"""Members of events that hold a part of the answer, of which later events tell more."""
 _ANYWHERE = PINGS | {"error"}
 """Types of events that more than one format has."""
 
@@ -54,15 +60,93 @@ def read_event(event: ServerSentEvent, near: Format) -> tuple[ServerSentEvent, J
     return event, raw
 
 
-def check_event(raw: JsonObject, event: ServerSentEvent, format: ir.Format) -> JsonObject:
-    """Validate an event by its wire model; an error is understood whatever its shape."""
+def check_event(raw: JsonObject, event: ServerSentEvent, near: Format) -> tuple[JsonObject | None, Mapping[Path, JsonValue]]:
+    """Validate an event by its wire model; an error is understood whatever its shape.
+
+    Malformed details are left out of the event; the second value has them by their paths. None instead of the event: nothing of it can be
+    read, although it is of its format. Raises ``StreamDecodeError`` where it is not.
+    """
     try:
-        checked: JsonObject = event_reader(format)(raw)
+        return event_reader(near.NAME)(raw), _NOTHING
     except ValidationError:
         if raw.get("error"):
-            return check_error({"error": raw["error"]}, format)[0]
-        raise refusal(event, format, problems_of(event_type(format), raw)) from None
-    return checked
+            return check_error({"error": raw["error"]}, near.NAME)[0], _NOTHING
+    repaired = repair(event_type(near.NAME), raw, parts=PARTS)
+    if repaired is not None:
+        return repaired.checked, repaired.removed
+    if not near.is_own_event(raw):
+        raise refusal(event, near.NAME, problems_of(event_type(near.NAME), raw))
+    return None, _NOTHING
+
+
+class MalformedDetails:
+    """The malformed details of a stream, by their places in the whole answer."""
+
+    def __init__(self) -> None:
+        #: Events of which nothing was read, by the pointers to what they were to add to.
+        self.events: dict[str, JsonValue] = {}
+        self._values: dict[Path, JsonValue] = {}
+        self._parts: dict[Path, JsonObject] = {}
+        self._lengths: dict[Path, int] = {}
+
+    def take(self, raw: JsonObject, removed: Mapping[Path, JsonValue], near: Format) -> None:
+        """Take what was left out of an event, by its paths in it."""
+        places: dict[Path, JsonValue] = {}
+        for path, value in removed.items():
+            places[near.place_of(raw, path, self._lengths)] = value
+            if path[0] in PARTS and path[1:] == ("type",):
+                self._parts[near.place_of(raw, path[:1], self._lengths)] = raw[str(path[0])]
+        self.put(places)
+
+    def put(self, places: Mapping[Path, JsonValue]) -> None:
+        """Take details by their places in the whole answer."""
+        self._values.update(places)
+        for place in places:
+            for depth, step in enumerate(place):
+                if isinstance(step, int):
+                    self._lengths[place[:depth]] = max(self._lengths.get(place[:depth], 0), step + 1)
+
+    def lose(self, raw: JsonObject, near: Format) -> None:
+        """Take an event of which nothing can be read."""
+        self.events.setdefault(pointer_of(near.place_of(raw, (), self._lengths)), raw)
+
+    @property
+    def pointers(self) -> dict[str, JsonValue]:
+        """The details by their pointers into the whole answer; of a malformed part the part."""
+        details = {place: value for place, value in self._values.items() if place[:-1] not in self._parts}
+        return {pointer_of(place): value for place, value in (details | self._parts).items()}
+
+    def put_into(self, body: JsonObject) -> dict[str, JsonValue]:
+        """Put the details into a whole answer that has none of them; return those for which it has no place."""
+        left: dict[str, JsonValue] = {}
+        for above, group in groupby(sorted(self._values.items(), key=_order), key=lambda item: item[0][:-1]):
+            details = list(group)
+            holder = value_at(body, above)
+            if isinstance(holder, list) and isinstance(details[0][0][-1], int):
+                _insert(holder, details)
+                continue
+            for place, value in details:
+                if place and isinstance(holder, dict) and isinstance(place[-1], str) and holder.get(place[-1]) is None:
+                    holder[place[-1]] = value
+                else:
+                    left[pointer_of(place)] = value
+        return left
+
+
+def _order(item: tuple[Path, JsonValue]) -> list[tuple[bool, Any]]:
+    return [(isinstance(step, int), step) for step in item[0]]
+
+
+def _insert(items: list[JsonValue], details: list[tuple[Path, JsonValue]]) -> None:
+    """Insert values into a list at their indexes, which ascend."""
+    made: list[JsonValue] = []
+    others = iter(items)
+    for place, value in details:
+        index = place[-1]
+        assert isinstance(index, int)
+        made += islice(others, max(0, index - len(made)))
+        made.append(value)
+    items[:] = [*made, *others]
 
 
 def refusal(event: ServerSentEvent, format: ir.Format, problems: list[tuple[str, str]]) -> StreamDecodeError:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
-from pydantic import ValidationError
-
 from formatbridge import _codec, formats, ir
 from formatbridge._json import JsonObject
-from formatbridge.bodies import check
+from formatbridge.bodies import check, repair_answer
 from formatbridge.convert import Converted
 from formatbridge.errors import FormatBridgeError, InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed, tell_more
 from formatbridge.formats._call_ids import CallsApart
 from formatbridge.formats._protocol import Format
 from formatbridge.ir import events
-from formatbridge.stream_events import check_event, event_reader, object_of, read_event, refusal
+from formatbridge.stream_events import MalformedDetails, check_event, object_of, read_event, refusal
 from formatbridge.streaming.collect import Collector
 from formatbridge.streaming.framing import LIMIT
 from formatbridge.streaming.halves import Halves
@@ -76,6 +74,8 @@ class StreamSource:
         # The last event with halves of characters, as it came and as it is read.
         self._joined: tuple[ServerSentEvent, ServerSentEvent] | None = None
         self._is_torn = False
+        #: What was malformed in the events.
+        self.malformed = MalformedDetails()
         self.is_closed = False
         self.is_over = False
         self.has_ended = False
@@ -91,7 +91,28 @@ class StreamSource:
             return self._reader.feed(chunk)
         self._head = (self._head + chunk)[:_SNIPPET]
         read = self._reader.feed(chunk)
-        return [told for event in read for told in _unfolded(event, self.near)] if self._reader.reads_json else read
+        return [told for event in read for told in self._unfolded(event)] if self._reader.reads_json else read
+
+    def _unfolded(self, event: ServerSentEvent) -> list[ServerSentEvent]:
+        """Return the events of a whole answer that came in the place of a stream.
+
+        Anything else, also an answer that is an event, stays as it is.
+        """
+        try:
+            raw = object_of(event, self.near.NAME)
+        except StreamDecodeError:
+            return [event]
+        if self.near.is_own_event(raw):
+            return [event]
+        try:
+            check(raw, self.near.NAME, "response")
+        except InvalidPayloadError:
+            repaired = repair_answer(raw, self.near, "response")
+            if repaired is None:
+                return [event]
+            raw = repaired.body
+            self.malformed.put(repaired.removed)
+        return [ServerSentEvent("", _codec.dumps(told), event.offset) for told in self.near.unfold_stream(raw)]
 
     def hear(self, chunk: bytes) -> events.Delta | None:
         """Return what a chunk brings that is one event, frame and all, of those that are known by heart; None where it must be read."""
@@ -215,11 +236,17 @@ class StreamSource:
         return lambda: self._fold(told)
 
     def _fold(self, told: Record) -> JsonObject | None:
-        read = event_reader(self.near.NAME)
         try:
-            return self.near.fold_stream(read(_codec.loads(data)) for data in told)
-        except (ValidationError, StreamDecodeError):
-            return None  # an error of its own shape ended nothing, or pieces came that nobody can put together
+            return self.near.fold_stream(self._reread(told))
+        except StreamDecodeError:
+            return None  # pieces came that nobody can put together
+
+    def _reread(self, told: Iterable[bytes]) -> Iterator[JsonObject]:
+        """Yield the checked events of a record; their malformed details are known."""
+        for data in told:
+            checked, _ = check_event(_codec.loads(data), ServerSentEvent("", data, 0), self.near)
+            if checked is not None:
+                yield checked
 
     def truncated(self, partial: Converted, tail: bytes = b"", cause: BaseException | None = None) -> TruncatedStreamError:
         """Return the error for a stream that was cut, which says by what, where anybody knows."""
@@ -237,8 +264,10 @@ class StreamSource:
         """Read the counts of the events that were known by heart; the last of them replace those before."""
         if self._unread is not None:
             self._record.keep_last(self._unread.data)
-            raw, self._unread = check_event(object_of(self._unread, self.near.NAME), self._unread, self.near.NAME), None
-            self._decoder.recount(raw)
+            event, self._unread = self._unread, None
+            raw = self._check(object_of(event, self.near.NAME), event)
+            if raw is not None:
+                self._decoder.recount(raw)
 
     def collect(self, happened: list[events.Event]) -> list[events.Event]:
         """Keep what happened and hand it on."""
@@ -265,14 +294,16 @@ class StreamSource:
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
         event, given = self._understood(event)
-        raw = check_event(given, event, self.near.NAME)
+        raw = self._check(given, event)
         if not self._is_at_home:
-            self._is_at_home = self._is_own(raw, event)
+            self._is_at_home = self._is_own(given, event)
             self._has_begun, self._head = True, b""
         self._record.add(event.data)
-        kind = raw.get("type")
+        kind = given.get("type")
         self.kind = kind if isinstance(kind, str) else ""
         self.heard += self.kind not in PINGS
+        if raw is None:
+            return []
         try:
             happened = self._decoder.feed(raw)
         except StreamDecodeError as error:
@@ -288,6 +319,15 @@ class StreamSource:
             self._pieces = self._collector.latest
             self._record.run(template, self._pieces, each_counts=self._decoder.tells_more)
         return happened
+
+    def _check(self, raw: JsonObject, event: ServerSentEvent) -> JsonObject | None:
+        """Validate an event, and keep its malformed details for the report; None where nothing else of it is left."""
+        checked, malformed = check_event(raw, event, self.near)
+        if checked is None:
+            self.malformed.lose(raw, self.near)
+        elif malformed:
+            self.malformed.take(raw, malformed, self.near)
+        return checked
 
     def _understood(self, event: ServerSentEvent) -> tuple[ServerSentEvent, JsonObject]:
         """Return an event and its JSON, with characters put together whose halves came in two events."""
@@ -339,15 +379,3 @@ def _is_json(data: bytes) -> bool:
     except _codec.NotJsonError:
         return False
     return True
-
-
-def _unfolded(event: ServerSentEvent, near: Format) -> list[ServerSentEvent]:
-    """Return the events of a whole answer that came in the place of a stream; anything else, also an answer that is an event, as it is."""
-    try:
-        raw = object_of(event, near.NAME)
-        if near.is_own_event(raw):
-            return [event]
-        check(raw, near.NAME, "response")
-    except (StreamDecodeError, InvalidPayloadError):
-        return [event]
-    return [ServerSentEvent("", _codec.dumps(told), event.offset) for told in near.unfold_stream(raw)]

@@ -266,8 +266,13 @@ def whole_of(
     """
     near, answer = source.near, source.answer()
     if near is far and not source.is_closed and (body := source.body()) is not None:  # an end of ours is in none of its events
-        return Converted(body, Ledger(body, near.SPELLING), near.NAME, far.NAME, "response")
+        losses = Ledger(body, near.SPELLING)
+        losses.malformed(source.malformed.put_into(body))
+        losses.malformed(source.malformed.events, "changed")
+        return Converted(body, losses, near.NAME, far.NAME, "response")
     losses = Ledger(Late(source.body if source.is_complete else source.part_of_body()), near.SPELLING)
+    losses.malformed(source.malformed.pointers)
+    losses.malformed(source.malformed.events, "changed")
     if has_left and near is not far:
         _note_late(answer, far, losses)
         for token in tokens:

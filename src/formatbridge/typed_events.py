@@ -8,7 +8,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from formatbridge import formats, ir
 from formatbridge.bodies import check_error
+from formatbridge.formats._malformed import repair
 from formatbridge.formats._problems import problems_of
+from formatbridge.formats._wire import Unknown
 from formatbridge.stream_events import event_type, read_event, refusal
 from formatbridge.streaming.sse import ServerSentEvent, StreamReader, carries_json
 
@@ -33,15 +35,25 @@ class EventReader:
 
 
 def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
-    """Return an event as its format's model, an error of any other shape in words; raise ``StreamDecodeError`` where it is none."""
-    _, raw = read_event(event, formats.load(format))
+    """Return an event as its format's model, an error of any other shape in words; raise ``StreamDecodeError`` where it is none.
+
+    The model has no malformed details. An event of which nothing else is left is an ``Unknown``, with all its fields.
+    """
+    near = formats.load(format)
+    _, raw = read_event(event, near)
     validate = _events_of(format).validate_python
     try:
         return validate(raw)
     except ValidationError:
         if raw.get("error"):
             return validate(check_error({"error": raw["error"]}, format)[0])
-        raise refusal(event, format, problems_of(event_type(format), raw)) from None
+        repaired = repair(event_type(format), raw)
+        if repaired is None and not near.is_own_event(raw):
+            raise refusal(event, format, problems_of(event_type(format), raw)) from None
+    try:
+        return validate(raw if repaired is None else repaired.body)
+    except ValidationError:
+        return Unknown.model_validate(raw)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from copy import copy
 from functools import cache, reduce
 from typing import Any
@@ -38,7 +38,8 @@ _BOUNDS = {
 _MOST = 20
 
 
-_MISSING = object()
+MISSING = object()
+"""Stands for the value of a key that is missing."""
 _LABEL = "\0"
 """What the name of a union's member begins with in an error; no field's name does."""
 
@@ -51,14 +52,26 @@ def problems_of(shape: Any, body: Any) -> list[tuple[str, str]]:
 def problems_with(validate: Callable[[Any], Any], body: Any) -> list[tuple[str, str]]:
     """Return what a validator of a ``labelled`` schema refuses in a body."""
     found = _faults(validate, body)
-    above = {pointer[:end] for pointer in found for end in range(len(pointer)) if pointer[end] == "/"}
-    told = {pointer: found[pointer] for pointer in [pointer for pointer in found if pointer not in above][:_MOST]}
-    lacking = [pointer for pointer, (value, wanted) in told.items() if value is _MISSING and not wanted]
+    told = {pointer: found[pointer] for pointer in _deepest(found)[:_MOST]}
+    lacking = [pointer for pointer, (value, wanted) in told.items() if value is MISSING and not wanted]
     if lacking:
         # What is missing has a type that the validator tells only of something that is there: so something is put there that has none.
         wrong = _faults(validate, reduce(_put, lacking, body))
         told |= {pointer: wrong[pointer] for pointer in lacking if pointer in wrong}
     return [(pointer, _told(*fault)) for pointer, fault in told.items()]
+
+
+def places_of(error: ValidationError, body: Any) -> dict[str, Any]:
+    """Return what a validator of a ``labelled`` schema refuses in a body, by its pointer; for a key that is missing, ``MISSING``."""
+    errors = error.errors(include_url=False, include_input=False)
+    found = dict(_place(item, body) for item in errors if item["loc"][-1:] != (_LABEL + WHOLE,))
+    return {pointer: found[pointer] for pointer in _deepest(found)}
+
+
+def _deepest(pointers: Collection[str]) -> list[str]:
+    """Return the pointers that are above none of the others."""
+    above = {pointer[:end] for pointer in pointers for end in range(len(pointer)) if pointer[end] == "/"}
+    return [pointer for pointer in pointers if pointer not in above]
 
 
 def _faults(validate: Callable[[Any], Any], body: Any) -> dict[str, tuple[Any, list[str]]]:
@@ -82,7 +95,7 @@ def _put(body: Any, pointer: str) -> Any:
     step, *others = pointer[1:].split("/", 1)
     made: Any = copy(body)
     key: Any = int(step) if isinstance(body, list) else unescape(step)
-    made[key] = _put(body[key], f"/{others[0]}") if others else _MISSING
+    made[key] = _put(body[key], f"/{others[0]}") if others else MISSING
     return made
 
 
@@ -125,7 +138,7 @@ def _labels(tag: str | Callable[[Any], str | None], labels: dict[str, str]) -> C
 
 
 def _told(value: Any, wanted: list[str]) -> str:
-    was = "is missing" if value is _MISSING else f"is {describe(value)}"
+    was = "is missing" if value is MISSING else f"is {describe(value)}"
     return f"{was}, expected {' or '.join(dict.fromkeys(wanted)) or 'a value'}"
 
 
@@ -139,7 +152,7 @@ def _place(item: Any, body: Any) -> tuple[str, Any]:
     pointer, value = _pointer(location, body)
     if key is None:
         return pointer, value
-    return f"{pointer}/{escape(str(key))}", value.get(key, _MISSING) if isinstance(value, dict) else _MISSING
+    return f"{pointer}/{escape(str(key))}", value.get(key, MISSING) if isinstance(value, dict) else MISSING
 
 
 def _expected(item: Any) -> str:

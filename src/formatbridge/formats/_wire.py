@@ -66,6 +66,9 @@ class Wire(BaseModel):
     Empty: not said.
     """
 
+    ESSENTIAL: ClassVar[tuple[str, ...]] = ()
+    """Paths of what an answer cannot be read without, with a star for any index; whatever else is malformed, the answer is read."""
+
     model_config = ConfigDict(
         extra="allow", strict=True, defer_build=True, protected_namespaces=(), serialize_by_alias=True, populate_by_name=True
     )

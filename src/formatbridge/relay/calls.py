@@ -339,11 +339,11 @@ def no_answer(
 
 def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> ir.ModelList:
     """Read a page of the list of models, in whatever format it came."""
-    from formatbridge.bodies import check
+    from formatbridge.bodies import check_answer
 
     try:
-        found = list_format(native, call)
-        return formats.load(found).decode_models(check(native, found, "models"))
+        found = formats.load(list_format(native, call))
+        return found.decode_models(check_answer(native, found, "models"))
     except InvalidPayloadError as error:
         raise no_models(error, head, native, call, names) from None
 

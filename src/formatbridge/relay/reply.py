@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from formatbridge import formats, ir
 from formatbridge._json import JsonObject
-from formatbridge.bodies import check
+from formatbridge.bodies import check_answer
 from formatbridge.convert import Converted, ConvertedRequest
 from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
@@ -66,7 +66,8 @@ class Reply:
 
     def text(self) -> str:
         """Return the visible text of the first choice; reasoning and refusals are none."""
-        answer = formats.load(self.format).decode_response(check(self.body, self.format, "response"))
+        own = formats.load(self.format)
+        answer = own.decode_response(check_answer(self.body, own))
         parts = answer.choices[0].parts if answer.choices else []
         return "".join(part.text for part in parts if isinstance(part, ir.Text))
 

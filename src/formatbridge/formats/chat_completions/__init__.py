@@ -21,7 +21,7 @@ from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.spelling import SPELLING
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
-from formatbridge.formats.chat_completions.stream_fold import fold_stream, unfold_stream
+from formatbridge.formats.chat_completions.stream_fold import fold_stream, place_of, unfold_stream
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "chat_completions"
@@ -81,6 +81,7 @@ __all__ = [
     "frame_event",
     "is_own_error",
     "is_own_event",
+    "place_of",
     "settle_history",
     "unfinished",
     "unfold_stream",

@@ -139,7 +139,7 @@ def decode_said(raw: JsonObject, src: str, answer_id: str | None = None) -> tupl
         thoughts, leftover = decode_reasoning(raw, src)
         parts += thoughts
     content, given = raw.get("content"), raw.get("tool_calls")
-    if content:
+    if content or type(content) is dict:
         parts += decode_content(content, f"{src}/content")
     if raw.get("refusal"):
         parts.append(ir.Refusal(text=raw["refusal"], src=f"{src}/refusal"))

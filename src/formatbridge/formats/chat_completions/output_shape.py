@@ -8,6 +8,8 @@ from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._output import note_root
 from formatbridge.losses import ITSELF, Ledger
 
+_SCHEMA = frozenset({"schema", "name", "description", "strict"})
+_INLINE = _SCHEMA | {"type", "json_schema"}
 _VOICE = "alloy"
 """A voice that the vendor has always had; another vendor's names mean nothing to it."""
 
@@ -17,8 +19,12 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
         return ir.OutputFormat(type="text", src="/response_format", extra={ITSELF: raw})
-    schema = raw["json_schema"] if kind == "json_schema" else {}
-    outer = rest(raw, {"type", "json_schema"} if schema else {"type"})
+    schema = (raw.get("json_schema") or raw) if kind == "json_schema" else {}
+    if schema is raw:
+        outer, inner = rest(raw, _INLINE), None
+    else:
+        outer = rest(raw, {"type", "json_schema"} if schema else {"type"})
+        inner = rest(schema, _SCHEMA, "json_schema/")
     return ir.OutputFormat(
         type=kind,
         schema=schema.get("schema"),
@@ -26,7 +32,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
         description=schema.get("description"),
         strict=schema.get("strict"),
         src="/response_format",
-        extra=joined(outer, rest(schema, frozenset({"schema", "name", "description", "strict"}), "json_schema/")),
+        extra=joined(outer, inner),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from formatbridge import ir
+from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._media import (
@@ -43,10 +44,12 @@ _CONTROL = frozenset({"type", "ttl"})
 _THINKING = frozenset({"type", "thinking"})
 
 
-def decode_content(content: str | list[JsonObject] | None, src: str) -> list[ir.Part]:
-    """Read content that is text, parts, or nothing."""
+def decode_content(content: str | list[JsonObject] | JsonObject | None, src: str) -> list[ir.Part]:
+    """Read content that is text, parts, an object (which some servers send for its JSON text), or nothing."""
     if isinstance(content, str):
         return [ir.Text(content, src)]
+    if isinstance(content, dict):
+        return [ir.Text(dumps(content).decode(), src)]
     return [decode_part(part, f"{src}/{index}") for index, part in enumerate(content or ())]
 
 
@@ -93,6 +96,12 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
 
 def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
     audio = raw["input_audio"]
+    if isinstance(audio, str):
+        mime, data = read_data_url(audio) or read_bare_data(audio) or (None, None if "://" in audio else audio)
+        url = audio if data is None else None
+        return at_home(
+            ir.Media(kind="audio", mime=mime, data=data, url=url, cache=_decode_cache(raw, src), src=src, extra=_rest(raw))
+        )
     word = audio.get("format")
     return ir.Media(
         kind="audio",

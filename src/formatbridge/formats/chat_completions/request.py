@@ -22,6 +22,7 @@ from formatbridge.formats.chat_completions.results import flush_media
 from formatbridge.formats.chat_completions.settings import (
     OTHER_NAMES,
     SETTINGS,
+    decode_counted_logprobs,
     decode_shaped_settings,
     encode_settings,
     encode_streaming,
@@ -51,6 +52,8 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
         _decode_shaped_options(body, request)
+    if type(request.settings.get("logprobs")) is int:
+        decode_counted_logprobs(request.settings)
     return request
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined
@@ -76,6 +78,14 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
     if options:
         _decode_stream_options(options, settings)
     return leftover
+
+
+def decode_counted_logprobs(settings: Any) -> None:
+    """Read ``logprobs`` where it is a number: how many alternatives to tell for each token."""
+    count = settings["logprobs"]
+    settings["logprobs"] = count > 0
+    if count:
+        settings.setdefault("top_logprobs", count)
 
 
 def _decode_stream_options(options: JsonObject, settings: JsonObject) -> None:

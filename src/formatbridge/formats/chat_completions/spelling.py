@@ -9,12 +9,14 @@ from formatbridge.formats.chat_completions.usage import ALIASES, DETAILS
 from formatbridge.losses import ITSELF, Own, Spelling
 
 SPELLING = Spelling(
+    content=frozenset({"choices"}),
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
         "Request.max_tokens": ("max_completion_tokens", "max_tokens"),
         "Request.automatic_cache": ("cache_control",),
         "Request.tier": ("service_tier",),
         "Request.usage_in_stream": ("stream_options/include_usage",),
+        "Request.top_logprobs": ("top_logprobs", "logprobs"),
         "Request.seed": ("seed", "random_seed"),
         "ReasoningConfig.effort": ("reasoning_effort", "reasoning/effort"),
         "ReasoningConfig.budget": ("reasoning/max_tokens", "thinking/budget_tokens", "thinking_budget"),
@@ -23,10 +25,10 @@ SPELLING = Spelling(
             "chat_template_kwargs/enable_thinking", "chat_template_kwargs/thinking",
         ),
         "ReasoningConfig.show": ("reasoning/summary", "reasoning/exclude", "include_reasoning", "reasoning_format"),
-        "OutputFormat.name": ("json_schema/name",),
-        "OutputFormat.description": ("json_schema/description",),
-        "OutputFormat.schema": ("json_schema/schema",),
-        "OutputFormat.strict": ("json_schema/strict",),
+        "OutputFormat.name": ("json_schema/name", "name"),
+        "OutputFormat.description": ("json_schema/description", "description"),
+        "OutputFormat.schema": ("json_schema/schema", "schema"),
+        "OutputFormat.strict": ("json_schema/strict", "strict"),
         "OutputFormat.type": ("type",),
         "FunctionTool.name": ("function/name", "name"),
         "FunctionTool.description": ("function/description", "description"),
@@ -42,8 +44,8 @@ SPELLING = Spelling(
         "ToolResult.call_id": ("tool_call_id",),
         "Reasoning.text": ("text", "summary", "thinking"),
         "Media.detail": ("image_url/detail",),
-        "Media.url": ("image_url/url", "video_url/url", "file/file_data"),
-        "Media.data": ("image_url/url", "input_audio/data", "file/file_data", "video_url/url"),
+        "Media.url": ("image_url/url", "video_url/url", "file/file_data", "input_audio"),
+        "Media.data": ("image_url/url", "input_audio/data", "input_audio", "file/file_data", "video_url/url"),
         "Media.mime": ("image_url/url", "input_audio/format", "file/file_data", "video_url/url"),
         "Media.file_id": ("file/file_id",),
         "Media.filename": ("file/filename",),
@@ -84,8 +86,17 @@ SPELLING = Spelling(
         **{f"{kind}.cache_control": Own("info") for kind in ("Media", "Refusal", "Text")},
         "CacheMark.mode": Own("info", neutral=("explicit",)),
         **ERROR_OWN,
+        **{
+            f"Choice.{name}": Own("info", "diagnostic")
+            for name in (
+                "content_filter_offsets", "content_filter_results", "finish_details", "matched_stop", "message/index", "message/token_id",
+                "native_finish_reason", "seed", "stop_reason",
+            )
+        },
+        **{f"Choice.{name}": Own("info", "repeated") for name in ("delta", "message", "text")},
+        "Choice.message/name": Own("info"),
         "Choice.message/parsed": Own("info", "unknown_field", restates="content"),
-        "Media.expires_at": Own(code="unknown_field", neutral=(0,)),
+        "Media.expires_at": Own("info", "diagnostic", neutral=(0,)),
         **{f"{kind}.prompt_cache_breakpoint": Own("info") for kind in ("Media", "Text")},
         "FunctionTool.eager_input_streaming": Own("info"),
         "Message.annotations": Own("info"),
@@ -97,9 +108,14 @@ SPELLING = Spelling(
         **{f"Message.{name}": Own(code="unknown_field", neutral=("",)) for name in ("reasoning", "reasoning_content", "refusal")},
         "Message.tool_call_id": Own("info", neutral=("",)),
         "Reasoning.closed": Own("info", "diagnostic", neutral=(True,)),
-        "Reasoning.format": Own("info", "diagnostic"),
-        "Reasoning./messages/*/reasoning_details/*/format": Own("info", "diagnostic"),
-        "Reasoning./choices/*/message/reasoning_details/*/format": Own("info", "diagnostic"),
+        **{
+            f"{place}{name}": Own("info", "diagnostic")
+            for name in ("format", "provider")
+            for place in (
+                "Reasoning.", "Reasoning./messages/*/reasoning_details/*/", "Reasoning./choices/*/message/reasoning_details/*/",
+                "Choice.message/reasoning_details/*/",
+            )
+        },
         "Request.function_call": Own(code="excluded"),
         "Request.max_tokens": Own(code="excluded"),
         "Request.random_seed": Own(code="excluded"),
@@ -117,10 +133,11 @@ SPELLING = Spelling(
         },
         "Request.logit_bias": Own(code="no_counterpart", neutral=()),
         "Request.prediction": Own(),
-        "Response.service_tier": Own("info", "diagnostic"),
-        "Response.system_fingerprint": Own("info", "diagnostic"),
+        **{f"Response.{name}": Own() for name in ("citations", "search_results")},
+        **{f"Response.{name}": Own("info", "diagnostic") for name in ("moderation", "service_tier", "system_fingerprint")},
         **{f"Usage.{pointer}": Own("info", "accounting") for pointer in ALIASES},
         **{f"Text.{name}": Own("info") for name in ("annotations", "logprobs")},
+        "ToolCall.custom": Own(code="unknown_field", neutral=({"name": "", "input": ""},)),
         "ToolCall.function/parsed_arguments": Own("info", "unknown_field", restates="arguments"),
         f"ToolResult.{ITSELF}": Own("impossible", "orphan", kind="changed", after="the result of a call that has another id"),
     },

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
+from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._choices import Numbers
 from formatbridge.formats._errors import is_bare_error
@@ -246,7 +247,8 @@ class StreamDecoder:
         if blocks is not None:
             blocks.follow(choice.open_thought)
 
-    def _feed_content(self, choice: Choice, content: str | list[JsonObject], made: list[events.Event]) -> None:
+    def _feed_content(self, choice: Choice, content: str | list[JsonObject] | JsonObject, made: list[events.Event]) -> None:
+        content = dumps(content).decode() if isinstance(content, dict) else content
         if isinstance(content, str):
             choice.grow("text", ir.Text("", f"/choices/{choice.index}/message/content"), content, made)
             return

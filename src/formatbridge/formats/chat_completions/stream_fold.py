@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formatbridge._json import JsonObject
+from formatbridge._pointers import Path, continued, index_in
 from formatbridge.formats._arguments import read_object
 from formatbridge.formats._choices import in_order, told_apart
 from formatbridge.formats._extra import Pieces, says_something
@@ -186,6 +187,15 @@ def _joined(call: JsonObject, pieces: list[str]) -> JsonObject:
 
 def _kind(call: JsonObject) -> str:
     return "custom" if call.get("custom") else "function"
+
+
+def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
+    """Return where the whole answer has what stands at a path in an event; of a list that goes on, behind what is known of it."""
+    match path:
+        case ("choices", int(at), *rest) if isinstance(event["choices"][at], dict):
+            rest = ["message", *rest[1:]] if rest[:1] == ["delta"] else rest
+            return continued(("choices", index_in(event["choices"][at], "index"), *rest), lengths)
+    return path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:

@@ -22,7 +22,7 @@ from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.spelling import SPELLING
 from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
-from formatbridge.formats.generate_content.stream_fold import fold_stream, unfold_stream
+from formatbridge.formats.generate_content.stream_fold import fold_stream, place_of, unfold_stream
 from formatbridge.streaming.sse import encode_crlf_event
 
 NAME: ir.Format = "generate_content"
@@ -96,6 +96,7 @@ __all__ = [
     "frame_event",
     "is_own_error",
     "is_own_event",
+    "place_of",
     "settle_history",
     "unfinished",
     "unfold_stream",

@@ -16,6 +16,7 @@ _STATE = Own("impossible", "not_portable")
 _PARTS = ("Text", "Reasoning", "Media", "ToolCall", "ToolResult", "Hosted", "Opaque")
 
 SPELLING = Spelling(
+    content=frozenset({"candidates", "promptFeedback"}),
     places={
         **{f"Request.{name}": (f"{_CONFIG}/{wire}",) for name, wire in SETTINGS.wire.items()},
         "Request.modalities": (f"{_CONFIG}/responseModalities",),

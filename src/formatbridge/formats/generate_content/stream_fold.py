@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from formatbridge._json import JsonObject
+from formatbridge._pointers import Path, continued, index_in
 from formatbridge.formats._choices import told_apart
 from formatbridge.formats.generate_content.reasoning import decode_signature, is_carried
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
@@ -156,6 +157,14 @@ def _is_carried(part: JsonObject) -> bool:
     """Say whether a visible text has the token of another format's reasoning, which says nothing about the text and does not end it."""
     is_marked = "thoughtSignature" in part and bool(part.get("text")) and not part.get("thought")
     return is_marked and is_carried(decode_signature(part, ""))
+
+
+def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
+    """Return where the whole answer has what stands at a path in an event; of a list that goes on, behind what is known of it."""
+    match path:
+        case ("candidates", int(at), *rest) if isinstance(event["candidates"][at], dict):
+            return continued(("candidates", index_in(event["candidates"][at], "index"), *rest), lengths)
+    return path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:

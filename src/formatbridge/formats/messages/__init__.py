@@ -21,7 +21,7 @@ from formatbridge.formats.messages.settings import SETTINGS
 from formatbridge.formats.messages.spelling import SPELLING
 from formatbridge.formats.messages.stream_decoder import StreamDecoder
 from formatbridge.formats.messages.stream_encoder import StreamEncoder
-from formatbridge.formats.messages.stream_fold import fold_stream, unfold_stream
+from formatbridge.formats.messages.stream_fold import fold_stream, place_of, unfold_stream
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "messages"
@@ -85,6 +85,7 @@ __all__ = [
     "frame_event",
     "is_own_error",
     "is_own_event",
+    "place_of",
     "settle_history",
     "unfinished",
     "unfold_stream",

@@ -51,6 +51,11 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     request = ir.Request("messages", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
         _decode_shaped_options(body, request)
+    settings = request.settings
+    if settings.get("top_p") == -1:  # which some clients send for what is not set
+        del settings["top_p"]
+    if settings.get("top_k") == -1:
+        del settings["top_k"]
     return request
 
 

@@ -11,6 +11,7 @@ _BINDING = Own(neutral=({"prefix_mismatch_behavior": "error"},))
 _ALL = {"type": "all"}
 
 SPELLING = Spelling(
+    content=frozenset({"content", "stop_reason", "stop_sequence", "stop_details"}),
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
         "Request.tier": ("speed", "service_tier"),

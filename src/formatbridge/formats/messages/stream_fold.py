@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
+from formatbridge._pointers import Path, index_in
 from formatbridge.formats._arguments import parse_object
 from formatbridge.formats._extra import Pieces, rest, unknown_event
 from formatbridge.formats.messages.stream_blocks import with_kind
@@ -121,6 +122,24 @@ def _update(body: JsonObject, raw: JsonObject) -> None:
     if usage:
         body["usage"] = known = body.get("usage") or {}
         known |= {key: value for key, value in usage.items() if value is not None}
+
+
+def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
+    """Return where the whole answer has what stands at a path in an event."""
+    del lengths  # each event names its place
+    index = index_in(event, "index")
+    match event.get("type"), path:
+        case "message_start", ("message", *rest):
+            return tuple(rest)
+        case "content_block_start", ("content_block", *rest):
+            return ("content", index, *rest)
+        case "content_block_delta", ("delta", *rest):
+            return ("content", index, *rest)
+        case (("content_block_start" | "content_block_delta"), ()):
+            return ("content", index)
+        case "message_delta", ("delta", *rest):
+            return tuple(rest)
+    return path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:

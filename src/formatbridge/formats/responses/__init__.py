@@ -23,7 +23,7 @@ from formatbridge.formats.responses.settings import SETTINGS
 from formatbridge.formats.responses.spelling import SPELLING
 from formatbridge.formats.responses.stream_decoder import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
-from formatbridge.formats.responses.stream_fold import fold_stream, unfold_stream
+from formatbridge.formats.responses.stream_fold import fold_stream, place_of, unfold_stream
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "responses"
@@ -86,6 +86,7 @@ __all__ = [
     "frame_event",
     "is_own_error",
     "is_own_event",
+    "place_of",
     "settle_history",
     "unfinished",
     "unfold_stream",

@@ -36,7 +36,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     choice = ir.Choice(parts, finish, 0, "/output", leftover, logprobs)
     counts = decode_usage(usage, "/usage") if usage else None
     extra = rest(body, RESPONSE_FIELDS)
-    made = ir.Response("responses", body["id"], body.get("model"), [choice], body.get("created_at"), counts, extra)
+    made = ir.Response("responses", body.get("id"), body.get("model"), [choice], body.get("created_at"), counts, extra)
     made.error = failure
     if failure:
         take_request_id(failure, extra)

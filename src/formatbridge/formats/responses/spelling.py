@@ -18,9 +18,11 @@ _STATUS = Own("info", "diagnostic", neutral=("completed",))
 _CALLER = Own(neutral=({"type": "direct"},))
 _CALLERS = Own(neutral=(["direct"],))
 
+_TEXT_DEFAULTS = ({"format": {"type": "text"}}, {"verbosity": "medium"}, {"format": {"type": "text"}, "verbosity": "medium"})
 _DETAILS = ("input_tokens_details", "prompt_tokens_details")
 
 SPELLING = Spelling(
+    content=frozenset({"output", "status", "incomplete_details"}),
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
         "Request.messages": ("input",),
@@ -125,14 +127,17 @@ SPELLING = Spelling(
         "Choice./output/*/arguments": _LATE,
         "Choice./output/*/input": _LATE,
         "Choice./output/*/content": Own(),
-        "Choice./output/*/phase": Own(),
+        "Choice./output/*/phase": Own("info"),
         "Choice./output/*/status": _STATUS,
         "Text.logprobs": Own("info"),
         "Text.parsed": Own("info", "unknown_field", restates="text"),
+        "Reasoning.format": _DIAGNOSTIC,
         "Reasoning.status": _STATUS,
         "Reasoning.summary": Own(),
         "ToolCall.async": Own(neutral=(False,)),
         "ToolCall.caller": _CALLER,
+        "ToolCall.item_id": _DIAGNOSTIC,
+        "ToolCall.output_index": _DIAGNOSTIC,
         "ToolCall.parsed_arguments": Own("info", "unknown_field", restates="arguments"),
         "ToolCall.status": _STATUS,
         f"ToolResult.{ITSELF}": Own("impossible", "orphan", kind="changed", after="the result of a call that has another id"),
@@ -145,11 +150,13 @@ SPELLING = Spelling(
         "Media.action": Own("info"),
         "Media.background": Own("info"),
         "Media.file_id": Own("impossible", "foreign_id"),
+        "Media.prompt": Own("info"),
         "Media.quality": Own("info"),
         "Media.revised_prompt": Own("info"),
         "Media.size": Own("info"),
         "Media.status": _STATUS,
         "Media.svg_usage": _COUNTED,
+        "Hosted.approval_request_id": _DIAGNOSTIC,
         "Hosted.status": Own("info", "diagnostic"),
         "Hosted.error/type": Own("info", "diagnostic"),
         "Hosted.container_id": Own("info", "foreign_id"),
@@ -185,17 +192,19 @@ SPELLING = Spelling(
             for name in (
                 "access_programs", "conversation", "image", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
                 "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
-                "safety_identifier", "tools", "top_logprobs", "user",
+                "safety_identifier", "tools", "user",
             )
         },
         "Response.background": Own("info", "echo", neutral=(False,)),
         "Response.parallel_tool_calls": Own("info", "echo", neutral=(True,)),
-        "Response.reasoning": Own("info", "echo", neutral=({"effort": None, "summary": None},)),
+        "Response.output_text": Own("info", "repeated", neutral=("",)),
+        "Response.reasoning": Own("info", "echo"),
         "Response.status": _DIAGNOSTIC,
         "Response.store": Own("info", "echo", neutral=(True,)),
         "Response.temperature": Own("info", "echo", neutral=(1.0, 1)),
-        "Response.text": Own("info", "echo", neutral=({"format": {"type": "text"}},)),
+        "Response.text": Own("info", "echo", neutral=_TEXT_DEFAULTS),
         "Response.tool_choice": Own("info", "echo", neutral=("auto",)),
+        "Response.top_logprobs": Own("info", "echo", neutral=(0,)),
         "Response.top_p": Own("info", "echo", neutral=(1.0, 1)),
         "Response.truncation": Own("info", "echo", neutral=("disabled",)),
         **{

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formatbridge._json import JsonObject
+from formatbridge._pointers import Path, index_in
 from formatbridge.formats._extra import Pieces
 from formatbridge.formats.responses.content import kind_of
 from formatbridge.formats.responses.stream_decoder import unknown
@@ -57,6 +58,26 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
     if None in begun or begun - done.keys():
         return None
     return body | fields.whole() | {"output": [item for _, item in sorted(done.items())]}
+
+
+def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
+    """Return where the whole answer has what stands at a path in an event."""
+    del lengths  # each event names its place
+    item, part = ("output", index_in(event, "output_index")), ("content", index_in(event, "content_index"))
+    if "summary_index" in event:
+        part = ("summary", index_in(event, "summary_index"))
+    match path:
+        case ("response", *rest):
+            return tuple(rest)
+        case ("item", *rest):
+            return (*item, *rest)
+        case ("part", *rest):
+            return (*item, *part, *rest)
+        case ("annotation", *rest):
+            return (*item, *part, "annotations", index_in(event, "annotation_index"), *rest)
+        case () if "output_index" in event:
+            return (*item, *part) if "content_index" in event or "summary_index" in event else item
+    return path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:

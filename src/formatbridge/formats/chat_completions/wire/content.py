@@ -91,7 +91,8 @@ class AudioPart(Wire):
     Source: specification, Content part.
     """
 
-    input_audio: InputAudio
+    input_audio: InputAudio | str
+    """A text: base64, a data URL or an address, as recorded traffic has it."""
     type: Literal["input_audio"]
     prompt_cache_breakpoint: PromptCacheBreakpoint | None = None
     cache_control: CacheControl | None = None

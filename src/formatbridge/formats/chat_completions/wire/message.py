@@ -1,6 +1,6 @@
 """Messages: one class per role, and what an assistant says."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -51,8 +51,8 @@ class Utterance(Wire):
     Source: specification, Chat message; official SDK types, 2026-11; what these lack: recorded traffic.
     """
 
-    content: Content | None = None
-    """Null beside tool calls; some servers send "" or leave it out."""
+    content: Content | dict[str, Any] | None = None
+    """Null beside tool calls; some servers send "" or leave it out. An object: the JSON that was asked for, not as text."""
     refusal: str | None = None
     annotations: list[Annotation] | None = None
     audio: Audio | None = None

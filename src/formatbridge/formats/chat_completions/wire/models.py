@@ -31,6 +31,8 @@ class ModelList(Wire):
 
     model_config = AT_ONCE
 
+    ESSENTIAL = ("data",)
+
     object: str | None = None
     """Known: list. Some servers leave it out."""
     data: list[Model] | None

@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from formatbridge.formats._wire import AT_ONCE, Int, Number, Numeric, Open, Unknown, Wire
 from formatbridge.formats.chat_completions.wire.content import CacheControl, Content
@@ -106,14 +107,32 @@ class JsonSchema(Wire):
     strict: bool | None = None
 
 
-class JsonSchemaFormat(Wire):
-    """Output as JSON that follows a schema.
+def _with_schema(value: Any) -> Any:
+    """Refuse a form without a schema."""
+    if isinstance(value, dict) and all(value.get(name) is None for name in ("json_schema", "schema", "schema_")):
+        raise PydanticCustomError("no_schema", "one with json_schema")
+    return value
 
-    Source: specification, Response format.
+
+class JsonSchemaFormat(JsonSchema):
+    """Output as JSON that follows a schema, which stands under ``json_schema``; some servers take its members beside ``type``.
+
+    Source: specification, Response format; without ``json_schema``: recorded traffic.
     """
 
-    json_schema: JsonSchema
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in ("json_schema", "schema")]
+        }
+    )
+
+    json_schema: JsonSchema | None = None
     type: Literal["json_schema"]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = super().__get_pydantic_core_schema__(source, handler)
+        return core_schema.no_info_before_validator_function(_with_schema, schema, metadata={"checks": True})
 
 
 class JsonObjectFormat(Wire):
@@ -234,7 +253,8 @@ class Request(Wire):
     """Deprecated: ``tools``."""
     logit_bias: dict[str, Number] | None = None
     """Token id to bias, -100 to 100."""
-    logprobs: bool | None = None
+    logprobs: bool | Annotated[int, Field(ge=0, le=20)] | None = None
+    """A number is one server's spelling of ``top_logprobs``: so many alternatives, and 0 for no log probabilities."""
     max_completion_tokens: TokenLimit | None = None
     """Tokens of the answer, reasoning included; 1 or more, which is our bound."""
     max_tokens: TokenLimit | None = None

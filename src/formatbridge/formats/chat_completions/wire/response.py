@@ -175,5 +175,7 @@ class Response(Envelope):
         "id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier",
     })  # fmt: skip
 
+    ESSENTIAL = ("choices/*/message",)
+
     choices: list[Choice]
     metadata: dict[str, str] | None = None

@@ -69,6 +69,8 @@ class ModelList(Proto):
 
     model_config = AT_ONCE
 
+    ESSENTIAL = ("models", "tunedModels", "publisherModels")
+
     models: list[Model] | None = None
     tunedModels: list[Model] | None = None
     publisherModels: list[Model] | None = None

@@ -211,6 +211,8 @@ class Response(Piece):
         },
     )
 
+    ESSENTIAL = ("candidates/*/content",)
+
     USUAL = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "createTime"})
 
     @classmethod

@@ -131,6 +131,8 @@ class ModelList(Wire):
 
     model_config = AT_ONCE
 
+    ESSENTIAL = ("data",)
+
     data: list[Model] | None
     """Null: an empty list, as relays write it."""
     first_id: str | None = None

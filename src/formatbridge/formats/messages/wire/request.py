@@ -256,8 +256,8 @@ class Request(Wire):
     """Dialect 2023-06-01; newer models refuse it."""
     top_k: Int | None = None
     """Dialect 2023-06-01; newer models refuse it."""
-    top_p: Annotated[float, Numeric(0, 1)] | None = None
-    """Dialect 2023-06-01; newer models refuse it."""
+    top_p: Annotated[float, Numeric(0, 1)] | Literal[-1] | None = None
+    """-1 is not set, as some clients write it here and in ``top_k``. Dialect 2023-06-01; newer models refuse it."""
     billing_policy: BillingPolicy | None = None
     compaction: CompactionOptions | None = None
     context_management: ContextManagementOptions | None = None

@@ -182,6 +182,8 @@ class Response(Wire):
         "id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage",
     })  # fmt: skip
 
+    ESSENTIAL = ("content",)
+
     id: str | None = None
     """``msg_...``; clouds add their own prefix."""
     container: Container | None = None

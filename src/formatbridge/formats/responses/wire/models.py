@@ -31,6 +31,8 @@ class ModelList(Wire):
 
     model_config = AT_ONCE
 
+    ESSENTIAL = ("data",)
+
     object: str | None = None
     """``list``."""
     data: list[Model] | None

@@ -197,5 +197,7 @@ class Response(Snapshot):
         "tool_choice", "tools", "top_p", "truncation", "usage", "user",
     })  # fmt: skip
 
+    ESSENTIAL = ("output",)
+
     id: str
     output: list[OutputItem]
