@@ -12,6 +12,7 @@ from itertools import chain
 from operator import attrgetter
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_text, wrap_text
 from formatbridge.formats._call_ids import IdsOfRequest, are_legal_ids
 from formatbridge.formats._distinct import Numbers, with_legal_letters
@@ -107,6 +108,18 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
             losses.changed(choice, "names", there, "renamed")
         choice = replace(choice, names=there, namespaces=choice.namespaces if rules.namespaces else None)
     return replace(request, tools=tools, messages=messages, tool_choice=choice), names.home
+
+
+def encode_parameters(parameters: JsonObject | None, losses: Ledger) -> JsonObject | None:
+    """Write the schema of a function's arguments; the vendor refuses an object at its root without ``properties``.
+
+    Sources: openai/openai-agents-python#449, github/github-mcp-server#1548.
+    """
+    if parameters is None or parameters.get("type") != "object" or parameters.get("properties") is not None:
+        return parameters
+    made = dict(parameters)
+    losses.added_in(made, "properties", {})
+    return made
 
 
 def drop_choice(request: ir.Request, losses: Ledger) -> None:

@@ -22,6 +22,7 @@ from formatbridge.formats.responses.parts import decode_content, encode_content
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
 from formatbridge.formats.responses.results import encode_result
 from formatbridge.losses import Ledger
+from formatbridge.options import Options
 
 _MESSAGE = frozenset({"type", "role", "content"})
 _ANSWER = frozenset({"type", "role", "content", "id"})
@@ -50,7 +51,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     return ir.Message(raw["role"], parts, src, None if len(raw) == 3 and "type" in raw else rest(raw, _MESSAGE))
 
 
-def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
+def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
     """Write one turn to the end of ``items``: an item for each of its results, calls and thoughts."""
     if message.extra:
         losses.extras(message)
@@ -58,7 +59,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
     if not (message.parts or message.effort or message.tools):
         note_empty(message, losses)
     if role == "assistant":
-        encode_said(message.parts, items, ids, losses)
+        encode_said(message.parts, items, ids, losses, options)
         return
     others: list[ir.Part] = []
     for part in message.parts:
@@ -123,7 +124,7 @@ def as_text(token: ir.Part) -> ir.Text:
     return ir.Text(text="", signature=token.signature, src=token.src, extra=token.extra)
 
 
-def encode_said(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
+def encode_said(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
     """Write a turn of the model's for a request's history; adjacent words become one message."""
     words: list[ir.Text | ir.Refusal] = []
     for part in parts:
@@ -139,7 +140,7 @@ def encode_said(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, los
             if words:
                 _encode_words(words, items, ids, losses)
                 words = []
-            _encode_other(part, items, ids, losses)
+            _encode_other(part, items, ids, losses, options)
     if words:
         _encode_words(words, items, ids, losses)
 
@@ -178,7 +179,7 @@ def _note_words(part: ir.Text | ir.Refusal, losses: Ledger) -> None:
         drop_token(part.signature, "responses", losses)
 
 
-def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
+def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
     made: JsonObject | None = None
     if isinstance(part, ir.ToolCall):
         if part.signature:
@@ -186,7 +187,7 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
         ids.note_call(part, len(items))
         made = encode_call(part, losses)
     elif isinstance(part, ir.Reasoning):
-        made = encode_reasoning(part, len(items), ids, losses)
+        made = encode_reasoning(part, losses, options)
     elif isinstance(part, ir.Media):
         drop_token(part.signature, "responses", losses)
         made = encode_generated_image(part, len(items), ids, losses)

@@ -15,7 +15,7 @@ from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.output_shape import decode_format, encode_text_config
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.responses.results import decode_result
-from formatbridge.formats.responses.settings import FIELDS, SETTINGS, decode_shaped_settings, encode_settings
+from formatbridge.formats.responses.settings import FIELDS, SEALED, SETTINGS, decode_shaped_settings, encode_settings
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -25,6 +25,8 @@ _KNOWN = FIELDS | SETTINGS.canonical.keys() | {"model", "input", "instructions",
 _CHANGES = frozenset({"additional_tools", "configuration_update"})
 """Items that change the configuration from there on."""
 
+_STORING = frozenset({"chat_completions", "responses"})
+"""Formats whose ``store`` is about answers to be fetched again; elsewhere it is about the server's logs."""
 _ADDITION = frozenset({"type", "role", "tools"})
 _UPDATE = frozenset({"type", "reasoning"})
 
@@ -73,9 +75,29 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
         losses.dropped(request.image)
     if request.settings:
         encode_settings(request, body, losses)
+    _encode_storage(request, body, losses)
     if request.stream:
         body["stream"] = True
     return body
+
+
+def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
+    """Let the server store as little as that of the source does, and send the reasoning along that it then does not keep.
+
+    A server of responses stores each answer unless told otherwise. Only models that reason take the word for sealed reasoning
+    (pydantic/pydantic-ai#2865), so it stands in a request that asks for reasoning and in no other.
+    """
+    store = request.settings.get("store")
+    if store is not None and request.format in _STORING:
+        body["store"] = store
+    elif request.format != "responses":
+        body["store"] = losses.added("/store", False, "the source's server stores nothing")
+    reasoning = body.get("reasoning")
+    if reasoning and reasoning.get("effort") != "none":
+        include = body.setdefault("include", [])
+        include.append(SEALED)
+        at = "/include" if len(include) == 1 else f"/include/{len(include) - 1}"
+        losses.added(at, [SEALED] if len(include) == 1 else SEALED, "returns the token of the reasoning")
 
 
 def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) -> JsonObject:
@@ -176,7 +198,7 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
         if message.tools:
             added = encode_tools(message.tools, losses, request.tools).get("tools")
             items += [{"type": "additional_tools", "role": "developer", "tools": added}] if added else []
-        encode_message(message, items, ids, losses)
+        encode_message(message, items, ids, losses, options)
     if request.format == "messages":
         note_prefill(request, losses)
     if not items and body.get("instructions"):

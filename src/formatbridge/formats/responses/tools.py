@@ -8,6 +8,7 @@ from typing import Literal, assert_never
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._tools import encode_parameters
 from formatbridge.formats.responses.hosted_tools import (
     ALLOWED,
     FAMILIES,
@@ -90,7 +91,7 @@ def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> Js
     if tool.extra or tool.cache or tool.callers or tool.defer_loading is not None:
         made |= _encode_common(tool, has_code, losses)
     # Absent counts as true here and as false everywhere else.
-    made["parameters"], made["strict"] = tool.parameters, tool.strict or False
+    made["parameters"], made["strict"] = encode_parameters(tool.parameters, losses), tool.strict or False
     if tool.output_schema is not None:
         made["output_schema"] = tool.output_schema
     return made
