@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
+from typing import Literal
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
@@ -23,6 +24,7 @@ from formatbridge.losses import Ledger
 
 _parts_of, _id_of, _call_id_of, _name_of = map(attrgetter, ("parts", "id", "call_id", "name"))
 _kind_of, _namespace_of = map(attrgetter, ("kind", "namespace"))
+_Kind = Literal["function", "custom", "tool_search"]
 _SCHEMA_OF_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
@@ -46,7 +48,7 @@ class _Names:
             tool.name for tool in tools if isinstance(tool, ir.FunctionTool | ir.CustomTool) and _is_legal(tool.name, self.rules)
         }
 
-    def declare(self, namespace: str | None, name: str, kind: str) -> str:
+    def declare(self, namespace: str | None, name: str, kind: _Kind) -> str:
         """Return the target's name of a definition: another one where the name was declared before and names must differ."""
         first = self.there.pop((namespace, name), None) if self.rules.distinct else None
         given = self.give(namespace, name, kind)
@@ -54,7 +56,7 @@ class _Names:
             self.there[namespace, name] = first
         return given
 
-    def give(self, namespace: str | None, name: str, kind: str = "function") -> str:
+    def give(self, namespace: str | None, name: str, kind: _Kind = "function") -> str:
         """Return the target's name of a tool, the same for the same tool and never one that is taken."""
         known = self.there.get((namespace, name))
         if known is not None:
@@ -64,7 +66,7 @@ class _Names:
         taken = (self.home, self.server) if is_kept else (self.home, self.server, self.legal)
         given = self.numbers.tell_apart(_legal(flat, self.rules), *taken, longest=self.rules.longest_name)
         self.there[namespace, name] = given
-        self.home[given] = OwnTool(name=name, namespace=namespace, kind="custom" if kind == "custom" else "function")
+        self.home[given] = OwnTool(name=name, namespace=namespace, kind=kind)
         return given
 
     def chosen(self, names: list[str], namespaces: Sequence[str | None]) -> list[str]:
@@ -191,6 +193,8 @@ def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
             name: str = tool.name  # type: ignore[assignment, union-attr]  # both kinds have one
             if name in declared or not _is_legal(name, rules):
                 return None
+            if kind is ir.FunctionTool and tool.kind != "function":  # type: ignore[union-attr]  # the test says so
+                return None
             declared.add(name)
         elif kind is ir.Namespace or kind is ir.CustomTool:
             return None
@@ -218,7 +222,7 @@ def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | N
         return [made for inner in tool.tools for made in _adapt_tool(inner, names, losses, tool.name)]
     if not isinstance(tool, ir.FunctionTool | ir.CustomTool):
         return [tool]
-    kind = "custom" if isinstance(tool, ir.CustomTool) else "function"
+    kind: _Kind = "custom" if isinstance(tool, ir.CustomTool) else tool.kind
     given = names.declare(namespace, tool.name, kind)
     if given != tool.name:
         tool = replace(tool, name=given)

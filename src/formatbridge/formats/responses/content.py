@@ -15,7 +15,7 @@ from formatbridge.formats._extra import rest
 from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, weigh_unknown
 from formatbridge.formats._signatures import carries_call_token, drop_token
 from formatbridge.formats._turns import note_empty
-from formatbridge.formats.responses.calls import decode_call, decode_custom_call, encode_call
+from formatbridge.formats.responses.calls import decode_call, decode_custom_call, decode_search_call, encode_call
 from formatbridge.formats.responses.hosted_content import decode_hosted, encode_generated_image
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.parts import decode_content, encode_content
@@ -199,8 +199,14 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
         items.append(made)
 
 
+def _decode_search(raw: JsonObject, src: str) -> ir.Part:
+    """Read a search for tools: a call of the caller's, unless the server ran it."""
+    return decode_search_call(raw, src) if raw.get("execution") == "client" else decode_hosted(raw, src)
+
+
 _DECODE_ITEM: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "function_call": decode_call,
     "custom_tool_call": decode_custom_call,
+    "tool_search_call": _decode_search,
     "reasoning": decode_reasoning,
 }

@@ -14,7 +14,7 @@ from formatbridge.formats.responses.content import decode_item, decode_message, 
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.output_shape import decode_format, encode_text_config
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
-from formatbridge.formats.responses.results import decode_result
+from formatbridge.formats.responses.results import decode_result, decode_search_output
 from formatbridge.formats.responses.settings import FIELDS, SEALED, SETTINGS, decode_shaped_settings, encode_settings
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
 from formatbridge.losses import Ledger
@@ -24,6 +24,8 @@ _BESIDE = frozenset({"model", "input", "instructions", "stream"})
 _KNOWN = FIELDS | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}
 _CHANGES = frozenset({"additional_tools", "configuration_update"})
 """Items that change the configuration from there on."""
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+"""Items that say what came of a call."""
 
 _STORING = frozenset({"chat_completions", "responses"})
 """Formats whose ``store`` is about answers to be fetched again; elsewhere it is about the server's logs."""
@@ -49,7 +51,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     if body.get("tools"):
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body["tools"])]
     if choice:
-        request.tool_choice = decode_tool_choice(choice, "/tool_choice")
+        request.tool_choice = decode_tool_choice(choice, "/tool_choice", request.tools)
     if reasoning:
         request.reasoning = decode_reasoning_config(reasoning)
     if text and text.get("format"):
@@ -141,10 +143,9 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], loose: li
             kind = kind_of(raw)
         if kind == "message":
             message = decode_message(raw, src) if raw["role"] != "assistant" else None
-        elif kind in ("function_call_output", "custom_tool_call_output"):
-            result = decode_result(raw, src)
-            message = ir.Message("tool", [result], src)
-            loose += [result] if result.id_made or result.name or result.namespace is not None else []
+        elif kind in _OUTPUTS:
+            *before, message = _decode_output(kind, raw, src, loose)
+            messages += before  # type: ignore[arg-type]  # only the last may be None
         else:
             message = _decode_change(kind, raw, src) if kind in _CHANGES else None
         if message is not None:
@@ -161,6 +162,21 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], loose: li
             turn.extra = gathered(turn.extra, leftover)
     if turn is not None:
         settle(turn.parts)
+
+
+def _decode_output(kind: str, raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> list[ir.Message | None]:
+    """Read what a tool of the caller's gave back, and the turn that brings the tools that a search found; None: the server searched."""
+    if kind != "tool_search_output":
+        result = decode_result(raw, src)
+        if result.id_made or result.name or result.namespace is not None:
+            loose.append(result)
+        return [ir.Message("tool", [result], src)]
+    if raw.get("execution") != "client":
+        return [None]
+    result, found = decode_search_output(raw, src)
+    loose += [result] if result.id_made else []
+    made: list[ir.Message | None] = [ir.Message("tool", [result], src)]
+    return [*made, ir.Message("developer", [], src, tools=found)] if found else made
 
 
 def _decode_change(kind: str, raw: JsonObject, src: str) -> ir.Message | None:

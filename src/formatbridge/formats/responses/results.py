@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import weigh_unknown
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.responses.parts import decode_content, encode_content
+from formatbridge.formats.responses.tools import decode_tool
 from formatbridge.losses import ITSELF, Ledger
 
 _RESULT = frozenset({"type", "call_id", "name", "namespace", "output"})
+_SEARCH = frozenset({"type", "call_id", "execution", "tools"})
 
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
@@ -26,6 +29,30 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     if not call_id:
         result.extra = joined({ITSELF: result.name or ""}, result.extra)
     return result
+
+
+def decode_search_output(raw: JsonObject, src: str) -> tuple[ir.ToolResult, list[ir.Tool]]:
+    """Read the output of a search for tools that the caller ran: a result that names the tools found, and these tools.
+
+    The server offers them to the model from there on, as it does with ``additional_tools``.
+    """
+    call_id, at = raw.get("call_id"), f"{src}/tools"
+    tools = [decode_tool(tool, f"{at}/{index}") for index, tool in enumerate(raw["tools"])]
+    names = dumps({"tools": [name for tool in tools for name in _names_of(tool)]}).decode()
+    result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", [ir.Text(names, at)], src, kind="tool_search")
+    result.extra, result.id_made = rest(raw, _SEARCH), not call_id
+    if not call_id:
+        result.extra = joined({ITSELF: ""}, result.extra)
+    return result, tools
+
+
+def _names_of(tool: ir.Tool) -> list[str]:
+    """Return the names by which the model may call a tool."""
+    if isinstance(tool, ir.Namespace):
+        return [f"{tool.name}__{inner.name}" for inner in tool.tools]
+    if isinstance(tool, ir.McpServer):
+        return [tool.label]
+    return [tool.name or tool.kind if isinstance(tool, ir.HostedTool) else tool.name]
 
 
 def encode_result(result: ir.ToolResult, losses: Ledger, *, is_custom: bool) -> JsonObject:
