@@ -181,3 +181,22 @@ def test_a_limit_below_what_the_server_takes_is_raised() -> None:
 
     assert made.body["max_output_tokens"] == 16
     assert ("/max_tokens", "changed", "info") in {(loss.path, loss.kind, loss.severity) for loss in made.losses}
+
+
+def test_reasoning_of_another_format_is_dropped_on_the_way_to_its_own_endpoint() -> None:
+    """The id of the item was made for an answer that came from elsewhere, so the server has never stored it."""
+    history = [
+        {"type": "message", "role": "user", "content": "hi"},
+        {
+            "type": "reasoning",
+            "id": "rs_a1_0",
+            "summary": [{"type": "summary_text", "text": "A greeting."}],
+            "encrypted_content": "fb1|messages|thinking|of-messages",
+        },
+        {"type": "message", "role": "assistant", "content": "Hello."},
+    ]
+
+    made = fb.convert_request({"model": "m", "input": history}, source="responses", target="responses")
+
+    assert made.body["input"] == [history[0], history[2]]
+    assert [(loss.path, loss.code) for loss in made.losses] == [("/input/1", "foreign_signature")]

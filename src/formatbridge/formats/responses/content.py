@@ -18,7 +18,7 @@ from formatbridge.formats._turns import note_empty
 from formatbridge.formats.responses.calls import decode_call, decode_custom_call, decode_search_call, encode_call
 from formatbridge.formats.responses.hosted_content import decode_hosted, encode_generated_image
 from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.formats.responses.parts import decode_content, encode_content
+from formatbridge.formats.responses.parts import decode_content, encode_content, mark_last
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
 from formatbridge.formats.responses.results import encode_result
 from formatbridge.losses import Ledger
@@ -48,7 +48,8 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     else:
         parts = weigh_unknown(decode_content(content, at))
     # Role and content are always there: a third member that is the type, and there is nothing else.
-    return ir.Message(raw["role"], parts, src, None if len(raw) == 3 and "type" in raw else rest(raw, _MESSAGE))
+    extra = None if len(raw) == 3 and "type" in raw else rest(raw, mark_last(parts, raw, src, _MESSAGE))
+    return ir.Message(raw["role"], parts, src, extra)
 
 
 def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
@@ -90,7 +91,7 @@ def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> J
             decode_content(content, f"{src}/content", raw.get("id"), parts)
             # That a message is whole is nothing to lose: the spelling calls it neutral.
             known = _WHOLE_ANSWER if raw.get("status") == "completed" else _ANSWER
-            leftover = None if known.issuperset(raw) else rest(raw, known, f"{src}/")
+            leftover = None if known.issuperset(raw) else rest(raw, mark_last(parts[count:], raw, src, known), f"{src}/")
     elif kind == "function_call":
         parts.append(decode_call(raw, src))
     else:

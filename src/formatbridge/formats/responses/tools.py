@@ -20,6 +20,7 @@ from formatbridge.formats.responses.hosted_tools import (
     encode_hosted_tool,
     encode_server,
 )
+from formatbridge.formats.responses.parts import decode_cache
 from formatbridge.losses import ITSELF, Ledger
 
 _COMMON = frozenset({"type", "name", "description", "allowed_callers", "defer_loading"})
@@ -84,7 +85,8 @@ def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     tool = ir.FunctionTool(raw["name"], get("description"), get("parameters"), get("strict"), src)
     if not _PLAIN_FUNCTION.issuperset(raw):
         tool.output_schema, tool.defer_loading = raw.get("output_schema"), raw.get("defer_loading")
-        tool.callers, tool.extra = raw.get("allowed_callers"), rest(raw, _FUNCTION)
+        tool.callers, tool.cache = raw.get("allowed_callers"), decode_cache(raw, src)
+        tool.extra = rest(raw, _FUNCTION | {"cache_control"} if tool.cache else _FUNCTION)
     return tool
 
 
