@@ -14,7 +14,7 @@ from formatbridge.formats.responses.content import decode_item, decode_message, 
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.output_shape import decode_format, encode_text_config
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
-from formatbridge.formats.responses.results import decode_result, decode_search_output
+from formatbridge.formats.responses.results import decode_result, decode_search_output, leave_repeated_tools
 from formatbridge.formats.responses.settings import FIELDS, SEALED, SETTINGS, decode_shaped_settings, encode_settings
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
 from formatbridge.losses import Ledger
@@ -50,6 +50,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     choice, reasoning, text = body.get("tool_choice"), body.get("reasoning"), body.get("text")
     if body.get("tools"):
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body["tools"])]
+        leave_repeated_tools(request, body)
     if choice:
         request.tool_choice = decode_tool_choice(choice, "/tool_choice", request.tools)
     if reasoning:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
@@ -14,6 +16,7 @@ from formatbridge.losses import ITSELF, Ledger
 
 _RESULT = frozenset({"type", "call_id", "name", "namespace", "output"})
 _SEARCH = frozenset({"type", "call_id", "execution", "tools"})
+_NAMED = frozenset({"type", "name"})
 
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
@@ -44,6 +47,29 @@ def decode_search_output(raw: JsonObject, src: str) -> tuple[ir.ToolResult, list
     if not call_id:
         result.extra = joined({ITSELF: ""}, result.extra)
     return result, tools
+
+
+def leave_repeated_tools(request: ir.Request, body: JsonObject) -> None:
+    """Leave a tool that a search found to the request where that has it, too: it stands there with its loading deferred."""
+    known = {name for tool in request.tools for name in _names_of(tool)}
+    emptied: list[ir.Message] = []
+    for before, message in pairwise(request.messages):
+        result = before.parts[0] if before.parts else None
+        if not message.tools or not isinstance(result, ir.ToolResult) or result.kind != "tool_search":
+            continue
+        new = []
+        for tool in message.tools:
+            if known.issuperset(_names_of(tool)):
+                _, _, item, _, place = tool.src.split("/")
+                repeated = rest(body["input"][int(item)]["tools"][int(place)], _NAMED, f"tools/{place}/")
+                result.extra = joined(result.extra, repeated)
+            else:
+                new.append(tool)
+        message.tools = new
+        emptied += [] if new else [message]
+    if emptied:
+        gone = set(map(id, emptied))
+        request.messages = [message for message in request.messages if id(message) not in gone]
 
 
 def _names_of(tool: ir.Tool) -> list[str]:

@@ -143,6 +143,10 @@ SPELLING = Spelling(
         "ToolResult.name": Own("info"),
         "ToolResult.namespace": Own("info"),
         "ToolResult.status": _STATUS,
+        **{
+            f"ToolResult.tools/*/{name}": _ECHO
+            for name in ("allowed_callers", "defer_loading", "description", "format", "output_schema", "parameters", "strict", "tools")
+        },
         "Media.action": Own("info"),
         "Media.background": Own("info"),
         "Media.file_id": Own("impossible", "foreign_id"),
