@@ -31,7 +31,7 @@ def test_never_more_marks_than_messages_takes() -> None:
 def test_towards_chat_a_mark_is_in_its_own_spelling() -> None:
     """The vendor's server knows no other."""
     block = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
-    request = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": [block]}]}
+    request = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": [block]}]}
 
     made = fb.convert_request(request, source="messages", target="chat_completions")
 
@@ -106,4 +106,4 @@ def _with_block(block: dict[str, Any], target: str, place: str) -> fb.Converted:
         call = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
         turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": [call]}]
         turns += [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": [block]}]}]
-    return fb.convert_request({"model": "m", "max_tokens": 9, "messages": turns}, source="messages", target=target)
+    return fb.convert_request({"model": "m", "max_tokens": 99, "messages": turns}, source="messages", target=target)

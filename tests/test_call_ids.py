@@ -69,7 +69,7 @@ def test_ids_may_repeat_where_the_server_does_not_mind(target: str) -> None:
         [{"type": "tool_result", "tool_use_id": "c", "content": "a"}],
     )
     asked = [{"role": role, "content": turn} for role, turn in zip(("assistant", "user") * 2, turns * 2, strict=True)]
-    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}, *asked]}
+    body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}, *asked]}
 
     made = fb.convert_request(body, source="messages", target=target)
 

@@ -8,12 +8,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 import formatbridge as fb
 from formatbridge.cli import main
+from formatbridge.cli_arguments import options_of, parser
 from formatbridge.testing import Answer, Failure, FakeRelay, ToolCall
 from tests.relay_server import served
 from tests.servers import body_of, stream_of
@@ -51,6 +53,14 @@ OPTIONS: dict[str, tuple[str, Any, tuple[str, ...], Callable[[Any], Any], Any, A
         lambda made: [item["role"] for item in made["input"]],
         ["user", "user"],
         ["user", "system", "user"],
+    ),
+    "--unsigned-reasoning": (
+        "request chat_completions responses",
+        ASKED | {"messages": [*ASKED["messages"], {"role": "assistant", "reasoning_content": "Hm.", "content": "Yes."}]},
+        ("text",),
+        lambda made: [item["content"] for item in made["input"]],
+        ["hi", "Hm.", "Yes."],
+        ["hi", "Yes."],
     ),
     "--created": ("response messages chat_completions", SIGNED, ("7",), lambda made: made["created"], 7, 0),
     "--drop-reasoning": (
@@ -414,3 +424,20 @@ def test_a_relay_that_nobody_named_is_asked_for_by_its_option(
     assert _run(monkeypatch, ASKED, *command) == 2
 
     assert capfdbinary.readouterr().err == b"formatbridge: base_url is missing, expected --base-url or FORMATBRIDGE_BASE_URL\n"
+
+
+@pytest.mark.parametrize("option", [field.name for field in fields(fb.Options)])
+def test_every_option_of_a_conversion_has_an_argument(option: str) -> None:
+    """An option that only Python code can set is not available to a shell."""
+    given = parser().parse_args(["convert", "--to", "messages"])
+
+    assert getattr(options_of(given), option) == getattr(fb.Options(), option)
+    assert hasattr(given, option)
+
+
+@pytest.mark.parametrize(("option", "value"), [("unsigned_reasoning", "item"), ("unsigned_calls", "leave"), ("json_mode", "drop")])
+def test_a_choice_is_read_as_the_option_of_its_name(option: str, value: str) -> None:
+    """A script that says how to convert gets that conversion."""
+    given = parser().parse_args(["convert", "--to", "messages", f"--{option.replace('_', '-')}", value])
+
+    assert getattr(options_of(given), option) == value

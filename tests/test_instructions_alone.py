@@ -10,7 +10,7 @@ import formatbridge as fb
 
 ALONE: dict[str, dict[str, Any]] = {
     "chat_completions": {"model": "m", "messages": [{"role": "system", "content": "Tell a joke."}]},
-    "messages": {"model": "m", "max_tokens": 9, "system": "Tell a joke.", "messages": []},
+    "messages": {"model": "m", "max_tokens": 99, "system": "Tell a joke.", "messages": []},
     "generate_content": {"systemInstruction": {"parts": [{"text": "Tell a joke."}]}, "contents": []},
 }
 
@@ -26,11 +26,11 @@ def test_instructions_alone_are_what_is_answered(source: str) -> None:
 
 
 def test_instructions_alone_come_back() -> None:
-    """There is nothing to lose on the way."""
+    """There is nothing to lose on the way; that the exchange is not stored is added on it."""
     there = fb.convert_request(ALONE["chat_completions"], source="chat_completions", target="responses")
     back = fb.convert_request(there.body, source="responses", target="chat_completions")
 
-    assert back.body == ALONE["chat_completions"]
+    assert back.body == ALONE["chat_completions"] | {"store": False}
 
 
 def test_instructions_are_answered_where_all_turns_are_empty() -> None:

@@ -65,7 +65,7 @@ def test_what_stays_of_a_choice_is_not_told_as_gone(target: str) -> None:
     """That calls come one at a time is said in the same object that forces a tool which nobody else has."""
     bash = {"type": "bash_20250124", "name": "bash"}
     choice = {"type": "tool", "name": "bash", "disable_parallel_tool_use": True}
-    body = {"model": "m", "max_tokens": 5, "messages": [USER], "tools": [{"name": "f", "input_schema": {}}, bash]}
+    body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": [{"name": "f", "input_schema": {}}, bash]}
 
     made = fb.convert_request(body | {"tool_choice": choice}, source="messages", target=target)
 
@@ -148,7 +148,7 @@ def test_a_remote_server_takes_the_place_of_its_own_tools_alone() -> None:
     """Whatever it is called: with no name at all, it once stood where a function had been."""
     server = {"type": "url", "name": "", "url": "https://a.example"}
     function = {"name": "f", "input_schema": {"type": "object"}}
-    body = {"model": "m", "max_tokens": 9, "messages": [USER], "tools": [function], "mcp_servers": [server]}
+    body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": [function], "mcp_servers": [server]}
 
     made = fb.convert_request(body, source="messages", target="responses")
 
@@ -187,7 +187,7 @@ def test_a_free_choice_among_functions_and_the_search_is_no_loss_where_the_searc
 def test_a_server_of_which_no_tool_may_be_used_is_hardly_a_loss(target: str, kind: str) -> None:
     """The model could never call it. Where the target has servers, that one is missing follows from a value of it, which is not lost."""
     server = {"type": "url", "name": "s", "url": "https://mcp.example.com", "tool_configuration": {"enabled": False}}
-    body = {"model": "m", "max_tokens": 5, "messages": [USER], "mcp_servers": [server]}
+    body = {"model": "m", "max_tokens": 99, "messages": [USER], "mcp_servers": [server]}
 
     made = fb.convert_request(body, source="messages", target=target)
 
@@ -218,7 +218,7 @@ def _choosing(source: str, choice: str, *, functions: bool = True) -> dict[str, 
         function = {"name": "f", "description": "d", "input_schema": {}}
         tools = [*([function] if functions else []), {"type": "web_search_20260318", "name": "web_search"}]
         chosen = {"type": {"required": "any"}.get(choice, choice)}
-        return {"model": "m", "max_tokens": 9, "messages": [USER], "tools": tools, "tool_choice": chosen}
+        return {"model": "m", "max_tokens": 99, "messages": [USER], "tools": tools, "tool_choice": chosen}
     tools = [*([_function("f")] if functions else []), {"type": "web_search"}]
     return {"model": "m", "input": [USER], "tool_choice": choice, "tools": tools}
 
@@ -370,7 +370,7 @@ def test_a_choice_in_a_namespace_that_no_tool_has_is_of_the_tool_of_that_name(
 def test_tools_beyond_what_a_server_takes_are_told_and_stay(target: str, most: int) -> None:
     """The vendor's server refuses the request, other servers of the format take it; which tool can be spared, only the caller knows."""
     tools = [{"name": f"f_{number}", "input_schema": {"type": "object"}} for number in range(most + 2)]
-    body = {"model": "m", "max_tokens": 9, "messages": [USER], "tools": tools}
+    body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": tools}
 
     made = fb.convert_request(body, source="messages", target=target)
 

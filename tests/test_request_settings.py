@@ -98,7 +98,7 @@ SERIAL: dict[str, dict[str, Any]] = {
     "chat_completions": {"model": "m", "messages": [ASKED], "parallel_tool_calls": False},
     "messages": {
         "model": "m",
-        "max_tokens": 9,
+        "max_tokens": 99,
         "messages": [ASKED],
         "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
     },
@@ -151,7 +151,7 @@ def test_what_an_answer_may_hold_is_told_where_it_stands(target: str) -> None:
 def _remote(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> fb.Converted:
     server = {"type": "url", "name": "s", "url": "https://example.com"}
     toolset = {"type": "mcp_toolset", "mcp_server_name": "s", "default_config": defaults, "configs": {"f": switches}}
-    body = {"model": "m", "max_tokens": 9, "messages": [ASKED], "mcp_servers": [server], "tools": [toolset]}
+    body = {"model": "m", "max_tokens": 99, "messages": [ASKED], "mcp_servers": [server], "tools": [toolset]}
     return fb.convert_request(body, source="messages", target=target)
 
 

@@ -173,7 +173,7 @@ def test_hoisted_instructions_join_the_system_prompt_in_every_format(target: str
     """Some servers refuse instructions in mid-conversation."""
     turns = [("user", "a"), ("system", "later"), ("assistant", "b"), ("user", "c")]
     messages = [{"role": role, "content": text} for role, text in turns]
-    body = {"model": "m", "max_tokens": 9, "system": "first", "messages": messages}
+    body = {"model": "m", "max_tokens": 99, "system": "first", "messages": messages}
 
     made = fb.convert_request(body, source="messages", target=target, options=fb.Options(mid_system="hoist"))
 

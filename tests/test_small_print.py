@@ -137,7 +137,7 @@ def test_what_a_place_does_not_say_is_not_said() -> None:
     """The official types of the target have no null there."""
     place = {"type": "approximate", "city": "Rome", "country": "IT", "region": None, "timezone": None}
     tool = {"type": "web_search_20260318", "name": "web_search", "user_location": place}
-    body = {"model": "m", "max_tokens": 9, "messages": ASKED, "tools": [tool]}
+    body = {"model": "m", "max_tokens": 99, "messages": ASKED, "tools": [tool]}
 
     made = fb.convert_request(body, source="messages", target="chat_completions")
 
@@ -345,7 +345,7 @@ def test_samples_without_their_type_are_a_loss_that_matters(mime: str, severity:
 )
 def test_a_speed_and_a_tier_are_two_things(target: str, key: str, word: str, lost: str) -> None:
     """Whoever has one word for both keeps the speed; whoever has no speed keeps the tier."""
-    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
+    body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]}
     asked = body | {"speed": "fast", "service_tier": "standard_only"}
 
     made = fb.convert_request(asked, source="messages", target=target)
@@ -359,7 +359,7 @@ def test_a_tool_of_a_version_that_nobody_knows_is_read_by_what_it_holds() -> Non
     """No type holds it to a shape: an option of another type is reported as it stands, and not written where the target would refuse it."""
     options: dict[str, Any] = {"max_uses": "few", "allowed_domains": ["example.org"], "blocked_domains": {"a": 1}}
     tool = {"type": "web_search_20990101", "name": "web_search", **options}
-    body = {"model": "m", "max_tokens": 9, "messages": ASKED, "tools": [tool]}
+    body = {"model": "m", "max_tokens": 99, "messages": ASKED, "tools": [tool]}
 
     made = fb.convert_request(body, source="messages", target="responses")
 

@@ -298,7 +298,7 @@ def test_an_event_that_its_decoder_refuses_is_named_by_its_place() -> None:
 
 @pytest.mark.parametrize("repeated", [True, False], ids=["told again at the end", "told once"])
 def test_a_search_that_the_caller_is_to_run_is_waited_for_in_a_stream_as_well(repeated: bool) -> None:
-    """Whoever takes the answer for the end never runs it."""
+    """Whoever takes the answer for the end never runs it: it is a call of the caller's, and the answer ends with it."""
     search = {"type": "tool_search_call", "id": "x", "call_id": "c", "execution": "client", "arguments": {"query": "q"}}
     told = [{"type": f"response.output_item.{when}", "output_index": 0, "item": search} for when in ("added", "done")]
     last = {"type": "response.completed", "response": HEAD | {"status": "completed", "output": [search] if repeated else []}}
@@ -306,7 +306,10 @@ def test_a_search_that_the_caller_is_to_run_is_waited_for_in_a_stream_as_well(re
 
     converter.feed(_stream(*told, last))
 
-    assert {("/output/0", "impossible"), ("/status", "lossy")} <= {(loss.path, loss.severity) for loss in converter.losses}
+    made = converter.response().body
+    assert made["content"] == [{"type": "tool_use", "id": "c", "name": "tool_search", "input": {"query": "q"}}]
+    assert made["stop_reason"] == "tool_use"
+    assert {loss.severity for loss in converter.losses} == {"info"}
 
 
 def test_another_model_that_takes_over_midway_is_told_late() -> None:

@@ -350,8 +350,7 @@ def test_a_token_that_stands_alone_does_not_sign_the_thought_before_it(
     home = fb.convert_request(_next("generate_content", kept), source="generate_content", target="responses", model="m")
 
     found = [item for item in home.body["input"] if item.get("type") == "reasoning"]
-    assert [(item["summary"], item.get("encrypted_content")) for item in found] == thoughts
-    assert [item for item in found if "encrypted_content" in item] == [item for item in sealed if "encrypted_content" in item]
+    assert found == [item for item in sealed if "encrypted_content" in item]
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])

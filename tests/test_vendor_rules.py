@@ -95,7 +95,7 @@ def _asked(source: str, choice: Any, tools: list[Any], **settings: Any) -> dict[
         return {"model": "m", "input": "x", "tool_choice": choice, **asked, **settings}
     if source == "messages":
         chosen = {"type": {"required": "any"}.get(choice, choice)}
-        return {"model": "m", "max_tokens": 9, "messages": ASKED, "tool_choice": chosen, **asked, **settings}
+        return {"model": "m", "max_tokens": 99, "messages": ASKED, "tool_choice": chosen, **asked, **settings}
     return {"model": "m", "messages": ASKED, "tool_choice": choice, **asked, **settings}
 
 

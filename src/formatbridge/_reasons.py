@@ -51,6 +51,7 @@ REASONS: Mapping[str, str] = {
     "first_turn": "the target begins with a turn of the user's",
     "span_lost": "the target cites without offsets",
     "replayed": "the endpoint cannot stream, its answer is replayed",
+    "stored_state": "stored state; send store: false and the full history",
     "not_portable": "depends on state of the source's server",
 }
 """Code of a loss to its reason: the same words for the same reason everywhere."""

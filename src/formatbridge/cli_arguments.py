@@ -26,6 +26,27 @@ _OPTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "mid_system": (
         "--mid-system", {"choices": ("native", "hoist"), "default": "native", "help": "instructions in mid-conversation"}
     ),
+    "unsigned_reasoning": (
+        "--unsigned-reasoning",
+        {
+            "choices": ("drop", "text", "item"), "default": "drop",
+            "help": "reasoning without a token of the target, in requests to responses (default %(default)s)",
+        },
+    ),
+    "unsigned_calls": (
+        "--unsigned-calls",
+        {
+            "choices": ("placeholder", "leave"), "default": "placeholder",
+            "help": "calls without a signature, in requests to generate_content (default %(default)s)",
+        },
+    ),
+    "json_mode": (
+        "--json-mode",
+        {
+            "choices": ("instruct", "drop"), "default": "instruct",
+            "help": "a JSON mode in requests to messages, which has none (default %(default)s)",
+        },
+    ),
     "messages_version": ("--messages-version", {"default": "2023-06-01", "help": "the dialect of messages (default 2023-06-01)"}),
     "carry_reasoning": (
         "--drop-reasoning",

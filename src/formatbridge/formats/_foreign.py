@@ -15,6 +15,8 @@ from formatbridge.losses import Ledger, resolve
 
 _LABELS = frozenset({"type", "role", "id", "index", "format", "thought", "status"})
 """Members that say nothing by themselves."""
+_SIGNED = frozenset({"thinking", "reasoning"})
+"""Reasoning of messages and of responses, whose servers refuse it without their own token."""
 _GONE = object()
 """Stands in a list for what is taken out of it, until all is."""
 
@@ -24,7 +26,7 @@ def without_foreign_tokens(
 ) -> JsonObject:
     """Return a request without the tokens that other vendors minted, and note each; the same object where it has none.
 
-    What is nothing without its token goes with it, and so does a thought of messages, whose server takes signed ones only. A carried token
+    What is nothing without its token goes with it, and so does reasoning that the server takes with its own token only. A carried token
     that has come home is written as it was minted, under the id that it is sealed to. ``body``: the request as validated; ``text``: as the
     caller gave it, where that is text. ``key``: a carried token that is not sealed with it goes, too; None: no seal is looked at.
     """
@@ -119,4 +121,4 @@ def _says_something(node: Any) -> bool:
     """Say whether a list or an object is of use without what was taken out."""
     if isinstance(node, list):
         return any(item is not _GONE for item in node)
-    return node.get("type") != "thinking" and any(value for key, value in node.items() if key not in _LABELS)
+    return node.get("type") not in _SIGNED and any(value for key, value in node.items() if key not in _LABELS)

@@ -33,11 +33,13 @@ def _home_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
             text = arguments if isinstance(arguments, str) else dumps(arguments).decode()
             losses.changed(part, "arguments", text, "weaker_carrier")
         arguments = text
+    elif own.kind == "tool_search":
+        kind = "tool_search"
     return replace(part, name=own.name, namespace=own.namespace or part.namespace, kind=kind, arguments=arguments)
 
 
 def _has_moved(context: Context) -> bool:
-    return any(own.name != name or own.namespace or own.kind == "custom" for name, own in context.tools.items())
+    return any(own.name != name or own.namespace or own.kind != "function" for name, own in context.tools.items())
 
 
 class ToolsHome:
@@ -59,7 +61,7 @@ class ToolsHome:
         match event:
             case events.PartStart(part=ir.ToolCall() as call):
                 part = _home_part(call, context, nowhere())
-                if isinstance(part, ir.ToolCall) and part.kind != call.kind:
+                if isinstance(part, ir.ToolCall) and part.kind == "custom" and part.kind != call.kind:
                     self._held[event.choice, event.index] = []
                 return [replace(event, part=part)]
             case events.Delta() if (event.choice, event.index) in self._held:

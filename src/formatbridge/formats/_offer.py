@@ -17,12 +17,13 @@ from formatbridge.losses import Ledger
 
 _Key = tuple[str | None, str]
 _tools_of = attrgetter("tools")
+_INSTRUCTING = frozenset({"system", "developer"})
 
 
 def adapt_offer(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Rewrite which tools a request offers to what the target can say; return the same object where nothing had to change."""
     if brings_tools(request):
-        request = _told_once(request)
+        request = _offered_at_start(_told_once(request), losses)
     choice = request.tool_choice
     if choice is None:
         return request
@@ -68,6 +69,21 @@ def server_word(tool: ir.HostedTool | ir.McpServer) -> str:
     if isinstance(tool, ir.McpServer):
         return tool.label
     return tool.kind if tool.family == "other" else tool.family
+
+
+def _offered_at_start(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Offer the tools that come before the first turn as those of the request, which they are: nothing is said before them."""
+    leading = next((at for at, message in enumerate(request.messages) if message.role not in _INSTRUCTING), len(request.messages))
+    if not any(message.tools for message in request.messages[:leading]):
+        return request
+    tools, kept = list(request.tools), []
+    for message in request.messages[:leading]:
+        tools += message.tools or ()
+        if message.parts or message.effort or not message.tools:
+            kept.append(replace(message, tools=None) if message.tools else message)
+        elif message.extra:
+            losses.extras(message)
+    return replace(request, tools=tools, messages=kept + request.messages[leading:])
 
 
 def _told_once(request: ir.Request) -> ir.Request:

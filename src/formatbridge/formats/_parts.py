@@ -21,7 +21,7 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
     if isinstance(part, ir.Hosted):
         losses.dropped(part, code="server_history")
     else:
-        losses.dropped(part, severity=part.severity)
+        losses.dropped(part, code=part.code, severity=part.severity)
     return None
 
 

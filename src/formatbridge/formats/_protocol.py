@@ -50,7 +50,7 @@ class OwnTool:
 
     name: str
     namespace: str | None = None
-    kind: Literal["function", "custom"] = "function"
+    kind: Literal["function", "custom", "tool_search"] = "function"
 
 
 @dataclass(slots=True)

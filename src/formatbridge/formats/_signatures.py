@@ -198,6 +198,21 @@ def drop_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger) 
         losses.dropped(signature, code="no_counterpart" if is_at_home(signature, slot) else "foreign_signature")
 
 
+def drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
+    """Note reasoning that has no token of the target, which refuses it without one: its text, its token and its id."""
+    if part.extra:
+        losses.extras(part)
+    if part.text:
+        losses.dropped(part, "text", "unsigned_reasoning")
+        if part.signature:
+            losses.dropped(part.signature, code="foreign_signature")
+        drop_id(part, losses)
+    elif part.signature:
+        drop_empty(part, losses)
+    else:
+        losses.dropped(part, code="empty", severity="info")
+
+
 def drop_empty(part: ir.Reasoning, losses: Ledger) -> None:
     """Note reasoning that has a foreign token and no text: hidden reasoning is gone as a whole, of other its proof and its id."""
     signature = part.signature

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
+from typing import Literal
 
 from formatbridge import ir
+from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import encode_arguments_text, wrap_text
 from formatbridge.formats._call_ids import IdsOfRequest, are_legal_ids
 from formatbridge.formats._distinct import Numbers, with_legal_letters
@@ -22,6 +24,7 @@ from formatbridge.losses import Ledger
 
 _parts_of, _id_of, _call_id_of, _name_of = map(attrgetter, ("parts", "id", "call_id", "name"))
 _kind_of, _namespace_of = map(attrgetter, ("kind", "namespace"))
+_Kind = Literal["function", "custom", "tool_search"]
 _SCHEMA_OF_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
@@ -45,7 +48,7 @@ class _Names:
             tool.name for tool in tools if isinstance(tool, ir.FunctionTool | ir.CustomTool) and _is_legal(tool.name, self.rules)
         }
 
-    def declare(self, namespace: str | None, name: str, kind: str) -> str:
+    def declare(self, namespace: str | None, name: str, kind: _Kind) -> str:
         """Return the target's name of a definition: another one where the name was declared before and names must differ."""
         first = self.there.pop((namespace, name), None) if self.rules.distinct else None
         given = self.give(namespace, name, kind)
@@ -53,7 +56,7 @@ class _Names:
             self.there[namespace, name] = first
         return given
 
-    def give(self, namespace: str | None, name: str, kind: str = "function") -> str:
+    def give(self, namespace: str | None, name: str, kind: _Kind = "function") -> str:
         """Return the target's name of a tool, the same for the same tool and never one that is taken."""
         known = self.there.get((namespace, name))
         if known is not None:
@@ -63,7 +66,7 @@ class _Names:
         taken = (self.home, self.server) if is_kept else (self.home, self.server, self.legal)
         given = self.numbers.tell_apart(_legal(flat, self.rules), *taken, longest=self.rules.longest_name)
         self.there[namespace, name] = given
-        self.home[given] = OwnTool(name=name, namespace=namespace, kind="custom" if kind == "custom" else "function")
+        self.home[given] = OwnTool(name=name, namespace=namespace, kind=kind)
         return given
 
     def chosen(self, names: list[str], namespaces: Sequence[str | None]) -> list[str]:
@@ -107,6 +110,18 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
             losses.changed(choice, "names", there, "renamed")
         choice = replace(choice, names=there, namespaces=choice.namespaces if rules.namespaces else None)
     return replace(request, tools=tools, messages=messages, tool_choice=choice), names.home
+
+
+def encode_parameters(parameters: JsonObject | None, losses: Ledger) -> JsonObject | None:
+    """Write the schema of a function's arguments; the vendor refuses an object at its root without ``properties``.
+
+    Sources: openai/openai-agents-python#449, github/github-mcp-server#1548.
+    """
+    if parameters is None or parameters.get("type") != "object" or parameters.get("properties") is not None:
+        return parameters
+    made = dict(parameters)
+    losses.added_in(made, "properties", {})
+    return made
 
 
 def drop_choice(request: ir.Request, losses: Ledger) -> None:
@@ -178,6 +193,8 @@ def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
             name: str = tool.name  # type: ignore[assignment, union-attr]  # both kinds have one
             if name in declared or not _is_legal(name, rules):
                 return None
+            if kind is ir.FunctionTool and tool.kind != "function":  # type: ignore[union-attr]  # the test says so
+                return None
             declared.add(name)
         elif kind is ir.Namespace or kind is ir.CustomTool:
             return None
@@ -205,7 +222,7 @@ def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | N
         return [made for inner in tool.tools for made in _adapt_tool(inner, names, losses, tool.name)]
     if not isinstance(tool, ir.FunctionTool | ir.CustomTool):
         return [tool]
-    kind = "custom" if isinstance(tool, ir.CustomTool) else "function"
+    kind: _Kind = "custom" if isinstance(tool, ir.CustomTool) else tool.kind
     given = names.declare(namespace, tool.name, kind)
     if given != tool.name:
         tool = replace(tool, name=given)

@@ -141,7 +141,8 @@ class Refusal:
 class ToolCall:
     """A call of a tool that the caller runs.
 
-    ``arguments`` stay as they were written: text where the source has text, an object where it has one. ``kind`` custom: free text.
+    ``arguments`` stay as they were written: text where the source has text, an object where it has one. ``kind`` custom: free text;
+    tool_search: a search for tools, which the caller runs and which is a function in formats that have no such call.
     ``id`` is always set; ``id_made`` says that the source had none. ``item_id`` is the id of the item around it, where there is one.
     """
 
@@ -149,7 +150,7 @@ class ToolCall:
     name: str
     arguments: str | JsonObject
     src: str = ""
-    kind: Literal["function", "custom"] = "function"
+    kind: Literal["function", "custom", "tool_search"] = "function"
     namespace: str | None = None
     id_made: bool = False
     item_id: str | None = None
@@ -171,7 +172,7 @@ class ToolResult:
     src: str = ""
     name: str | None = None
     is_error: bool | None = None
-    kind: Literal["function", "custom"] = "function"
+    kind: Literal["function", "custom", "tool_search"] = "function"
     cache: CacheMark | None = None
     signature: Signature | None = None
     extra: JsonObject | None = None
@@ -208,7 +209,8 @@ class Hosted:
 class Opaque:
     """A part that only one format can say, kept as it stood.
 
-    ``what`` names it; ``text`` is how others may put it in words, and ``cache`` the mark that these have.
+    ``what`` names it; ``text`` is how others may put it in words, and ``cache`` the mark that these have. ``severity`` and ``code``: what
+    its loss means.
     """
 
     format: Format
@@ -216,6 +218,7 @@ class Opaque:
     what: str = ""
     text: str | None = None
     severity: Literal["info", "lossy", "impossible"] = "lossy"
+    code: str = "no_counterpart"
     cache: CacheMark | None = None
     signature: Signature | None = None
     src: str = ""

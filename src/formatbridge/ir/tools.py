@@ -11,7 +11,10 @@ from formatbridge.ir.parts import CacheMark
 
 @dataclass(slots=True)
 class FunctionTool:
-    """A function of the caller's. ``parameters``: a JSON Schema, None: it takes none. ``strict`` None: the format's own default."""
+    """A function of the caller's. ``parameters``: a JSON Schema, None: it takes none. ``strict`` None: the format's own default.
+
+    ``kind`` tool_search: the caller's search for tools, which has a type of its own in responses and no name there.
+    """
 
     name: str
     description: str | None = None
@@ -23,6 +26,7 @@ class FunctionTool:
     defer_loading: bool | None = None
     callers: list[str] | None = None
     cache: CacheMark | None = None
+    kind: Literal["function", "tool_search"] = "function"
 
 
 @dataclass(slots=True, kw_only=True)

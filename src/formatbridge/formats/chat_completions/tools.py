@@ -8,6 +8,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import note_excess, server_word
+from formatbridge.formats._tools import encode_parameters
 from formatbridge.formats.chat_completions.parts import decode_cache_control
 from formatbridge.losses import ITSELF, Ledger
 
@@ -116,7 +117,7 @@ def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     if tool.description is not None:
         function["description"] = tool.description
     if tool.parameters is not None:
-        function["parameters"] = tool.parameters
+        function["parameters"] = encode_parameters(tool.parameters, losses)
     if tool.strict:
         function["strict"] = True
     return {"type": "function", "function": function}

@@ -1,10 +1,11 @@
-"""Tool calls of responses: items with the text of their arguments, or with free text."""
+"""Tool calls of responses: items with the text of their arguments, with free text, or with the query of a search for tools."""
 
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import encode_arguments_text
+from formatbridge.formats._arguments import encode_arguments_object, encode_arguments_text
 from formatbridge.formats._extra import rest
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.losses import Ledger
@@ -12,6 +13,10 @@ from formatbridge.losses import Ledger
 _CALL = frozenset({"type", "id", "call_id", "name", "arguments", "namespace"})
 _WHOLE_CALL = _CALL | {"status"}
 _CUSTOM_CALL = frozenset({"type", "id", "call_id", "name", "input", "namespace"})
+_SEARCH_CALL = frozenset({"type", "id", "call_id", "execution", "arguments"})
+
+SEARCH = "tool_search"
+"""The name that a search for tools has as a function; its own type has none."""
 
 
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
@@ -45,6 +50,23 @@ def decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
     return call
 
 
+def decode_search_call(raw: JsonObject, src: str) -> ir.ToolCall:
+    """Read a call of the search for tools that the caller runs."""
+    arguments = raw.get("arguments")
+    call = ir.ToolCall(
+        id=raw.get("call_id") or "",
+        name=SEARCH,
+        arguments=arguments if isinstance(arguments, dict | str) else dumps(arguments).decode() if arguments is not None else {},
+        kind="tool_search",
+        item_id=raw.get("id"),
+        src=src,
+        extra=rest(raw, _SEARCH_CALL),
+    )
+    if not call.id:
+        _make_id(call, raw)
+    return call
+
+
 def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     """Write one tool call as a request has it; an answer adds to that. A token on it is the caller's business."""
     if call.extra:
@@ -53,8 +75,11 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
         losses.dropped(call.cache, severity="info")
     arguments = call.arguments
     text = arguments if type(arguments) is str else encode_arguments_text(call)
-    if call.kind == "custom":
-        made: JsonObject = {"type": "custom_tool_call", "call_id": call.id, "name": call.name, "input": text}
+    if call.kind == "tool_search":
+        query = encode_arguments_object(call, losses)
+        made: JsonObject = {"type": "tool_search_call", "call_id": call.id, "execution": "client", "arguments": query}
+    elif call.kind == "custom":
+        made = {"type": "custom_tool_call", "call_id": call.id, "name": call.name, "input": text}
     else:
         made = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": text}
     if call.item_id is not None:
@@ -69,7 +94,9 @@ def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger)
     made = encode_call(call, losses)
     if call.id_made or call.kind == "custom":
         ids.note_call(call, at)
-    if call.kind == "custom":  # whose official type has no status
+    if call.kind == "tool_search":
+        made["id"], made["status"] = call.item_id or ids.make("tsc", at), "completed"
+    elif call.kind == "custom":  # whose official type has no status
         made["id"] = call.item_id or ids.make("ctc", at)
     else:
         made["id"], made["status"] = call.item_id or ids.make("fc", at), "completed"

@@ -15,13 +15,14 @@ from formatbridge.formats._extra import rest
 from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, weigh_unknown
 from formatbridge.formats._signatures import carries_call_token, drop_token
 from formatbridge.formats._turns import note_empty
-from formatbridge.formats.responses.calls import decode_call, decode_custom_call, encode_call
+from formatbridge.formats.responses.calls import decode_call, decode_custom_call, decode_search_call, encode_call
 from formatbridge.formats.responses.hosted_content import decode_hosted, encode_generated_image
 from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.formats.responses.parts import decode_content, encode_content
+from formatbridge.formats.responses.parts import decode_content, encode_content, mark_last
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
 from formatbridge.formats.responses.results import encode_result
 from formatbridge.losses import Ledger
+from formatbridge.options import Options
 
 _MESSAGE = frozenset({"type", "role", "content"})
 _ANSWER = frozenset({"type", "role", "content", "id"})
@@ -47,10 +48,11 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     else:
         parts = weigh_unknown(decode_content(content, at))
     # Role and content are always there: a third member that is the type, and there is nothing else.
-    return ir.Message(raw["role"], parts, src, None if len(raw) == 3 and "type" in raw else rest(raw, _MESSAGE))
+    extra = None if len(raw) == 3 and "type" in raw else rest(raw, mark_last(parts, raw, src, _MESSAGE))
+    return ir.Message(raw["role"], parts, src, extra)
 
 
-def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
+def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
     """Write one turn to the end of ``items``: an item for each of its results, calls and thoughts."""
     if message.extra:
         losses.extras(message)
@@ -58,7 +60,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
     if not (message.parts or message.effort or message.tools):
         note_empty(message, losses)
     if role == "assistant":
-        encode_said(message.parts, items, ids, losses)
+        encode_said(message.parts, items, ids, losses, options)
         return
     others: list[ir.Part] = []
     for part in message.parts:
@@ -89,7 +91,7 @@ def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> J
             decode_content(content, f"{src}/content", raw.get("id"), parts)
             # That a message is whole is nothing to lose: the spelling calls it neutral.
             known = _WHOLE_ANSWER if raw.get("status") == "completed" else _ANSWER
-            leftover = None if known.issuperset(raw) else rest(raw, known, f"{src}/")
+            leftover = None if known.issuperset(raw) else rest(raw, mark_last(parts[count:], raw, src, known), f"{src}/")
     elif kind == "function_call":
         parts.append(decode_call(raw, src))
     else:
@@ -123,7 +125,7 @@ def as_text(token: ir.Part) -> ir.Text:
     return ir.Text(text="", signature=token.signature, src=token.src, extra=token.extra)
 
 
-def encode_said(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
+def encode_said(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
     """Write a turn of the model's for a request's history; adjacent words become one message."""
     words: list[ir.Text | ir.Refusal] = []
     for part in parts:
@@ -139,7 +141,7 @@ def encode_said(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, los
             if words:
                 _encode_words(words, items, ids, losses)
                 words = []
-            _encode_other(part, items, ids, losses)
+            _encode_other(part, items, ids, losses, options)
     if words:
         _encode_words(words, items, ids, losses)
 
@@ -178,7 +180,7 @@ def _note_words(part: ir.Text | ir.Refusal, losses: Ledger) -> None:
         drop_token(part.signature, "responses", losses)
 
 
-def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
+def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
     made: JsonObject | None = None
     if isinstance(part, ir.ToolCall):
         if part.signature:
@@ -186,7 +188,7 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
         ids.note_call(part, len(items))
         made = encode_call(part, losses)
     elif isinstance(part, ir.Reasoning):
-        made = encode_reasoning(part, len(items), ids, losses)
+        made = encode_reasoning(part, losses, options)
     elif isinstance(part, ir.Media):
         drop_token(part.signature, "responses", losses)
         made = encode_generated_image(part, len(items), ids, losses)
@@ -198,8 +200,14 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
         items.append(made)
 
 
+def _decode_search(raw: JsonObject, src: str) -> ir.Part:
+    """Read a search for tools: a call of the caller's, unless the server ran it."""
+    return decode_search_call(raw, src) if raw.get("execution") == "client" else decode_hosted(raw, src)
+
+
 _DECODE_ITEM: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "function_call": decode_call,
     "custom_tool_call": decode_custom_call,
+    "tool_search_call": _decode_search,
     "reasoning": decode_reasoning,
 }

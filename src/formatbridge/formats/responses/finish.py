@@ -146,12 +146,14 @@ def _with_last(items: list[JsonObject], status: str) -> list[JsonObject]:
     last = len(items) - 1
     return [
         item | {"status": status}
-        if (index == last and item.get("type") in ("message", "function_call")) or _is_half(item)
+        if (index == last and item.get("type") in ("message", "function_call", "tool_search_call")) or _is_half(item)
         else item
         for index, item in enumerate(items)
     ]
 
 
 def _is_half(item: JsonObject) -> bool:
-    arguments = item.get("arguments") if item.get("type") == "function_call" else None
-    return isinstance(arguments, str) and not is_whole(arguments)
+    arguments = item.get("arguments")
+    if item.get("type") == "tool_search_call":
+        return isinstance(arguments, dict) and arguments.keys() == {"raw_arguments"}
+    return item.get("type") == "function_call" and isinstance(arguments, str) and not is_whole(arguments)

@@ -49,9 +49,9 @@ def decode_hosted(raw: JsonObject, src: str) -> ir.Part:
 
 def _keep(raw: JsonObject, src: str) -> ir.Opaque:
     kind = str(raw.get("type") or "item_reference")  # the one kind without a type that comes here
-    is_awaited = kind == "tool_search_call" and raw.get("execution") == "client"
-    severity: Severity = "impossible" if is_awaited else _SEVERITY.get(kind, "impossible")
-    return ir.Opaque(format="responses", raw=raw, what=kind, severity=severity, src=src)
+    severity = _SEVERITY.get(kind, "impossible")
+    code = "stored_state" if kind == "item_reference" else "no_counterpart"
+    return ir.Opaque(format="responses", raw=raw, what=kind, severity=severity, code=code, src=src)
 
 
 def _odd_status(raw: JsonObject, *, failed: bool) -> JsonObject | None:

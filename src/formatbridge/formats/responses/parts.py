@@ -30,12 +30,14 @@ _DETAILS = frozenset({"auto", "low", "high", "original"})
 _FILE_DETAILS = frozenset({"auto", "low", "high"})
 _TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
 
-_TEXT = frozenset({"type", "text", "prompt_cache_breakpoint"})
+_MARKS = {"prompt_cache_breakpoint": frozenset({"ttl"}), "cache_control": frozenset({"type", "ttl"})}
+"""Members that are cache marks, and what is read of each."""
+_TEXT = frozenset({"type", "text"})
 _OUTPUT = frozenset({"type", "text", "annotations"})
 _BORROWED = frozenset({"type", "text"})
 _UNCOUNTED_OUTPUT = _OUTPUT | {"logprobs"}
-_IMAGE = frozenset({"type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"})
-_FILE = frozenset({"type", "file_data", "file_url", "file_id", "filename", "detail", "prompt_cache_breakpoint"})
+_IMAGE = frozenset({"type", "image_url", "file_id", "detail"})
+_FILE = frozenset({"type", "file_data", "file_url", "file_id", "filename", "detail"})
 
 
 def decode_content(
@@ -112,7 +114,8 @@ def _text(text: str, src: str, item_id: str | None) -> ir.Text:
 def _decode_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     made = _text(raw["text"], src, item_id)
     if len(raw) > 2:  # more than the type and the text, which are always there
-        made.cache, made.extra = _decode_cache(raw, src), rest(raw, _TEXT)
+        made.cache = decode_cache(raw, src)
+        made.extra = rest(raw, _with_mark(_TEXT, made.cache))
     return made
 
 
@@ -128,7 +131,8 @@ def _decode_borrowed_text(raw: JsonObject, src: str, item_id: str | None) -> ir.
 def _decode_output(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     made = _text(raw["text"], src, item_id)
     if raw.get("logprobs") or not _UNCOUNTED_OUTPUT.issuperset(raw):  # an empty list of probabilities is nothing to lose
-        made.extra = rest(raw, _OUTPUT)
+        made.cache = decode_cache(raw, src)
+        made.extra = rest(raw, _with_mark(_OUTPUT, made.cache))
     if raw.get("annotations"):
         made.citations, leftover = decode_citations(raw["annotations"], f"{src}/annotations")
         if leftover:
@@ -158,7 +162,8 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     if url is None and file_id is None:
         return ir.Opaque(format="responses", raw=raw, what="input_image", src=src)
     mime, data = (read_data_url(url) or (None, None)) if url is not None else (None, None)
-    extra = rest(raw, _IMAGE)
+    cache = decode_cache(raw, src)
+    extra = rest(raw, _with_mark(_IMAGE, cache))
     made = ir.Media(
         kind="image",
         mime=mime,
@@ -167,7 +172,7 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         file_id=file_id if url is None else None,
         home="responses",
         detail=raw.get("detail"),
-        cache=_decode_cache(raw, src),
+        cache=cache,
         id=item_id,
         src=src,
         extra=extra if url is None or file_id is None else joined(extra, {"file_id": file_id}),
@@ -198,6 +203,7 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     mime, data = read_file_data(content, name) if content is not None else (None, None)
     if data is not None and url is None and is_address(data):
         mime, data, url = mime or guess_mime(data), None, data
+    cache = decode_cache(raw, src)
     unread = {"file_url": url if data is not None else None, "file_id": file_id if data is not None or url is not None else None}
     made = ir.Media(
         kind=media_kind(mime) if mime else "document",
@@ -208,10 +214,10 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         home="responses",
         filename=name,
         detail=raw.get("detail"),
-        cache=_decode_cache(raw, src),
+        cache=cache,
         id=item_id,
         src=src,
-        extra=joined(rest(raw, _FILE), {key: value for key, value in unread.items() if value is not None}),
+        extra=joined(rest(raw, _with_mark(_FILE, cache)), {key: value for key, value in unread.items() if value is not None}),
     )
     return at_home(made)
 
@@ -280,12 +286,27 @@ _DECODE_PART: dict[str, Callable[[JsonObject, str, str | None], ir.Part]] = {
 # Cache marks.
 
 
-def _decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    mark = raw.get("prompt_cache_breakpoint")
-    if mark is None:
-        return None
-    extra = rest(mark, frozenset({"ttl"}))
-    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/prompt_cache_breakpoint", extra=extra)
+def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Read the cache mark of a part, a message or a tool: the vendor's, else that of messages, which servers of many vendors take."""
+    for name, known in _MARKS.items():
+        mark = raw.get(name)
+        if isinstance(mark, dict) and mark and isinstance(mark.get("ttl"), str | None):
+            return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/{name}", extra=rest(mark, known))
+    return None
+
+
+def _with_mark(known: frozenset[str], mark: ir.CacheMark | None) -> frozenset[str]:
+    """Add the member that a cache mark was read from to those that are known."""
+    return known if mark is None else known | {mark.src.rpartition("/")[2]}
+
+
+def mark_last(parts: list[ir.Part], raw: JsonObject, src: str, known: frozenset[str]) -> frozenset[str]:
+    """Move the cache mark of a message to its last part, which it means; return ``known`` and the member that was read."""
+    mark, last = decode_cache(raw, src), parts[-1] if parts else None
+    if mark is None or not isinstance(last, ir.Text | ir.Media) or last.cache is not None:
+        return known
+    last.cache = mark
+    return _with_mark(known, mark)
 
 
 def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:

@@ -7,7 +7,7 @@ from formatbridge._json import JsonObject
 from formatbridge.formats._extra import gathered, joined, rest
 from formatbridge.formats._parts import drop_id
 from formatbridge.formats._reasoning import EFFORTS, encode_effort
-from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, native_token
+from formatbridge.formats._signatures import decode_token, drop_unsigned, encode_token, id_of, is_at_home
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -31,16 +31,36 @@ def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
     return made
 
 
-def encode_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
-    """Write reasoning for a request, which takes only its own tokens; None where nothing is left."""
+def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
+    """Write reasoning for a request; None where nothing is left.
+
+    The server looks up an item without a token by its id, and refuses an id that it has not stored (vercel/ai#7543,
+    openai/openai-agents-python#919). So no id is made here, and reasoning without a token of this format follows the options.
+    """
+    signature = part.signature
+    if signature is not None and is_at_home(signature, "responses"):
+        if part.extra:
+            losses.extras(part)
+        item_id = id_of(part)
+        item: JsonObject = {"type": "reasoning", "id": item_id} if item_id else {"type": "reasoning"}
+        return item | {"summary": _summary(part.text), "encrypted_content": signature.token}
+    if not part.text or options.unsigned_reasoning == "drop":
+        drop_unsigned(part, losses)
+        return None
+    return _encode_unsigned(part, losses, options)
+
+
+def _encode_unsigned(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject:
+    """Write reasoning without a token of this format as text of the assistant, or as an item that only open servers read."""
     if part.extra:
         losses.extras(part)
-    is_native = part.signature is not None and part.signature.home == "responses"
-    if not part.text and not is_native:
-        drop_empty(part, losses)
-        return None
-    token = native_token(part.signature, "responses", losses)
-    return encode_item(part.text, token, index, ids, id_of(part))
+    if part.signature:
+        losses.dropped(part.signature, code="foreign_signature")
+    drop_id(part, losses)
+    if options.unsigned_reasoning == "item":
+        return {"type": "reasoning", "summary": _summary(part.text)}
+    losses.changed(part, "", part.text, "flattened")
+    return {"type": "message", "role": "assistant", "content": part.text}
 
 
 def encode_answer_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger, options: Options) -> JsonObject | None:
@@ -67,12 +87,15 @@ def carry_token(
 
 
 def encode_item(text: str, token: str | None, index: int, ids: ItemIds, item_id: str | None = None) -> JsonObject:
-    """Write a reasoning item; an empty summary says that there is only the token."""
-    summary = [{"type": "summary_text", "text": text}] if text else []
-    item: JsonObject = {"type": "reasoning", "id": item_id or ids.make("rs", index), "summary": summary}
+    """Write a reasoning item of an answer, which always has an id; an empty summary says that there is only the token."""
+    item: JsonObject = {"type": "reasoning", "id": item_id or ids.make("rs", index), "summary": _summary(text)}
     if token:
         item["encrypted_content"] = token
     return item
+
+
+def _summary(text: str) -> list[JsonObject]:
+    return [{"type": "summary_text", "text": text}] if text else []
 
 
 def _join(parts: list[JsonObject]) -> str:

@@ -14,8 +14,8 @@ from formatbridge.formats.responses.content import decode_item, decode_message, 
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.output_shape import decode_format, encode_text_config
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
-from formatbridge.formats.responses.results import decode_result
-from formatbridge.formats.responses.settings import FIELDS, SETTINGS, decode_shaped_settings, encode_settings
+from formatbridge.formats.responses.results import decode_result, decode_search_output, leave_repeated_tools
+from formatbridge.formats.responses.settings import FIELDS, SEALED, SETTINGS, decode_shaped_settings, encode_settings
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
@@ -24,7 +24,11 @@ _BESIDE = frozenset({"model", "input", "instructions", "stream"})
 _KNOWN = FIELDS | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}
 _CHANGES = frozenset({"additional_tools", "configuration_update"})
 """Items that change the configuration from there on."""
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+"""Items that say what came of a call."""
 
+_STORING = frozenset({"chat_completions", "responses"})
+"""Formats whose ``store`` is about answers to be fetched again; elsewhere it is about the server's logs."""
 _ADDITION = frozenset({"type", "role", "tools"})
 _UPDATE = frozenset({"type", "reasoning"})
 
@@ -46,8 +50,9 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     choice, reasoning, text = body.get("tool_choice"), body.get("reasoning"), body.get("text")
     if body.get("tools"):
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body["tools"])]
+        leave_repeated_tools(request, body)
     if choice:
-        request.tool_choice = decode_tool_choice(choice, "/tool_choice")
+        request.tool_choice = decode_tool_choice(choice, "/tool_choice", request.tools)
     if reasoning:
         request.reasoning = decode_reasoning_config(reasoning)
     if text and text.get("format"):
@@ -73,9 +78,29 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
         losses.dropped(request.image)
     if request.settings:
         encode_settings(request, body, losses)
+    _encode_storage(request, body, losses)
     if request.stream:
         body["stream"] = True
     return body
+
+
+def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
+    """Let the server store as little as that of the source does, and send the reasoning along that it then does not keep.
+
+    A server of responses stores each answer unless told otherwise. Only models that reason take the word for sealed reasoning
+    (pydantic/pydantic-ai#2865), so it stands in a request that asks for reasoning and in no other.
+    """
+    store = request.settings.get("store")
+    if store is not None and request.format in _STORING:
+        body["store"] = store
+    elif request.format != "responses":
+        body["store"] = losses.added("/store", False, "the source's server stores nothing")
+    reasoning = body.get("reasoning")
+    if reasoning and reasoning.get("effort") != "none":
+        include = body.setdefault("include", [])
+        include.append(SEALED)
+        at = "/include" if len(include) == 1 else f"/include/{len(include) - 1}"
+        losses.added(at, [SEALED] if len(include) == 1 else SEALED, "returns the token of the reasoning")
 
 
 def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) -> JsonObject:
@@ -119,10 +144,9 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], loose: li
             kind = kind_of(raw)
         if kind == "message":
             message = decode_message(raw, src) if raw["role"] != "assistant" else None
-        elif kind in ("function_call_output", "custom_tool_call_output"):
-            result = decode_result(raw, src)
-            message = ir.Message("tool", [result], src)
-            loose += [result] if result.id_made or result.name or result.namespace is not None else []
+        elif kind in _OUTPUTS:
+            *before, message = _decode_output(kind, raw, src, loose)
+            messages += before  # type: ignore[arg-type]  # only the last may be None
         else:
             message = _decode_change(kind, raw, src) if kind in _CHANGES else None
         if message is not None:
@@ -139,6 +163,21 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], loose: li
             turn.extra = gathered(turn.extra, leftover)
     if turn is not None:
         settle(turn.parts)
+
+
+def _decode_output(kind: str, raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> list[ir.Message | None]:
+    """Read what a tool of the caller's gave back, and the turn that brings the tools that a search found; None: the server searched."""
+    if kind != "tool_search_output":
+        result = decode_result(raw, src)
+        if result.id_made or result.name or result.namespace is not None:
+            loose.append(result)
+        return [ir.Message("tool", [result], src)]
+    if raw.get("execution") != "client":
+        return [None]
+    result, found = decode_search_output(raw, src)
+    loose += [result] if result.id_made else []
+    made: list[ir.Message | None] = [ir.Message("tool", [result], src)]
+    return [*made, ir.Message("developer", [], src, tools=found)] if found else made
 
 
 def _decode_change(kind: str, raw: JsonObject, src: str) -> ir.Message | None:
@@ -176,7 +215,7 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
         if message.tools:
             added = encode_tools(message.tools, losses, request.tools).get("tools")
             items += [{"type": "additional_tools", "role": "developer", "tools": added}] if added else []
-        encode_message(message, items, ids, losses)
+        encode_message(message, items, ids, losses, options)
     if request.format == "messages":
         note_prefill(request, losses)
     if not items and body.get("instructions"):

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from formatbridge import ir
+from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import weigh_unknown
 from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.responses.parts import decode_content, encode_content
+from formatbridge.formats.responses.tools import decode_tool
 from formatbridge.losses import ITSELF, Ledger
 
 _RESULT = frozenset({"type", "call_id", "name", "namespace", "output"})
+_SEARCH = frozenset({"type", "call_id", "execution", "tools"})
+_NAMED = frozenset({"type", "name"})
 
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
@@ -26,6 +32,53 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     if not call_id:
         result.extra = joined({ITSELF: result.name or ""}, result.extra)
     return result
+
+
+def decode_search_output(raw: JsonObject, src: str) -> tuple[ir.ToolResult, list[ir.Tool]]:
+    """Read the output of a search for tools that the caller ran: a result that names the tools found, and these tools.
+
+    The server offers them to the model from there on, as it does with ``additional_tools``.
+    """
+    call_id, at = raw.get("call_id"), f"{src}/tools"
+    tools = [decode_tool(tool, f"{at}/{index}") for index, tool in enumerate(raw["tools"])]
+    names = dumps({"tools": [name for tool in tools for name in _names_of(tool)]}).decode()
+    result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", [ir.Text(names, at)], src, kind="tool_search")
+    result.extra, result.id_made = rest(raw, _SEARCH), not call_id
+    if not call_id:
+        result.extra = joined({ITSELF: ""}, result.extra)
+    return result, tools
+
+
+def leave_repeated_tools(request: ir.Request, body: JsonObject) -> None:
+    """Leave a tool that a search found to the request where that has it, too: it stands there with its loading deferred."""
+    known = {name for tool in request.tools for name in _names_of(tool)}
+    emptied: list[ir.Message] = []
+    for before, message in pairwise(request.messages):
+        result = before.parts[0] if before.parts else None
+        if not message.tools or not isinstance(result, ir.ToolResult) or result.kind != "tool_search":
+            continue
+        new = []
+        for tool in message.tools:
+            if known.issuperset(_names_of(tool)):
+                _, _, item, _, place = tool.src.split("/")
+                repeated = rest(body["input"][int(item)]["tools"][int(place)], _NAMED, f"tools/{place}/")
+                result.extra = joined(result.extra, repeated)
+            else:
+                new.append(tool)
+        message.tools = new
+        emptied += [] if new else [message]
+    if emptied:
+        gone = set(map(id, emptied))
+        request.messages = [message for message in request.messages if id(message) not in gone]
+
+
+def _names_of(tool: ir.Tool) -> list[str]:
+    """Return the names by which the model may call a tool."""
+    if isinstance(tool, ir.Namespace):
+        return [f"{tool.name}__{inner.name}" for inner in tool.tools]
+    if isinstance(tool, ir.McpServer):
+        return [tool.label]
+    return [tool.name or tool.kind if isinstance(tool, ir.HostedTool) else tool.name]
 
 
 def encode_result(result: ir.ToolResult, losses: Ledger, *, is_custom: bool) -> JsonObject:

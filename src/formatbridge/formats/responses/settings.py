@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
+from formatbridge._json import JsonObject, JsonValue
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._settings import drop_setting, encode_flat_settings
 from formatbridge.formats._tables import FieldTable, ValueTable
@@ -41,7 +41,10 @@ _DONE = frozenset({
 
 LOGPROBS = "message.output_text.logprobs"
 """The word for them among what the answer is to hold besides."""
-_SEALED = "reasoning.encrypted_content"
+SEALED = "reasoning.encrypted_content"
+"""The word for the tokens of reasoning, likewise."""
+_LEAST_TOKENS = 16
+"""The server refuses a lower limit with ``integer_below_min_value`` (braintrustdata/lingua#186)."""
 _CACHE = ("mode", "ttl", "comparison_response_id")
 
 
@@ -71,11 +74,9 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     encode_flat_settings(request, SETTINGS, body, losses, _DONE)
     if _DONE.isdisjoint(settings):
         return
-    limit, store, tier = settings.get("max_tokens"), settings.get("store"), settings.get("tier")
+    limit, tier = settings.get("max_tokens"), settings.get("tier")
     if limit:
-        body["max_output_tokens"] = limit
-    if store is not None:
-        body |= _encode_store(request, store, losses)
+        body["max_output_tokens"] = limit if limit >= _LEAST_TOKENS else _raise_limit(request, losses)
     if tier is not None:
         body |= _encode_tier(request, tier, losses)
     if limit == 0 or settings.get("prompt_cache_options"):
@@ -96,7 +97,7 @@ def _decode_include(raw: list[str] | None, settings: JsonObject) -> JsonObject |
     for index, word in enumerate(raw or ()):
         if word == LOGPROBS:
             settings["logprobs"] = True
-        elif word != _SEALED:
+        elif word != SEALED:
             leftover[f"include/{index}"] = word
     return leftover or None
 
@@ -134,12 +135,9 @@ def _encode_cache(request: ir.Request, losses: Ledger) -> JsonObject:
     return {"prompt_cache_options": made} if made else {}
 
 
-def _encode_store(request: ir.Request, store: bool, losses: Ledger) -> JsonObject:
-    """Write whether to keep the exchange; the word means something else in formats that only log."""
-    if request.format == "chat_completions":
-        return {"store": store}
-    drop_setting(request, "store", store, losses)
-    return {}
+def _raise_limit(request: ir.Request, losses: Ledger) -> JsonValue:
+    """Write the least limit that the server takes: callers that only look whether it answers send less."""
+    return losses.changed(request, "max_tokens", _LEAST_TOKENS, "out_of_range", severity="info")
 
 
 def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:

@@ -12,6 +12,8 @@ _ECHO = Own("info", "echo")
 _DIAGNOSTIC = Own("info", "diagnostic")
 _COUNTED = Own("info", "accounting", neutral=(0, 0.0))
 _STATE = Own("impossible", "not_portable")
+_STORED = Own("impossible", "stored_state")
+"""What the server keeps of earlier answers: only it can look that up."""
 _LATE = Own("impossible", "position_lost")
 """What the last event adds to a call that has left."""
 _STATUS = Own("info", "diagnostic", neutral=("completed",))
@@ -99,14 +101,15 @@ SPELLING = Spelling(
     own={
         # Requests.
         "Request.access_programs": Own(),
+        "Request.client_metadata": Own("info"),
         "Request.background": Own(neutral=(False,)),
         "Request.background_options": Own(neutral=({"completion_window": "soonest"},)),
         "Request.context_management/*": Own(),
-        "Request.conversation": _STATE,
+        "Request.conversation": _STORED,
         "Request.image": Own(neutral=({"context_compression": "auto"},)),
         "Request.include/*": Own(),
         "Request.max_tool_calls": Own(),
-        "Request.previous_response_id": _STATE,
+        "Request.previous_response_id": _STORED,
         "Request.prompt": _STATE,
         "Request.provider": Own(),
         "Request.truncation": Own(neutral=("disabled",)),
@@ -147,6 +150,10 @@ SPELLING = Spelling(
         "ToolResult.name": Own("info"),
         "ToolResult.namespace": Own("info"),
         "ToolResult.status": _STATUS,
+        **{
+            f"ToolResult.tools/*/{name}": _ECHO
+            for name in ("allowed_callers", "defer_loading", "description", "format", "output_schema", "parameters", "strict", "tools")
+        },
         "Media.action": Own("info"),
         "Media.background": Own("info"),
         "Media.file_id": Own("impossible", "foreign_id"),
@@ -169,7 +176,7 @@ SPELLING = Spelling(
         **{f"HostedTool.container/{name}": Own() for name in ("file_ids", "memory_limit", "network_policy")},
         "HostedTool.external_web_access": Own(neutral=(True,)),
         "HostedTool.return_token_budget": Own(neutral=("default",)),
-        "HostedTool.search_content_types": Own(),
+        "HostedTool.search_content_types": Own(neutral=(["text"],)),
         **{f"HostedTool.{name}": Own(neutral=("auto",)) for name in ("action", "background", "moderation", "quality", "size")},
         **{f"HostedTool.{name}": Own() for name in ("complexity", "input_image_mask", "model", "svg")},
         "HostedTool.frame_count": Own(neutral=(9,)),

@@ -6,6 +6,7 @@ from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge.formats._arguments import is_whole
 from formatbridge.formats.responses.calls import encode_answer_call
+from formatbridge.formats.responses.parts import text_of
 from formatbridge.formats.responses.stream_writer import Live, Writer
 from formatbridge.streaming.replay import altered
 
@@ -27,6 +28,9 @@ class Call:
         """Whether its arguments should be a JSON object, and are not whole."""
         return self._field == "arguments" and not is_whole(self.live.text())
 
+    def settle(self, pieces: list[str], part: ir.Part) -> None:
+        """Take nothing: all that came has left."""
+
     def close(self, status: str | None = None) -> None:
         """Close the call; one that was cut off says so, where its type has a status."""
         field, place = self._field.encode(), self.live.fields
@@ -38,14 +42,46 @@ class Call:
         self._writer.done(self._at, before + text + behind)
 
 
+class Search:
+    """A call of the caller's search for tools. Its query, JSON text, leaves whole, for no events bring pieces of it."""
+
+    live = None
+
+    def __init__(self, writer: Writer, call: ir.ToolCall) -> None:
+        self._query = text_of(call)
+        self._writer = writer
+        self._call = call
+        item = encode_answer_call(altered(call, arguments={}), writer.next_place(), writer.ids, writer.losses)
+        self._at = writer.add(item | {"status": "in_progress"})
+
+    @property
+    def is_half(self) -> bool:
+        """Whether its query should be a JSON object, and is not whole."""
+        return not is_whole(self._query)
+
+    def settle(self, pieces: list[str], part: ir.Part) -> None:
+        """Take the query: what came since the call opened, else that of the whole call."""
+        self._query = self._query + "".join(pieces) or text_of(part)
+
+    def close(self, status: str) -> None:
+        """Close the call; one that was cut off says so."""
+        item = encode_answer_call(altered(self._call, arguments=self._query), self._at, self._writer.ids, self._writer.losses)
+        self._writer.done(self._at, dumps(item | {"status": status}))
+
+
+def open_call(writer: Writer, call: ir.ToolCall) -> Call | Search:
+    """Open the item of a call of the caller's."""
+    return Search(writer, call) if call.kind == "tool_search" else Call(writer, call)
+
+
 class Calls:
     """The calls that are over and not closed, for the answer may have broken off in them: the last, and any that came by half."""
 
     def __init__(self) -> None:
-        self._last: Call | None = None
-        self._halves: list[Call] = []
+        self._last: Call | Search | None = None
+        self._halves: list[Call | Search] = []
 
-    def end(self, call: Call) -> None:
+    def end(self, call: Call | Search) -> None:
         """Take a call of which all has come; the one before it was not the last."""
         self.leave()
         self._last = call

@@ -28,7 +28,7 @@ from formatbridge.formats.responses.stream_untold import untold
 from formatbridge.formats.responses.stream_words import ARGUMENTS, BEGUN, MEMBERS, SAID, is_plain_error
 from formatbridge.ir import events
 
-_LATE = frozenset({"message", "reasoning", "image_generation_call"})
+_LATE = frozenset({"message", "reasoning", "image_generation_call", "tool_search_call"})
 """Items whose parts open only when something of them comes: what they are is not known before."""
 _WORDS = {"output_text": "text", "refusal": "refusal"}
 """Kind of content that becomes a part to its field."""

@@ -25,7 +25,7 @@ from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.parts import text_of
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response
-from formatbridge.formats.responses.stream_calls import Call, Calls
+from formatbridge.formats.responses.stream_calls import Call, Calls, Search, open_call
 from formatbridge.formats.responses.stream_writer import Content, Live, Message, Run, Runs, Thought, Writer, write_image
 from formatbridge.ir import events
 from formatbridge.losses import nowhere
@@ -46,7 +46,7 @@ class _Slot:
     pieces: list[str] = field(default_factory=list)
     length: int = 0
     live: Live | None = None
-    item: Message | Thought | Call | Run | None = None
+    item: Message | Thought | Call | Search | Run | None = None
     is_open: bool = False
 
 
@@ -253,7 +253,7 @@ class StreamEncoder:
             slot.item = Thought(self._writer, part)
             slot.live = slot.item.open()
         elif isinstance(part, ir.ToolCall):
-            slot.item = Call(self._writer, part)
+            slot.item = open_call(self._writer, part)
             slot.live = slot.item.live
         elif isinstance(part, ir.Hosted) and has_item(part):
             slot.item = Run.open(self._writer, part, slot.index)
@@ -289,7 +289,8 @@ class StreamEncoder:
                 slot.item.close()
         elif isinstance(slot.item, Thought):
             self._close_thought(slot.item, slot.signature)
-        elif isinstance(slot.item, Call):
+        elif isinstance(slot.item, Call | Search):
+            slot.item.settle(slot.pieces, part)
             self._calls.end(slot.item)
         elif isinstance(part, ir.Hosted):
             self._close_hosted(slot, part)
@@ -351,7 +352,8 @@ class StreamEncoder:
                 slot.item.close("incomplete")
         elif isinstance(slot.item, Thought):
             self._close_thought(slot.item, slot.signature, "incomplete")
-        elif isinstance(slot.item, Call):
+        elif isinstance(slot.item, Call | Search):
+            slot.item.settle(slot.pieces, slot.part)
             slot.item.close("incomplete")
         elif isinstance(slot.item, Run):
             slot.item.settle(slot.item.call)

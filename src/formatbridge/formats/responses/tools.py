@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, assert_never
 
 from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
+from formatbridge.formats._tools import encode_parameters
+from formatbridge.formats.responses.calls import SEARCH
 from formatbridge.formats.responses.hosted_tools import (
     ALLOWED,
     FAMILIES,
@@ -17,12 +20,14 @@ from formatbridge.formats.responses.hosted_tools import (
     encode_hosted_tool,
     encode_server,
 )
+from formatbridge.formats.responses.parts import decode_cache
 from formatbridge.losses import ITSELF, Ledger
 
 _COMMON = frozenset({"type", "name", "description", "allowed_callers", "defer_loading"})
 _FUNCTION = _COMMON | {"parameters", "strict", "output_schema"}
 _PLAIN_FUNCTION = frozenset({"type", "name", "description", "parameters", "strict"})
 _CUSTOM = _COMMON | {"format"}
+_SEARCH = frozenset({"type", "execution", "description", "parameters"})
 _GRAMMAR = frozenset({"type", "syntax", "definition"})
 _PLAIN = frozenset({"type"})
 
@@ -34,6 +39,8 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
         return decode_function(raw, src)
     if kind == "custom":
         return _decode_custom(raw, src)
+    if kind == "tool_search" and raw.get("execution") == "client":
+        return _decode_search(raw, src)
     if kind == "namespace":
         return _decode_namespace(raw, src)
     if kind == "mcp":
@@ -78,22 +85,41 @@ def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     tool = ir.FunctionTool(raw["name"], get("description"), get("parameters"), get("strict"), src)
     if not _PLAIN_FUNCTION.issuperset(raw):
         tool.output_schema, tool.defer_loading = raw.get("output_schema"), raw.get("defer_loading")
-        tool.callers, tool.extra = raw.get("allowed_callers"), rest(raw, _FUNCTION)
+        tool.callers, tool.cache = raw.get("allowed_callers"), decode_cache(raw, src)
+        tool.extra = rest(raw, _FUNCTION | {"cache_control"} if tool.cache else _FUNCTION)
     return tool
 
 
 def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> JsonObject:
     """Write a function. ``has_code``: there is a server tool whose code may call it."""
+    if tool.kind == "tool_search":
+        return _encode_search(tool, losses)
     made: JsonObject = {"type": "function", "name": tool.name}
     if tool.description is not None:
         made["description"] = tool.description
     if tool.extra or tool.cache or tool.callers or tool.defer_loading is not None:
         made |= _encode_common(tool, has_code, losses)
     # Absent counts as true here and as false everywhere else.
-    made["parameters"], made["strict"] = tool.parameters, tool.strict or False
+    made["parameters"], made["strict"] = encode_parameters(tool.parameters, losses), tool.strict or False
     if tool.output_schema is not None:
         made["output_schema"] = tool.output_schema
     return made
+
+
+def _decode_search(raw: JsonObject, src: str) -> ir.FunctionTool:
+    """Read the search for tools that the caller runs: a function in all but its type."""
+    made = ir.FunctionTool(SEARCH, raw.get("description"), raw.get("parameters"), src=src, kind="tool_search")
+    made.extra = rest(raw, _SEARCH)
+    return made
+
+
+def _encode_search(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
+    if tool.extra:
+        losses.extras(tool)
+    made: JsonObject = {"type": "tool_search", "execution": "client"}
+    if tool.description is not None:
+        made["description"] = tool.description
+    return made | {"parameters": encode_parameters(tool.parameters, losses)}
 
 
 def _decode_custom(raw: JsonObject, src: str) -> ir.CustomTool:
@@ -166,8 +192,27 @@ def _encode_namespace(tool: ir.Namespace, has_code: bool, losses: Ledger) -> Jso
 # Choice.
 
 
-def decode_tool_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
-    """Read ``tool_choice``: a word, one tool, or a set of allowed tools. A word of some server's own means what it says."""
+def decode_tool_choice(raw: str | JsonObject, src: str, tools: Sequence[ir.Tool] = ()) -> ir.ToolChoice:
+    """Read ``tool_choice``: a word, one tool, or a set of allowed tools. A word of some server's own means what it says.
+
+    ``tools``: those of the request, among which a search for tools may be the caller's.
+    """
+    choice = _decode_choice(raw, src)
+    if SEARCH in choice.names + choice.hosted and any(isinstance(tool, ir.FunctionTool) and tool.kind == SEARCH for tool in tools):
+        return _with_search(choice)
+    return choice
+
+
+def _with_search(choice: ir.ToolChoice) -> ir.ToolChoice:
+    """Return a choice in which the search for tools is a function, not a tool that the server runs."""
+    if choice.mode == "hosted":
+        return replace(choice, mode="named", names=[SEARCH], hosted=[])
+    spaces = None if choice.namespaces is None else [*choice.namespaces, None]
+    hosted = [name for name in choice.hosted if name != SEARCH]
+    return replace(choice, names=[*choice.names, SEARCH], namespaces=spaces, hosted=hosted)
+
+
+def _decode_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
     if isinstance(raw, str):
         if raw in ("none", "auto", "required"):
             return ir.ToolChoice(mode=raw, src=src)  # type: ignore[arg-type]  # one of the three words
@@ -250,7 +295,11 @@ def _encode_allowed(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger)
 
 def _encode_named(names: list[str], tools: list[ir.Tool]) -> list[JsonObject]:
     custom = {tool.name for tool in tools if isinstance(tool, ir.CustomTool)}
-    return [{"type": "custom" if name in custom else "function", "name": name} for name in names]
+    searches = {tool.name for tool in tools if isinstance(tool, ir.FunctionTool) and tool.kind == SEARCH}
+    return [
+        {"type": "tool_search"} if name in searches else {"type": "custom" if name in custom else "function", "name": name}
+        for name in names
+    ]
 
 
 def _encode_hosted(tools: list[ir.Tool]) -> dict[str, JsonObject]:
