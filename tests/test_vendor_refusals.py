@@ -37,11 +37,15 @@ def refused(samples: Iterable[Sample], target: Any) -> list[str]:
     """Return what the vendor of a format would say of converted requests.
 
     No relay has issued the tokens of these histories. So nothing counts as stored, and a token counts as the target's own if it
-    has no tag of another format: it is one that the conversion let through.
+    has no tag of another format: it is one that the conversion let through. A body that is invalid in its own format is not
+    converted, so no vendor gets it.
     """
     found = []
     for sample in samples:
-        made = sample.convert(sample.body, target)
+        try:
+            made = sample.convert(sample.body, target)
+        except fb.InvalidPayloadError:
+            continue
         assert isinstance(made, fb.ConvertedRequest)
         for rule, failure in refusals_of(target, made.body, Facts(model=made.model)):
             found.append(f"{sample}: {rule.name}: {failure.message[:120]}")
