@@ -29,6 +29,13 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "responses": {"model": "m-large", "input": "hi"},
     "generate_content": {"model": "m-large", "contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
 }
+REASONING: dict[str, dict[str, Any]] = {
+    "chat_completions": {"reasoning_effort": "low"},
+    "messages": {"max_tokens": 2048, "thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
+    "responses": {"reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"]},
+    "generate_content": {"generationConfig": {"thinkingConfig": {"thinkingLevel": "LOW"}}},
+}
+"""What asks for reasoning in each format, and for a token of it."""
 every_pair = pytest.mark.parametrize(("format", "via"), PAIRS, ids=[f"{format}-via-{via}" for format, via in PAIRS])
 Heard = tuple[str, list[tuple[str, Any]], int, int]
 HEARD: Heard = (ANSWER.text, [("get_weather", {"city": "Rome", "days": 3}), ("now", {})], 20, 9)
@@ -109,7 +116,7 @@ def test_a_token_comes_back_to_whoever_minted_it(format: str, via: str) -> None:
     """In a conversation of two turns, whatever the caller's format, the relay gets its own token again, untagged."""
     relay = FakeRelay([ANSWER, "It is noon."])
     with fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client()) as client:
-        first = client.send(request_of(format, is_streaming=False), format, via)
+        first = client.send(request_of(format, is_streaming=False) | REASONING[format], format, via)
         client.send(_second_turn(format, first.body), format, via)
 
     sent = relay.requests[1].content.decode()
@@ -155,7 +162,7 @@ def test_a_stall_on_a_clock_of_the_test_times_out_after_the_client_s_own_limit(a
 
 def _second_turn(format: str, answer: Any) -> dict[str, Any]:
     """Return a request that holds the first answer and the results of its calls."""
-    request = request_of(format, is_streaming=False)
+    request = request_of(format, is_streaming=False) | REASONING[format]
     match format:
         case "chat_completions":
             said = answer["choices"][0]["message"]

@@ -203,9 +203,10 @@ def test_a_typed_answer_is_a_script() -> None:
 def test_a_token_is_at_home_at_the_endpoint_that_was_asked(format: str) -> None:
     """A conversation of two turns brings it back there, and nobody else gets it."""
     relay = FakeRelay(ANSWER)
+    asked = {"include": ["reasoning.encrypted_content"]} if format == "responses" else {}
 
-    whole = fb.convert_response(post(relay, format).json(), source=format, target=format)
-    sse = post(relay, format, is_streaming=True)
+    whole = fb.convert_response(post(relay, format, body=asked).json(), source=format, target=format)
+    sse = post(relay, format, is_streaming=True, body=asked)
 
     assert "fb1|" not in whole.json().decode()
     assert "c2lnbmVk" in whole.json().decode()
@@ -449,6 +450,8 @@ MISTAKES: list[tuple[str, Any]] = [
     ("longest_delta", True),
     ("chunks", 0), ("chunks", "x"), ("chunks", 2.5), ("chunks", [None]), ("models", None), ("models", "m-large"), ("models", [5]),
     ("api_key", 5), ("base_url", None), ("clock", 5),
+    ("strict", None), ("strict", "no"), ("verified", 1), ("reasoning_models", "m"), ("reasoning_models", 5),
+    ("reasoning_models", [5]),
 ]  # fmt: skip
 
 

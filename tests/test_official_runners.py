@@ -31,7 +31,7 @@ def _client(format: str, relay: FakeRelay, via: str) -> Any:
 
 
 def _results(relay: FakeRelay, via: str) -> list[Any]:
-    asked = fb.convert_request(relay.requests[1].body, source=via, target="chat_completions", model="m").body
+    asked = fb.convert_request(relay.requests[-1].body, source=via, target="chat_completions", model="m").body
     return [turn["content"] for turn in asked["messages"] if turn["role"] == "tool"]
 
 

@@ -32,6 +32,8 @@ REQUESTS: Mapping[fb.Format, JsonObject] = {
     },
     "messages": {
         "max_tokens": 1024,
+        "thinking": {"type": "adaptive"},
+        "output_config": {"effort": "low"},
         "system": "Be brief.",
         "messages": [{"role": "user", "content": _QUESTION}],
         "tools": [{"name": _TOOL, "description": _ABOUT, "input_schema": _SCHEMA}],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,6 +29,8 @@ from formatbridge.testing.events import compact, cut, write_array, write_event
 from formatbridge.testing.faults import Fault, faulty, faulty_async, suffer, suffer_async
 from formatbridge.testing.memory import InMemory
 from formatbridge.testing.quirks import QUIRKS, Quirk, bend_error, bend_models
+from formatbridge.testing.refusals import Facts, Issued, refusals_of
+from formatbridge.testing.refusals.responses import asks_for_token, stores_answer
 from formatbridge.testing.script import Answer, Body, Failure, Prompter, Recorded, Script, Turn
 from formatbridge.testing.speech import speech_for
 
@@ -59,6 +61,10 @@ class FakeRelay(InMemory):
     bytes in one read of the body, a number or a list of numbers; None: an event each. ``clock``: whose time
     passes where a script stalls; None: the machine's.
 
+    ``strict``: refuse what the vendors' servers refuse although their types allow it, and send ``encrypted_content`` only if the
+    request includes it. ``reasoning_models``: the models that reason, as names or as a function of a name; None: all of them.
+    ``verified``: whether the organisation is verified, as summaries of reasoning demand in responses.
+
     >>> relay = FakeRelay("Hello")
     >>> client = relay.http_client()
     """
@@ -74,6 +80,9 @@ class FakeRelay(InMemory):
         longest_delta: int = 16,
         chunks: int | Sequence[int] | None = None,
         clock: Clock | None = None,
+        strict: bool = True,
+        reasoning_models: Collection[str] | Callable[[str], bool] | None = None,
+        verified: bool = True,
     ) -> None:
         #: The key that it wants.
         self.api_key = api_key
@@ -99,6 +108,12 @@ class FakeRelay(InMemory):
         self._longest_delta = longest_delta
         self._chunks = chunks
         self._clock = checked("clock", clock, Clock)
+        self._strict = _checked_flag("strict", strict)
+        self._verified = _checked_flag("verified", verified)
+        if reasoning_models is not None and not callable(reasoning_models):
+            reasoning_models = frozenset(checked_names("reasoning_models", reasoning_models))
+        self._reasoning_models = reasoning_models
+        self._issued = Issued()
         self._prompter = Prompter(answer)
         self._lock = threading.Lock()
 
@@ -199,11 +214,27 @@ class FakeRelay(InMemory):
         known = replace(recorded, model=asked.model, stream=asked.stream)
         with self._lock:
             self.requests[number - 1] = known
+        self._refuse(known)
         turn = self._prompter.next(known, wants_answer=True)
         assert turn is not None
         if turn.answer is None:
             return self._trouble(turn, endpoint, number)
         return self._answer(turn, turn.answer, endpoint, known, number)
+
+    def _refuse(self, asked: Recorded) -> None:
+        """Refuse a request that the vendor of its format would refuse."""
+        if not self._strict or asked.format is None:
+            return
+        facts = Facts(model=asked.model, reasons=self._reasons(asked.model), is_verified=self._verified, issued=self._issued)
+        for _, failure in refusals_of(asked.format, asked.body, facts):
+            raise RefusedError(failure)
+
+    def _reasons(self, model: str) -> bool:
+        """Say whether a model reasons."""
+        models = self._reasoning_models
+        if models is None:
+            return True
+        return bool(models(model)) if callable(models) else model in models
 
     def _moved(self, recorded: Recorded) -> _Reply | None:
         """Return the redirect of a path with a slash too many, or, by the quirk, with one too few."""
@@ -229,17 +260,26 @@ class FakeRelay(InMemory):
     def _answer(self, turn: Turn, answer: Answer | Body, endpoint: Endpoint, asked: Recorded, number: int) -> _Reply:
         failure = turn.trouble if isinstance(turn.trouble, Failure) else None
         fault = None if isinstance(turn.trouble, Failure) else turn.trouble
-        speech = speech_for(answer, endpoint, asked.content, asked.model, number)
+        has_token = not self._strict or asks_for_token(asked.body)
+        speech = speech_for(answer, endpoint, asked.content, asked.model, number, has_encrypted_content=has_token)
         if not asked.stream:
             if failure is not None:
                 return self._fail(failure, endpoint, number)
             status, body = speech.whole(self.quirks)
+            self._note(body, endpoint, asked)
             return self._send(status, body, number, fault=fault)
         events = speech.streamed(self.quirks, self._longest_delta, failure)
+        self._note([event.data for event in events], endpoint, asked)
         if endpoint.is_array:
             return self._send(200, write_array(events), number, fault=fault)
         frames = [write_event(event, endpoint.format) for event in events]
         return self._send(200, frames, number, headers=_STREAM_HEADERS, fault=fault)
+
+    def _note(self, sent: Any, endpoint: Endpoint, asked: Recorded) -> None:
+        """Remember the tokens and ids of an answer, for the request that sends them back."""
+        is_stored = endpoint.format == "responses" and stores_answer(asked.body)
+        with self._lock:
+            self._issued.note(endpoint.format, sent, is_stored=is_stored)
 
     def _trouble(self, turn: Turn, endpoint: Endpoint, number: int) -> _Reply:
         """Return what a step without an answer does to a request."""
@@ -266,6 +306,13 @@ class FakeRelay(InMemory):
 
 def _are_counts(values: Iterable[object]) -> bool:
     return all(isinstance(value, int) and not isinstance(value, bool) and value > 0 for value in values)
+
+
+def _checked_flag(name: str, value: object) -> bool:
+    """Return a flag; raise ``ConfigurationError`` on anything else."""
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{name} is {found(value)}, expected True or False")
+    return value
 
 
 def _written(body: Any) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -67,7 +68,8 @@ class Answer:
     """An answer in no format; it is spoken in that of whichever endpoint is asked.
 
     The parts stand in the order of the fields. ``signature``: a token that proves the reasoning, minted by the endpoint's own
-    vendor: give base64, for one format takes nothing else. ``finish``: None is ``tool_calls`` where there are some, else
+    vendor: give base64, for one format takes nothing else. In generate_content it stands on the first call, if there is one, and
+    None makes a token there, for no call comes without. ``finish``: None is ``tool_calls`` where there are some, else
     ``stop``. ``model``: None is the one that was asked for.
     """
 
@@ -111,13 +113,17 @@ class Answer:
 
     def _blocks(self, endpoint: str, number: int) -> list[JsonObject]:
         blocks: list[JsonObject] = []
-        if self.reasoning or self.signature:
-            token = self.signature or ""
+        signs_call = endpoint == "generate_content" and bool(self.tool_calls)
+        token = "" if signs_call else self.signature or ""
+        if self.reasoning or token:
             if token and endpoint != "messages":
                 token = f"fb1|{endpoint}|{_TOKEN_KINDS[endpoint]}|{token}"
             blocks.append({"type": "thinking", "thinking": self.reasoning, "signature": token})
         if self.text:
             blocks.append({"type": "text", "text": self.text})
+        if signs_call:
+            token = self.signature or base64.b64encode(f"fake{number}".encode()).decode()
+            blocks.append({"type": "redacted_thinking", "data": f"fb1|{endpoint}|call|{token}"})
         for index, call in enumerate(self.tool_calls, 1):
             id_ = call.id or f"call_fake{number}_{index}"
             blocks.append({"type": "tool_use", "id": id_, "name": call.name, "input": dict(call.arguments)})

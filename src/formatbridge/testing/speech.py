@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 import formatbridge as fb
 from formatbridge._json import JsonObject
@@ -21,27 +22,30 @@ class Speech:
     """An answer on its way to an endpoint.
 
     ``body`` and ``source``: the answer as it was scripted, and its format. ``request``: what it answers, as the source's own
-    vendor would have got it, so that tools with other names and echoed fields come home.
+    vendor would have got it, so that tools with other names and echoed fields come home. ``has_encrypted_content``: whether
+    reasoning items of responses have their token.
     """
 
     body: JsonObject
     source: fb.Format
     target: fb.Format
     request: fb.ConvertedRequest
+    has_encrypted_content: bool = True
 
     def whole(self, quirks: Collection[Quirk]) -> tuple[int, JsonObject]:
         """Return the status and the body; an answer that failed is an error in formats that have no other word for it."""
         made = fb.convert_response(self.body, source=self.source, target=self.target, request=self.request, options=_CREATED)
         if isinstance(made, fb.ConvertedError):
             return made.status, made.body
-        return 200, bend_answer(made.body, self.target, quirks)
+        return 200, bend_answer(self._without_tokens(made.body), self.target, quirks)
 
     def streamed(self, quirks: Collection[Quirk], longest_delta: int, failure: Failure | None) -> list[Event]:
         """Return the events of a stream; one with a failure ends in its error after so many events."""
         pieces = fb.replay_response(self.body, source=self.source, options=_CREATED)
         if self.source != self.target:
             pieces = fb.convert_stream(pieces, source=self.source, target=self.target, request=self.request, options=_CREATED)
-        events = split_deltas(read_events(pieces), self.target, longest_delta)
+        read = [Event(event.name, self._without_tokens(event.data)) for event in read_events(pieces)]
+        events = split_deltas(read, self.target, longest_delta)
         if failure is not None:
             return [
                 *bend_stream(events[: failure.after], self.target, quirks),
@@ -49,12 +53,28 @@ class Speech:
             ]
         return bend_stream(events, self.target, quirks)
 
+    def _without_tokens(self, body: Any) -> Any:
+        """Return an answer or an event of one; without the tokens of its reasoning items, unless it has them."""
+        return body if self.has_encrypted_content else _without_encrypted_content(body)
 
-def speech_for(answer: Answer | Body, endpoint: Endpoint, content: bytes, model: str, number: int) -> Speech:
+
+def _without_encrypted_content(value: Any) -> Any:
+    """Return a copy of a value in which no reasoning item has a token."""
+    if isinstance(value, list):
+        return [_without_encrypted_content(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = value.keys() - {"encrypted_content"} if value.get("type") == "reasoning" else value.keys()
+    return {key: _without_encrypted_content(inner) for key, inner in value.items() if key in kept}
+
+
+def speech_for(
+    answer: Answer | Body, endpoint: Endpoint, content: bytes, model: str, number: int, *, has_encrypted_content: bool = True
+) -> Speech:
     """Put an answer on its way to the endpoint that it was asked for at."""
     source = answer.format if isinstance(answer, Body) else "messages"
     body = dict(answer.body) if isinstance(answer, Body) else answer.body(endpoint.format, model, number)
-    return Speech(body, source, endpoint.format, check_body(endpoint, content, source))
+    return Speech(body, source, endpoint.format, check_body(endpoint, content, source), has_encrypted_content)
 
 
 def _error_event(failure: Failure, format: fb.Format, number: int) -> Event:

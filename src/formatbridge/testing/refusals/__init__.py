@@ -1,0 +1,32 @@
+"""What the vendors' servers refuse although no type says so: one rule for each reason, in one module for each format.
+
+Source: reports of refused requests, named in each rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import formatbridge as fb
+from formatbridge._json import JsonObject
+from formatbridge.testing.refusals import chat_completions, generate_content, messages, responses
+from formatbridge.testing.refusals.rule import Facts, Issued, Rule
+from formatbridge.testing.script import Failure
+
+__all__ = ["RULES", "Facts", "Issued", "Rule", "refusals_of"]
+
+RULES: Mapping[fb.Format, tuple[Rule, ...]] = {
+    "chat_completions": chat_completions.RULES,
+    "messages": messages.RULES,
+    "responses": responses.RULES,
+    "generate_content": generate_content.RULES,
+}
+"""The rules of each format, in the order in which they are checked."""
+
+
+def refusals_of(format: fb.Format, body: JsonObject, facts: Facts) -> Iterator[tuple[Rule, Failure]]:
+    """Yield each rule that a request breaks, with the answer of the vendor. The body is valid in its format."""
+    for rule in RULES[format]:
+        failure = rule.check(body, facts)
+        if failure is not None:
+            yield rule, failure

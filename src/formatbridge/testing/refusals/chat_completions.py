@@ -1,0 +1,38 @@
+"""What the servers of chat_completions refuse. Few rules, for most of what a server could verify has no field in this format."""
+
+from __future__ import annotations
+
+from formatbridge._json import JsonObject
+from formatbridge.testing.refusals.openai import SCHEMA_SOURCE, check_parameters, openai_failure
+from formatbridge.testing.refusals.rule import Facts, Rule, is_tagged, objects
+from formatbridge.testing.script import Failure
+
+_TOKEN_KEYS = ("signature", "data", "thought_signature")
+
+
+def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Refuse the first function whose parameters lack ``properties``."""
+    for index, tool in enumerate(body.get("tools") or ()):
+        failure = check_parameters(tool.get("function"), f"tools[{index}].function.parameters")
+        if failure is not None:
+            return failure
+    return None
+
+
+def _check_tokens(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Refuse a reasoning token of another format. Others pass: the servers of this format do not share one kind of token."""
+    for index, message in enumerate(body["messages"]):
+        slots = [message.get("reasoning_details"), message.get("thinking_blocks"), message.get("extra_content")]
+        slots += [call.get("extra_content") for call in message.get("tool_calls") or ()]
+        for node in objects(slots):
+            if any(isinstance(node.get(key), str) and is_tagged(node[key]) for key in _TOKEN_KEYS):
+                param = f"messages[{index}]"
+                return openai_failure(400, f"Invalid value: {param!r} holds a reasoning token of another format.", param=param)
+    return None
+
+
+RULES = (
+    Rule("schema_without_properties", "the root of a function's `parameters` is an object without `properties`",
+         SCHEMA_SOURCE, _check_schemas),
+    Rule("foreign_token", "a reasoning token carries the tag `fb1|` of another format", "formats/_signatures.py", _check_tokens),
+)  # fmt: skip
