@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.documents import DOCS, DOCUMENTS
 from tests.relay_server import served
 
 ROOT = Path(__file__).parents[1]
+_BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -51,30 +53,47 @@ def test_reasons_are_short() -> None:
     assert [why for why in REASONS.values() if len(why.split()) >= 10] == []
 
 
-def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first thing that anybody tries, and the second: the request is converted, then sent. What it says it prints, it prints."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    convert, back, report, answer, send = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:5]
-    names: dict[str, object] = {}
-
-    for example in (convert, back, report):
-        exec(compile(example, "README.md", "exec"), names)
-    printed = [f"# {line}" for line in capsys.readouterr().out.splitlines()]
-    exec(compile(answer, "README.md", "exec"), names)
+def test_every_block_of_the_readme_runs_as_written(capsys: pytest.CaptureFixture[str]) -> None:
+    """A new user copies these blocks first, in this order."""
+    names: dict[str, Any] = {}
+    printed = ""
     with served(["Eternal.", "Eternal."]) as relay:
         names["api_key"] = relay.api_key
-        exec(compile(send.replace("https://relay.example", relay.base_url), "README.md", "exec"), names)
-    stream = list(fb.replay_response(names["answer"], source="messages"))
-    whole, cut, broken = (b"".join(names["stream_back"](chunks)) for chunks in (stream, stream[:3], _breaking(stream[:-1])))  # type: ignore[operator]
+        for block in _BLOCKS:
+            exec(compile(block.replace("https://relay.example", relay.base_url), "README.md", "exec"), names)
+            printed += capsys.readouterr().out
 
-    made = names["made"]
-    assert printed == [line for line in report.splitlines() if line.startswith("# ")]
-    assert re.findall(r"'(\w+)':", re.findall(r"made.body  # (.*)", convert)[0]) == list(made.body)  # type: ignore[attr-defined]
-    assert f"# {names['home'].body['choices'][0]['message']['content']!r}" in answer  # type: ignore[attr-defined]
-    assert (made.losses[0].before, made.losses[0].after) == (1.5, 1.0)  # type: ignore[attr-defined]
-    assert whole.endswith(b"[DONE]\n\n")
-    assert b'"error"' in cut
-    assert b'"error"' in broken
+    assert [line for line in _BLOCKS[1].splitlines() if line.startswith("# ")] == [f"# {line}" for line in printed.splitlines()[:3]]
+    assert "data: [DONE]" in printed
+
+
+@pytest.mark.parametrize(("expression", "value"), re.findall(r"^(\S.*\S)  # ([('\d].*)$", "\n".join(_BLOCKS), re.MULTILINE))
+def test_a_value_in_the_readme_is_the_one_that_its_expression_has(expression: str, value: str) -> None:
+    """A comment behind an expression says what it evaluates to."""
+    names: dict[str, Any] = {}
+    for block in _BLOCKS[:3]:
+        exec(compile(block, "README.md", "exec"), names)
+
+    assert eval(expression, names) == ast.literal_eval(value)
+
+
+def test_the_readme_shows_the_fields_of_the_converted_body() -> None:
+    """The body is shortened there."""
+    names: dict[str, Any] = {}
+    exec(compile(_BLOCKS[0], "README.md", "exec"), names)
+
+    assert re.findall(r"'(\w+)':", re.findall(r"converted.body  # (.*)", _BLOCKS[0])[0]) == list(names["converted"].body)
+
+
+@pytest.mark.parametrize("is_broken", [False, True], ids=["truncated", "broken"])
+def test_the_stream_function_of_the_readme_ends_a_truncated_stream_with_an_error_event(is_broken: bool) -> None:
+    """People copy it into services."""
+    names: dict[str, Any] = {}
+    for block in _BLOCKS[:4]:
+        exec(compile(block, "README.md", "exec"), names)
+    chunks = list(fb.replay_response(names["answer"], source="messages"))[:3]
+
+    assert b'"error"' in b"".join(names["convert"](_breaking(chunks) if is_broken else chunks))
 
 
 def _breaking(chunks: list[bytes]) -> Iterator[bytes]:
