@@ -62,8 +62,9 @@ def decode_search_call(raw: JsonObject, src: str) -> ir.ToolCall:
         src=src,
         extra=rest(raw, _SEARCH_CALL),
     )
-    if not call.id:
+    if not call.id:  # as the official type allows; the id of the item then stands for it
         _make_id(call, raw)
+        call.item_id = None
     return call
 
 
