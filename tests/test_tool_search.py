@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 import formatbridge as fb
-from tests.fixtures import fixtures
+from tests.fixtures import fixtures, streams
 
 SEARCH = next(each.body for each in fixtures() if str(each) == "request-tools_search_client-responses")
 QUERY = {"goal": "tides", "limit": 2}
@@ -137,3 +138,16 @@ def test_stored_state_is_reported_with_what_to_do(path: str, target: str) -> Non
     assert {(loss.path, loss.severity, loss.why) for loss in made.losses} == {
         (path, "impossible", "stored state; send store: false and the full history")
     }
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
+def test_a_streamed_search_is_a_whole_call_elsewhere(target: str) -> None:
+    """The query comes with the end of its item, and no event brings a piece of it."""
+    stream = next(each for each in streams("responses") if each.stem == "tools_search_client")
+    converter = fb.StreamConverter(source="responses", target=target)
+
+    emitted = [converter.feed(stream.data), converter.finish()]
+
+    back = fb.convert_response(fb.collect_stream(emitted, source=target).body, source=target, target="responses").body
+    (item,) = back["output"]
+    assert (item["name"], json.loads(item["arguments"])) == ("tool_search", {"goal": "weather", "limit": 3})

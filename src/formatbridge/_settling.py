@@ -152,7 +152,7 @@ class Settling:
     def _told(self, node: Any, places: tuple[str, ...]) -> tuple[str, JsonValue] | None:
         """Return the first place that says something, else the first that exists; None where none does.
 
-        Null, false and empty containers say nothing, nor does a zero among counts.
+        Null, false, empty texts and empty containers say nothing, nor does a zero among counts.
         """
         is_count = type(node).__name__ == "Usage"
         first: tuple[str, JsonValue] | None = None
@@ -161,7 +161,7 @@ class Settling:
             at = self._below(node.src, place) if is_below else self._resolve(_join(node, place))
             if at[1] is ABSENT:
                 continue
-            if at[1] or not (is_count or at[1] is False or is_empty(at[1])):
+            if at[1] or not (is_count or at[1] is False or at[1] == "" or is_empty(at[1])):
                 return at
             first = first or at
         return first

@@ -51,19 +51,20 @@ def decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
 
 
 def decode_search_call(raw: JsonObject, src: str) -> ir.ToolCall:
-    """Read a call of the search for tools that the caller runs."""
+    """Read a call of the search for tools that the caller runs. Its arguments become text, as deltas bring them elsewhere."""
     arguments = raw.get("arguments")
     call = ir.ToolCall(
         id=raw.get("call_id") or "",
         name=SEARCH,
-        arguments=arguments if isinstance(arguments, dict | str) else dumps(arguments).decode() if arguments is not None else {},
+        arguments=arguments if isinstance(arguments, str) else dumps({} if arguments is None else arguments).decode(),
         kind="tool_search",
         item_id=raw.get("id"),
         src=src,
         extra=rest(raw, _SEARCH_CALL),
     )
-    if not call.id:
+    if not call.id:  # as the official type allows; the id of the item then stands for it
         _make_id(call, raw)
+        call.item_id = None
     return call
 
 
