@@ -15,6 +15,7 @@ from formatbridge.errors import FormatBridgeError, StreamError, StreamFailedErro
 from formatbridge.formats._signatures import decode_token
 from formatbridge.ir import events
 from formatbridge.losses import Loss
+from formatbridge.stream_events import check_event
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, encode_event
 from tests.corpus import entries
 from tests.fixtures import check, streams
@@ -490,7 +491,8 @@ def comes_late(stream: Stream, target: str) -> Iterator[str]:
     for number, event in enumerate(read(stream.data)):
         if event.data == DONE or not event.data.strip() or converter.error:
             return
-        happened = near.feed(json.loads(event.data))
+        checked, _ = check_event(json.loads(event.data), event, formats.load(stream.format))
+        happened = near.feed(checked) if checked is not None else []
         made = converter.feed(encode_event(event.data, event.event or None))
         left = [each for out in read(made) if out.data != DONE for each in far.feed(json.loads(out.data))]
         expected = _due(happened, open_parts, begun, target)

@@ -407,6 +407,7 @@ def _no_constant(name: str) -> Any:
 REPORTED_OTHERWISE = {
     "stream-text_no_created-responses": "its head came with its end, when the target's had left",
     "stream-late_in_last_event-responses": "its last event adds to items that had left",
+    "stream-malformed_part_own-generate_content": "a later count replaces the malformed one in the whole answer",
 }
 """Streams whose report differs from their whole answer's, and why."""
 

@@ -112,9 +112,11 @@ BEGUN = json.dumps({"id": "c", "object": "chat.completion.chunk", "created": 1, 
 NONSENSE = {
     "no JSON": f"data: {RELAY_KEY}\n\n",
     "no object": f'data: "{RELAY_KEY}"\n\n',
+    "the last of all": f'data: "{RELAY_KEY}"',
+}
+MALFORMED = {
     "a wrong index": f'data: {{"choices": [{{"index": "{RELAY_KEY}", "delta": {{}}}}]}}\n\n',
     "a wrong member": f'data: {{"choices": [{{"index": 0, "delta": "{RELAY_KEY}"}}]}}\n\n',
-    "the last of all": f'data: "{RELAY_KEY}"',
 }
 
 
@@ -123,20 +125,35 @@ NONSENSE = {
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_nonsense_in_mid_stream_is_told_without_the_key(format: str, nonsense: str, is_async: bool) -> None:
     """A relay that puts its log into its stream must not put the key into the caller's."""
-    body = Pieces(b"data: " + BEGUN + b"\n\n", NONSENSE[nonsense].encode())
-    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=EVENTS, stream=body))
+    lines = _lines_of_error(format, NONSENSE[nonsense], is_async)
 
+    assert [line for line in lines if RELAY_KEY in line and "test_transport" not in line] == []
+    assert "event at byte" in " ".join(lines)
+
+
+@sync_and_async
+@pytest.mark.parametrize("detail", MALFORMED)
+@pytest.mark.parametrize("format", [format for format in fb.FORMATS if format != "chat_completions"])
+def test_a_malformed_detail_of_a_stream_does_not_reach_another_format(format: str, detail: str, is_async: bool) -> None:
+    """The event is read without it, so that the stream ends as one that is truncated."""
+    lines = _lines_of_error(format, MALFORMED[detail], is_async)
+
+    assert [line for line in lines if RELAY_KEY in line and "test_transport" not in line] == []
+    assert "the stream ended before its answer was complete" in " ".join(lines)
+
+
+def _lines_of_error(format: str, event: str, is_async: bool) -> list[str]:
+    """Return what the error shows, with all variables, that an SDK raises for a stream of chat_completions with such an event."""
+    body = Pieces(b"data: " + BEGUN + b"\n\n", event.encode())
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=EVENTS, stream=body))
     with pytest.raises((*OWN_ERRORS, httpx2.RemoteProtocolError)) as raised:
         _ask(format, "chat_completions", inner, is_async=is_async)
-
     error: BaseException | None = raised.value
-    told = []
+    lines = []
     while error is not None:
-        told.append(f"{error!r} {error}")
+        lines.append(f"{error!r} {error}")
         error = error.__cause__ or error.__context__
-    told += traceback.TracebackException.from_exception(raised.value, capture_locals=True).format()
-    assert [line for line in told if RELAY_KEY in line and "test_transport" not in line] == []
-    assert "event at byte" in " ".join(told)
+    return [*lines, *traceback.TracebackException.from_exception(raised.value, capture_locals=True).format()]
 
 
 @sync_and_async

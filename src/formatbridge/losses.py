@@ -65,9 +65,13 @@ class Addition:
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """A body that is put together when somebody asks for losses. ``body`` returns None where that cannot be done."""
+    """A body that is put together when somebody asks for losses. ``body`` returns None where that cannot be done.
+
+    ``report``: adds to a ledger what was malformed in the body.
+    """
 
     body: Callable[[], JsonValue]
+    report: Callable[[Ledger, Any], None] | None = None
 
 
 @dataclass(slots=True)
@@ -78,8 +82,10 @@ class _Settled:
     shares: dict[str, set[str]] = field(default_factory=dict)
 
     def keep(self, path: str, kind: Change, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
-        """Keep a loss, unless a graver one is known of its pointer."""
+        """Keep a loss, unless a graver one is known of its pointer, or that nothing there could be read."""
         known = self.losses.get(path)
+        if known is not None and known.code == _MALFORMED:
+            return
         if known is not None and known.code in _MENDED and kind == "dropped":
             known = None  # nothing is left of what was mended
         if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(severity):
@@ -105,6 +111,7 @@ def _first_of_each(losses: Iterable[Loss]) -> tuple[Loss, ...]:
 _SETTLING = RLock()
 """Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
 _MENDED = frozenset({"lone_surrogate", "invalid_utf8"})
+_MALFORMED = "malformed"
 
 
 class Ledger:
@@ -224,7 +231,7 @@ class Ledger:
             severity: Severity = (
                 "lossy" if path.partition("/")[2].partition("/")[0] in self._spelling.content or not path else "info"
             )
-            settled.keep(path, kind, severity, "malformed", value, None)
+            settled.keep(path, kind, severity, _MALFORMED, value, None)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return what a copy has. What puts a late body together stays behind, so the report on one is worked out before."""
@@ -241,9 +248,11 @@ class Ledger:
         """Work out the losses that the notes stand for, and return all there are."""
         settled = self._settled = self._settled or _Settled()
         notes, self._notes = self._notes, []
-        if notes and isinstance(self.body, Late):
-            found = self.body.body()
+        if isinstance(self.body, Late) and (notes or self.body.report):
+            late, found = self.body, self.body.body()
             self.body = UNSEEN if found is None else found
+            if late.report:
+                late.report(self, found)
         if self._original is None:
             Settling(self.body, self._spelling, settled.shares, settled.keep).settle(notes)
         else:

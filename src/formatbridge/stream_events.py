@@ -13,17 +13,18 @@ from pydantic import ValidationError
 from formatbridge import _codec, ir
 from formatbridge._json import JsonObject, JsonValue
 from formatbridge._pointers import Path, pointer_of, value_at
-from formatbridge.bodies import check_error
+from formatbridge.bodies import check_error, repair_answer
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats._checkers import reader
-from formatbridge.formats._malformed import repair
+from formatbridge.formats._malformed import faults, repair
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._protocol import Format
+from formatbridge.losses import Ledger
 from formatbridge.streaming.sse import PINGS, ServerSentEvent
 
 _SHOWN = 3
 _NOTHING: Mapping[Path, JsonValue] = {}
-PARTS = frozenset({"content_block", "item", "part"})
+PARTS: frozenset[Path] = frozenset({("content_block",), ("item",), ("part",), ("delta", "citation")})
 """Members of events that hold a part of the answer, of which later events tell more."""
 _ANYWHERE = PINGS | {"error"}
 """Types of events that more than one format has."""
@@ -63,8 +64,8 @@ def read_event(event: ServerSentEvent, near: Format) -> tuple[ServerSentEvent, J
 def check_event(raw: JsonObject, event: ServerSentEvent, near: Format) -> tuple[JsonObject | None, Mapping[Path, JsonValue]]:
     """Validate an event by its wire model; an error is understood whatever its shape.
 
-    Malformed details are left out of the event; the second value has them by their paths. None instead of the event: nothing of it can be
-    read, although it is of its format. Raises ``StreamDecodeError`` where it is not.
+    Malformed details are left out of the event; the second value has them by their paths. None instead of the event: it cannot be read
+    without them, although it is of its format. Raises ``StreamDecodeError`` where it is not.
     """
     try:
         return event_reader(near.NAME)(raw), _NOTHING
@@ -76,27 +77,33 @@ def check_event(raw: JsonObject, event: ServerSentEvent, near: Format) -> tuple[
         return repaired.checked, repaired.removed
     if not near.is_own_event(raw):
         raise refusal(event, near.NAME, problems_of(event_type(near.NAME), raw))
-    return None, _NOTHING
+    return None, {**faults(event_type(near.NAME), raw), (): raw}
 
 
 class MalformedDetails:
     """The malformed details of a stream, by their places in the whole answer."""
 
     def __init__(self) -> None:
-        #: Events of which nothing was read, by the pointers to what they were to add to.
-        self.events: dict[str, JsonValue] = {}
         self._values: dict[Path, JsonValue] = {}
         self._parts: dict[Path, JsonObject] = {}
+        self._lost: dict[Path, JsonObject] = {}
         self._lengths: dict[Path, int] = {}
 
     def take(self, raw: JsonObject, removed: Mapping[Path, JsonValue], near: Format) -> None:
-        """Take what was left out of an event, by its paths in it."""
-        places: dict[Path, JsonValue] = {}
-        for path, value in removed.items():
-            places[near.place_of(raw, path, self._lengths)] = value
-            if path[0] in PARTS and path[1:] == ("type",):
-                self._parts[near.place_of(raw, path[:1], self._lengths)] = raw[str(path[0])]
+        """Take what was left out of an event, by its paths in it; nothing but the event itself adds nothing to the answer."""
+        places = {near.place_of(raw, path, self._lengths): value for path, value in removed.items() if path}
+        for path in removed:
+            if not path:
+                self._lost[near.place_of(raw, path, self._lengths)] = raw
+            elif path[:-1] in PARTS and path[-1] == "type":
+                self._parts[near.place_of(raw, path[:-1], self._lengths)] = value_at(raw, path[:-1])
         self.put(places)
+
+    def copy(self) -> MalformedDetails:
+        """Return what has come until now."""
+        made = MalformedDetails()
+        made._values, made._parts, made._lost = dict(self._values), dict(self._parts), dict(self._lost)
+        return made
 
     def put(self, places: Mapping[Path, JsonValue]) -> None:
         """Take details by their places in the whole answer."""
@@ -106,19 +113,27 @@ class MalformedDetails:
                 if isinstance(step, int):
                     self._lengths[place[:depth]] = max(self._lengths.get(place[:depth], 0), step + 1)
 
-    def lose(self, raw: JsonObject, near: Format) -> None:
-        """Take an event of which nothing can be read."""
-        self.events.setdefault(pointer_of(near.place_of(raw, (), self._lengths)), raw)
-
     @property
     def pointers(self) -> dict[str, JsonValue]:
         """The details by their pointers into the whole answer; of a malformed part the part."""
         details = {place: value for place, value in self._values.items() if place[:-1] not in self._parts}
-        return {pointer_of(place): value for place, value in (details | self._parts).items()}
+        return {pointer_of(place): value for place, value in (details | self._parts | self._lost).items()}
+
+    def report(self, losses: Ledger, body: JsonObject | None, near: Format) -> None:
+        """Report the details by their places in a whole answer, into which they are put; None: nobody knows the whole.
+
+        What adds nothing there, because something else has its place, has changed that.
+        """
+        left = {} if body is None else self.put_into(body)
+        repaired = None if body is None else repair_answer(body, near, "response")
+        if repaired is not None and not near.NAMES_EVENTS:  # elsewhere events name the places of what they bring
+            losses.repaired(repaired.body, repaired.original)
+        losses.malformed(self.pointers if repaired is None else repaired.pointers)
+        losses.malformed(left, "changed")
 
     def put_into(self, body: JsonObject) -> dict[str, JsonValue]:
         """Put the details into a whole answer that has none of them; return those for which it has no place."""
-        left: dict[str, JsonValue] = {}
+        left: dict[str, JsonValue] = {pointer_of(place): raw for place, raw in self._lost.items()}
         for above, group in groupby(sorted(self._values.items(), key=_order), key=lambda item: item[0][:-1]):
             details = list(group)
             holder = value_at(body, above)

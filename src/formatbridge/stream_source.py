@@ -323,9 +323,7 @@ class StreamSource:
     def _check(self, raw: JsonObject, event: ServerSentEvent) -> JsonObject | None:
         """Validate an event, and keep its malformed details for the report; None where nothing else of it is left."""
         checked, malformed = check_event(raw, event, self.near)
-        if checked is None:
-            self.malformed.lose(raw, self.near)
-        elif malformed:
+        if malformed:
             self.malformed.take(raw, malformed, self.near)
         return checked
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import overload
 
 from formatbridge import formats, ir
@@ -267,12 +268,10 @@ def whole_of(
     near, answer = source.near, source.answer()
     if near is far and not source.is_closed and (body := source.body()) is not None:  # an end of ours is in none of its events
         losses = Ledger(body, near.SPELLING)
-        losses.malformed(source.malformed.put_into(body))
-        losses.malformed(source.malformed.events, "changed")
+        losses.malformed(source.malformed.put_into(body), "changed")
         return Converted(body, losses, near.NAME, far.NAME, "response")
-    losses = Ledger(Late(source.body if source.is_complete else source.part_of_body()), near.SPELLING)
-    losses.malformed(source.malformed.pointers)
-    losses.malformed(source.malformed.events, "changed")
+    report = partial(source.malformed.copy().report, near=near) if source.malformed.pointers else None
+    losses = Ledger(Late(source.body if source.is_complete else source.part_of_body(), report), near.SPELLING)
     if has_left and near is not far:
         _note_late(answer, far, losses)
         for token in tokens:

@@ -11,7 +11,7 @@ from formatbridge.bodies import check_error
 from formatbridge.formats._malformed import repair
 from formatbridge.formats._problems import problems_of
 from formatbridge.formats._wire import Unknown
-from formatbridge.stream_events import event_type, read_event, refusal
+from formatbridge.stream_events import PARTS, event_type, read_event, refusal
 from formatbridge.streaming.sse import ServerSentEvent, StreamReader, carries_json
 
 
@@ -47,7 +47,7 @@ def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
     except ValidationError:
         if raw.get("error"):
             return validate(check_error({"error": raw["error"]}, format)[0])
-        repaired = repair(event_type(format), raw)
+        repaired = repair(event_type(format), raw, parts=PARTS)
         if repaired is None and not near.is_own_event(raw):
             raise refusal(event, format, problems_of(event_type(format), raw)) from None
     try:

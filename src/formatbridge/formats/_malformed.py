@@ -55,11 +55,11 @@ class Repair:
         return {pointer_of(path): value for path, value in self.removed.items()}
 
 
-def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: frozenset[str] = frozenset()) -> Repair | None:
+def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: frozenset[Path] = frozenset()) -> Repair | None:
     """Return a body that the wire model ``shape`` refuses without what is malformed in it; None where no removal makes it valid.
 
     ``essential``: paths of what the body cannot be read without, with a star for any index; a body without one of these is not repaired.
-    ``parts``: members that hold a part of an answer; one that is malformed loses its ``type``, so that it is one of an unknown kind.
+    ``parts``: paths of what holds a part of an answer; one that is malformed loses its ``type``, so that it is one of an unknown kind.
     """
     validate = _lenient(shape, tuple(sorted({path.split("/")[0] for path in essential}))).validate_python
     patterns = [path.split("/") for path in essential]
@@ -76,12 +76,23 @@ def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: fr
             path = _removable(raw, _path_of(pointer, body, kept), is_missing=value is MISSING)
             if not path or any(_is_above(path, pattern) for pattern in patterns):
                 return None
-            if path[0] in parts and len(path) == 1 and value_at(raw, (path[0], "type")) and (path[0], "type") not in removed:
-                removed = {other for other in removed if other[0] != path[0]}
-                path = (path[0], "type")
+            kind = (*path, "type")
+            if path in parts and value_at(raw, kind) and kind not in removed:
+                removed, path = {other for other in removed if other[: len(path)] != path}, kind
             removed.add(path)
         body, kept = _without(raw, _topmost(removed))
     return None
+
+
+def faults(shape: Any, raw: JsonObject) -> dict[Path, JsonValue]:
+    """Return what is malformed in a body that cannot be repaired, by its paths."""
+    try:
+        _lenient(shape, ()).validate_python(raw)
+    except ValidationError as error:
+        places = places_of(error, raw)
+        paths = [_removable(raw, _path_of(pointer, raw, {}), is_missing=value is MISSING) for pointer, value in places.items()]
+        return {path: value_at(raw, path) for path in paths}
+    return {}
 
 
 def _removable(raw: JsonObject, path: Path, *, is_missing: bool) -> Path:

@@ -96,7 +96,7 @@ SPELLING = Spelling(
         **{f"Choice.{name}": Own("info", "repeated") for name in ("delta", "message", "text")},
         "Choice.message/name": Own("info"),
         "Choice.message/parsed": Own("info", "unknown_field", restates="content"),
-        "Media.expires_at": Own("info", "diagnostic", neutral=(0,)),
+        **{f"{place}expires_at": Own("info", "diagnostic", neutral=(0,)) for place in ("Media.", "Choice.message/audio/")},
         **{f"{kind}.prompt_cache_breakpoint": Own("info") for kind in ("Media", "Text")},
         "FunctionTool.eager_input_streaming": Own("info"),
         "Message.annotations": Own("info"),

@@ -126,9 +126,11 @@ def _update(body: JsonObject, raw: JsonObject) -> None:
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
     """Return where the whole answer has what stands at a path in an event."""
-    del lengths  # each event names its place
     index = index_in(event, "index")
+    cited: Path = ("content", index, "citations")
     match event.get("type"), path:
+        case "content_block_delta", ("delta", "citation", *rest):
+            return (*cited, lengths.get(cited, 0), *rest)
         case "message_start", ("message", *rest):
             return tuple(rest)
         case "content_block_start", ("content_block", *rest):
