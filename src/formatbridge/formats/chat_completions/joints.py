@@ -12,7 +12,9 @@ _BLANK_LINE = "\n\n"
 
 def is_dropped(part: ir.Part) -> bool:
     """Return whether a part of an answer is one that this format drops and that parts the texts around it."""
-    return isinstance(part, ir.Hosted) or (isinstance(part, ir.Opaque) and part.text is None)
+    if isinstance(part, ir.Opaque):
+        return part.text is None and part.format != "chat_completions"  # whose own unknown parts are no tools
+    return isinstance(part, ir.Hosted)
 
 
 class Joints:
