@@ -15,6 +15,7 @@ TEXTS = {
     "arguments": '{"a": 1}',
     "b64_json": "iVBORw0KGgo=",
     "data": "iVBORw0KGgo=",
+    "input_audio": "UklGRiQAAABXQVZF",
     "file_data": "data:application/pdf;base64,JVBERi0=",
     "image_url": "https://example.org/a.png",
     "media_type": "image/png",

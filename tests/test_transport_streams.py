@@ -118,6 +118,8 @@ MALFORMED = {
     "a wrong index": f'data: {{"choices": [{{"index": "{RELAY_KEY}", "delta": {{}}}}]}}\n\n',
     "a wrong member": f'data: {{"choices": [{{"index": 0, "delta": "{RELAY_KEY}"}}]}}\n\n',
 }
+DETAILS = ("a wrong index", "a wrong member")
+"""Nonsense that is left out of its event; then the stream ends too early."""
 
 
 @sync_and_async
