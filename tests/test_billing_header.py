@@ -14,7 +14,7 @@ STRIP = fb.Options(strip_billing_header=True)
 
 
 def _request(system: Any) -> dict[str, Any]:
-    return {"model": "m", "max_tokens": 9, "system": system, "messages": [{"role": "user", "content": "q"}]}
+    return {"model": "m", "max_tokens": 99, "system": system, "messages": [{"role": "user", "content": "q"}]}
 
 
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "messages"])

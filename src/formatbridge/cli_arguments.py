@@ -5,11 +5,21 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import formatbridge as fb
 
 KINDS = ("request", "response", "error", "models")
+
+
+def _read_key(path: str) -> bytes:
+    """Return the key in a file; the command line itself is no place for a secret, for other users see it."""
+    try:
+        return Path(path).read_bytes().rstrip(b"\r\n")
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"cannot read {path}: {error.strerror}") from None
+
 
 _OPTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "raise_on": (
@@ -47,10 +57,21 @@ _OPTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
             "help": "a JSON mode in requests to messages, which has none (default %(default)s)",
         },
     ),
+    "strip_billing_header": (
+        "--strip-billing-header",
+        {"action": "store_true", "help": "leave out the billing header that Claude Code puts into its system prompt"},
+    ),
     "messages_version": ("--messages-version", {"default": "2023-06-01", "help": "the dialect of messages (default 2023-06-01)"}),
     "carry_reasoning": (
         "--drop-reasoning",
         {"action": "store_false", "dest": "carry_reasoning", "help": "do not carry other vendors' reasoning tokens"},
+    ),
+    "token_key": (
+        "--token-key-file",
+        {
+            "dest": "token_key", "type": _read_key, "metavar": "FILE",
+            "help": "a file whose content, but for line ends behind it, is the key that seals carried reasoning tokens",
+        },
     ),
     "created": ("--created", {"type": int, "help": "the time of an answer that has none, in seconds since the epoch"}),
 }  # fmt: skip

@@ -97,6 +97,7 @@ SPELLING = Spelling(
         "Choice.message/name": Own("info"),
         "Choice.message/parsed": Own("info", "unknown_field", restates="content"),
         **{f"{place}expires_at": Own("info", "diagnostic", neutral=(0,)) for place in ("Media.", "Choice.message/audio/")},
+        **{f"Request.{pointer}": Own("info") for pointer in ("provider", "usage")},
         **{f"{kind}.prompt_cache_breakpoint": Own("info") for kind in ("Media", "Text")},
         "FunctionTool.eager_input_streaming": Own("info"),
         "Message.annotations": Own("info"),
@@ -128,8 +129,8 @@ SPELLING = Spelling(
             )
         },
         **{
-            f"Request.{pointer}": Own("info")
-            for pointer in ("reasoning/exclude", "include_reasoning", "reasoning_format", "provider", "usage")
+            f"Request.{pointer}": Own("info", "weaker_carrier", kind="changed", after="what the target shows by itself")
+            for pointer in ("reasoning/exclude", "include_reasoning", "reasoning_format")
         },
         "Request.logit_bias": Own(code="no_counterpart", neutral=()),
         "Request.prediction": Own(),
