@@ -216,9 +216,13 @@ def test_a_whole_malformed_answer_in_the_place_of_a_stream_is_read() -> None:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_a_replayed_answer_leaves_its_malformed_details_behind(target: str) -> None:
-    """A stream is made of what was read; the report says what was not."""
+    """A stream is made of what was read; whoever wants to refuse that does."""
     replayed = b"".join(fb.replay_response(_chat(annotations=[FLAT]), source="chat_completions", target=target))
 
     made = fb.collect_stream([replayed], source=target, target="chat_completions")
 
     assert made.body["choices"][0]["message"]["content"] == "hi"
+    with pytest.raises(fb.LossyConversionError, match="annotations"):
+        fb.replay_response(
+            _chat(annotations=[FLAT]), source="chat_completions", target=target, options=fb.Options(raise_on="lossy")
+        )

@@ -48,6 +48,8 @@ def test_a_replayed_answer_is_collected_as_it_was(format: str) -> None:
             continue
         if format == "chat_completions" and any("message" not in choice for choice in sample.body["choices"]):
             continue  # a server that filtered the whole message away; a stream has an empty one in its place
+        if "-malformed_" in sample.id:
+            continue  # what is left out and reported: test_malformed.py
 
         made = fb.collect_stream(fb.replay_response(sample.body, source=format), source=format)
 

@@ -256,13 +256,16 @@ class Ledger:
         if self._original is None:
             Settling(self.body, self._spelling, settled.shares, settled.keep).settle(notes)
         else:
-            Settling(self._repaired, self._spelling, settled.shares, partial(_keep_at, settled, self._original)).settle(notes)
+            Settling(self._repaired, self._spelling, settled.shares, partial(_keep_at, settled, self._original, self.body)).settle(
+                notes
+            )
         return settled
 
 
 def _keep_at(
     settled: _Settled,
     original: Callable[[str], str],
+    body: JsonValue,
     path: str,
     kind: Change,
     severity: Severity,
@@ -270,8 +273,10 @@ def _keep_at(
     before: JsonValue,
     after: JsonValue,
 ) -> None:
-    """Keep a loss of a repaired body at its place in the body as it came."""
-    settled.keep(original(path), kind, severity, code, before, after)
+    """Keep a loss of a repaired body at its place in the ``body`` as it came, whose objects and lists have their malformed details."""
+    path = original(path)
+    came = resolve(body, path)[1] if isinstance(before, dict | list) else before
+    settled.keep(path, kind, severity, code, came if type(came) is type(before) else before, after)
 
 
 class _Blank(Ledger):

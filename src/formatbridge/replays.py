@@ -41,7 +41,8 @@ def replay_response(
 
     ``request`` is the converted request that it answers: tools come home as ``convert_response`` brings them.
     What the target cannot hold is what ``convert_response`` reports of the same body, except of an answer that failed: the stream tells
-    what came before, and then the error. ``Options(raise_on=...)`` raises here.
+    what came before, and then the error. Malformed details of the answer are in no event, not even of its own format.
+    ``Options(raise_on=...)`` raises here.
     """
     return replayed(body, source=source, target=target, request=request, options=options).pieces
 
