@@ -71,7 +71,7 @@ def test_every_block_of_the_readme_runs_as_written(capsys: pytest.CaptureFixture
 def test_a_value_in_the_readme_is_the_one_that_its_expression_has(expression: str, value: str) -> None:
     """A comment behind an expression says what it evaluates to."""
     names: dict[str, Any] = {}
-    for block in _BLOCKS[:3]:
+    for block in (*_BLOCKS[:3], *(block for block in _BLOCKS if expression in block and "api_key" not in block)):
         exec(compile(block, "README.md", "exec"), names)
 
     assert eval(expression, names) == ast.literal_eval(value)
