@@ -6,7 +6,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import carries_call_token, decode_token, drop_empty, encode_token, keeps_id
+from formatbridge.formats._signatures import carries_call_token, decode_token, drop_unsigned, encode_token, keeps_id
 from formatbridge.losses import Ledger
 from formatbridge.options import Options
 
@@ -57,26 +57,10 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
     """Write reasoning into a request, which takes only what its own vendor signed."""
     token = part.signature
     if token is None or token.home != "messages":
-        _drop_unsigned(part, losses)
+        drop_unsigned(part, losses)
         return None
     drop_id(part, losses)
     return _encode_block(part, token.token, losses)
-
-
-def _drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
-    """Note reasoning that this vendor has not signed: its text, and a token that is another's."""
-    if part.extra:
-        losses.extras(part)
-    if not part.text:
-        if part.signature:
-            drop_empty(part, losses)
-        else:
-            losses.dropped(part, code="empty", severity="info")
-        return
-    losses.dropped(part, "text", "unsigned_reasoning")
-    if part.signature:
-        losses.dropped(part.signature, code="foreign_signature")
-    drop_id(part, losses)
 
 
 def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
