@@ -63,7 +63,8 @@ class Sample:
 
 def _convert(body: Any, source: str, target: str, like: Sample, options: Options | None) -> Converted:
     if like.kind == "request":
-        is_named = source != "generate_content" and (target != "generate_content" or (isinstance(body, dict) and body.get("model")))
+        names_model = isinstance(body, dict) and bool(body.get("model"))  # which a recorded body of generate_content may do
+        is_named = names_model or (source != "generate_content" and target != "generate_content")
         model = None if is_named else like.model or "m"
         return convert_request(body, source=source, target=target, model=model, options=options)
     if like.kind == "response":
@@ -148,12 +149,17 @@ def nothing_is_silent(body: Any, target: str, convert: Convert, per_place: int =
         except FormatBridgeError:
             continue
         is_gone = any(is_at_or_below(path, above) for above in dropped)
-        is_same = made.body == base.body and getattr(made, "path", "") == getattr(base, "path", "")
+        is_same = _output(made) == _output(base)
         if is_gone and not is_same:
             yield Breach("2 claimed lost", path, _difference(base.body, made.body))
         is_told = is_gone or any(is_at_or_below(path, above) or _covers_later(above, path, base) for above in reported)
         if not is_told and is_same and made.losses == base.losses:
             yield Breach("1 silent", path, repr(value)[:80])
+
+
+def _output(made: Converted) -> tuple[Any, str, int]:
+    """Return all that a conversion hands over: the body, the path of a request, and the status of an error."""
+    return made.body, getattr(made, "path", ""), getattr(made, "status", 0)
 
 
 _MODEL = re.compile(r"/([^/]+)/(\d+)(/.*)")
@@ -241,12 +247,23 @@ def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
         return
     named = [_words(value) for made in (there, home) for loss in made.losses for value in _told(loss)]
     named += [_words(value) for made, source in ((there, body), (home, there.body)) for value in _told_later(made, source)]
+    named += [_words(value) for value in _offsets_in_characters(home, there.body)]
     named += [_words(value) for made in (there, home) for item in made.additions for _, value in leaves(item.value)]
     named.append(
         "".join(value for path, value in leaves(after) if path.endswith("/text") and isinstance(value, str))
     )  # a cited text comes back in pieces
     first, second = _values(before), _values(after)
     yield from (Breach("4 not the same", "", f"{word[:80]!r} gone") for word in _missing(first - second, body, [*named, *second]))
+
+
+def _offsets_in_characters(made: Converted, body: Any) -> Iterator[int]:
+    """Yield the offsets that losses name in characters, where their body is one of generate_content, which counts bytes."""
+    if made.source != "generate_content":
+        return
+    text = "".join(value for path, value in leaves(body) if path.endswith("/text") and "/parts/" in path).encode()
+    for value in (value for loss in made.losses for value in _told(loss)):
+        if type(value) is int and value <= len(text):
+            yield len(text[:value].decode(errors="ignore"))
 
 
 def _missing(words: Counter[str], body: Any, held: list[str]) -> Iterator[str]:

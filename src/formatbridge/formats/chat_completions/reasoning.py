@@ -34,9 +34,8 @@ REASONING = frozenset({*_TEXT_ALONE, "reasoning_details", "thinking_blocks"})
 """The names that a message has for it."""
 
 _MODES = {"enabled": "on", "disabled": "off", "adaptive": "adaptive", "auto": "adaptive"}
-_SUMMARIES = frozenset({"auto", "concise", "detailed"})
 _SWITCH_MEMBERS: dict[str, frozenset[str]] = {
-    "reasoning": frozenset({"effort", "max_tokens", "enabled", "exclude", "summary"}),
+    "reasoning": frozenset({"effort", "max_tokens", "enabled", "exclude"}),
     "thinking": frozenset({"type", "budget_tokens"}),
     "chat_template_kwargs": frozenset({"enable_thinking", "thinking"}),
 }
@@ -270,7 +269,10 @@ def _read_switches(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
         ("thinking/budget_tokens", thinking.get("budget_tokens")),
         ("thinking_budget", body.get("thinking_budget")),
     ):
-        yield pointer, value, "budget", value if value is not None and value > 0 else None
+        if value is None or value > 0:
+            yield pointer, value, "budget", value
+        else:
+            yield pointer, value, "mode", "off" if value == 0 else "adaptive"
     yield "thinking/type", thinking.get("type"), "mode", _MODES.get(thinking.get("type", ""))
     for pointer, value in (
         ("reasoning/enabled", reasoning.get("enabled")),
@@ -286,7 +288,6 @@ def _read_switches(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
         ("reasoning_format", body.get("reasoning_format"), "hidden"),
     ):
         yield pointer, value, "show", "hide" if value == hidden else None
-    yield "reasoning/summary", (summary := reasoning.get("summary")), "show", summary if summary in _SUMMARIES else None
 
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:

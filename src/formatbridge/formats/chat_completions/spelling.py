@@ -24,7 +24,7 @@ SPELLING = Spelling(
             "thinking/type", "reasoning/enabled", "enable_thinking",
             "chat_template_kwargs/enable_thinking", "chat_template_kwargs/thinking",
         ),
-        "ReasoningConfig.show": ("reasoning/summary", "reasoning/exclude", "include_reasoning", "reasoning_format"),
+        "ReasoningConfig.show": ("reasoning/exclude", "include_reasoning", "reasoning_format"),
         "OutputFormat.name": ("json_schema/name", "name"),
         "OutputFormat.description": ("json_schema/description", "description"),
         "OutputFormat.schema": ("json_schema/schema", "schema"),

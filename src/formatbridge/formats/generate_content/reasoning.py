@@ -192,22 +192,29 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
 def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     budget = config.budget
     if config.mode in ("off", "between_tools"):
-        budget = 0
+        if budget is not None:
+            losses.dropped(config, "budget", "excluded")
         if config.mode == "between_tools":
             losses.changed(config, "mode", 0)
+        budget = 0
     if budget is not None:
         if config.effort not in (None, "none"):
             losses.dropped(config, "effort", "excluded")
         return {"thinkingBudget": budget}
-    if config.effort is None:
-        if config.mode == "on":  # and nobody said how much
-            losses.changed(config, "mode", -1)
-        return {"thinkingBudget": -1} if config.mode in ("adaptive", "on") else {}
-    if config.effort == "none":
+    if config.effort is not None:
+        return _encode_level(config, config.effort, losses)
+    if config.mode == "on":  # and nobody said how much
+        losses.changed(config, "mode", -1)
+    return {"thinkingBudget": -1} if config.mode in ("adaptive", "on") else {}
+
+
+def _encode_level(config: ir.ReasoningConfig, effort: ir.Effort, losses: Ledger) -> JsonObject:
+    """Write an effort as a level; no effort at all is a budget of 0."""
+    if effort == "none":
         return {"thinkingBudget": 0}
-    if config.effort == "max":
+    if effort == "max":
         return {"thinkingLevel": losses.changed(config, "effort", "XHIGH")}
-    level = config.effort.upper()
+    level = effort.upper()
     if level not in _LEVELS:
         losses.dropped(config, "effort")
         return {}

@@ -132,6 +132,8 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, barred: bool
     if config.mode == "off" or (config.effort == "none" and config.mode is None):
         if config.effort not in (None, "none"):
             losses.dropped(config, "effort", "excluded")
+        if config.budget is not None:
+            losses.dropped(config, "budget", "excluded")
         if config.show not in (None, "hide"):
             losses.dropped(config, "show", "excluded", severity="info")
         return {"thinking": {"type": "disabled"}}

@@ -208,8 +208,6 @@ class ReasoningOptions(Wire):
     """True: the model thinks, and the answer does not show it."""
     max_tokens: Int | None = None
     """Budget in tokens."""
-    summary: str | None = None
-    """Known: auto, concise, detailed."""
 
 
 class ThinkingOptions(Wire):
