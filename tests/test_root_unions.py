@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
+from formatbridge.formats._root_unions import fold_root_union
 
 A = {"type": "string"}
 B = {"type": "integer"}
@@ -122,3 +123,40 @@ def test_unions_of_references_that_double_at_each_level_end(levels: int) -> None
     made = _converted({"anyOf": [{"$ref": "#/$defs/D0"}], "$defs": definitions}).body["tools"][0]["input_schema"]
 
     assert "anyOf" not in made
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+def test_a_root_union_is_folded_for_openai_as_well(target: str) -> None:
+    """Its server rejects a union at the root: langchain-ai/langchainjs#9804."""
+    schema = {"type": "object", "properties": {"a": {}}, "oneOf": [{"required": ["a"]}, {"properties": {"b": {}}}]}
+    tool = {"name": "f", "input_schema": schema}
+    body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "q"}], "tools": [tool]}
+
+    converted = fb.convert_request(body, source="messages", target=target)
+
+    written = converted.body["tools"][0].get("function", converted.body["tools"][0])["parameters"]
+    assert written == {"type": "object", "properties": {"a": {}, "b": {}}}
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/0/input_schema/oneOf", "root_union")]
+
+
+def test_a_reference_into_a_folded_union_leads_to_its_copy() -> None:
+    """Generators of schemas refer to a repeated type by the place where it stands first."""
+    node = {"type": "object", "properties": {"child": {"$ref": "#/anyOf/0/properties/n"}}}
+
+    folded = fold_root_union({"anyOf": [{"type": "object", "properties": {"n": node}}]})
+
+    reference = folded["properties"]["n"]["properties"]["child"]["$ref"]
+    assert reference == "#/$defs/root_unions/anyOf/0/properties/n"
+    assert folded["$defs"]["root_unions"]["anyOf"][0]["properties"]["n"]["type"] == "object"
+
+
+def test_a_condition_is_taken_as_a_whole() -> None:
+    """The parts of two conditions make a rule that nobody wrote."""
+    first, second = (
+        {"if": {"required": ["a"]}, "then": {"required": ["b"]}},
+        {"if": {"required": ["c"]}, "else": {"required": ["d"]}},
+    )
+
+    folded = fold_root_union({"type": "object", "allOf": [first, second]})
+
+    assert folded == {"type": "object", **first}

@@ -19,6 +19,7 @@ from formatbridge.formats._call_ids import IdsOfRequest, are_legal_ids
 from formatbridge.formats._distinct import Numbers, with_legal_letters
 from formatbridge.formats._offer import adapt_offer, added_tools
 from formatbridge.formats._protocol import OwnTool, ToolRules
+from formatbridge.formats._root_unions import fold_parameters, has_root_union
 from formatbridge.formats._signatures import bound_to
 from formatbridge.losses import Ledger
 
@@ -112,15 +113,23 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
     return replace(request, tools=tools, messages=messages, tool_choice=choice), names.home
 
 
-def encode_parameters(parameters: JsonObject | None, losses: Ledger) -> JsonObject | None:
-    """Write the schema of a function's arguments; the vendor refuses an object at its root without ``properties``.
+def encode_parameters(tool: ir.FunctionTool, losses: Ledger) -> JsonObject | None:
+    """Write the schema of a function's arguments for OpenAI, whose server wants an object with ``properties`` and no union at the root.
 
-    Sources: openai/openai-agents-python#449, github/github-mcp-server#1548.
+    Sources: openai/openai-agents-python#449, github/github-mcp-server#1548, browserbase/stagehand#1159, langchain-ai/langchainjs#9804.
     """
-    if parameters is None or parameters.get("type") != "object" or parameters.get("properties") is not None:
-        return parameters
-    made = dict(parameters)
-    losses.added_in(made, "properties", {})
+    schema = tool.parameters
+    if schema is None or (schema.get("type") == "object" and schema.get("properties") is not None and not has_root_union(schema)):
+        return schema
+    kind = schema.get("type")
+    if kind not in (None, "object"):
+        is_among = isinstance(kind, list) and "object" in kind  # arguments are an object, whatever else they could be
+        losses.changed(tool, "parameters/type", "object", severity="info" if is_among else "lossy")
+    made = {"type": "object"} | fold_parameters(tool, schema, losses) | {"type": "object"}
+    if kind is None:
+        losses.added_in(made, "type", "object")
+    if made.get("properties") is None:
+        losses.added_in(made, "properties", {})
     return made
 
 

@@ -117,7 +117,7 @@ def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     if tool.description is not None:
         function["description"] = tool.description
     if tool.parameters is not None:
-        function["parameters"] = encode_parameters(tool.parameters, losses)
+        function["parameters"] = encode_parameters(tool, losses)
     if tool.strict:
         function["strict"] = True
     return {"type": "function", "function": function}

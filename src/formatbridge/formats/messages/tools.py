@@ -8,6 +8,7 @@ from formatbridge import ir
 from formatbridge._json import JsonObject
 from formatbridge.formats._extra import joined, rest
 from formatbridge.formats._offer import server_word
+from formatbridge.formats._root_unions import fold_parameters, has_root_union
 from formatbridge.formats.messages.hosted_tools import (
     SERVER_NAMES,
     decode_hosted_tool,
@@ -16,7 +17,6 @@ from formatbridge.formats.messages.hosted_tools import (
     hosted_name,
 )
 from formatbridge.formats.messages.parts import decode_cache, encode_cache
-from formatbridge.formats.messages.root_union import UNIONS, fold_root_union, has_root_union
 from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.losses import ITSELF, Ledger
 
@@ -129,12 +129,7 @@ def _encode_parameters(tool: ir.FunctionTool, at: str, losses: Ledger) -> JsonOb
         is_among = isinstance(kind, list) and "object" in kind  # arguments are an object, whatever else they could be
         losses.changed(tool, "parameters/type", "object", severity="info" if is_among else "lossy")
         schema = schema | {"type": "object"}
-    if has_root_union(schema):
-        folded = fold_root_union(schema)
-        for name in UNIONS:
-            if name in schema:
-                losses.changed(tool, f"parameters/{name}", folded, "root_union")
-        schema = folded
+    schema = fold_parameters(tool, schema, losses)
     if tool.strict:
         schema = encode_schema(schema, tool, "parameters", f"{at}/input_schema", losses)
     if schema.get("type") == "object":

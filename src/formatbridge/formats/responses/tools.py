@@ -100,7 +100,7 @@ def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> Js
     if tool.extra or tool.cache or tool.callers or tool.defer_loading is not None:
         made |= _encode_common(tool, has_code, losses)
     # Absent counts as true here and as false everywhere else.
-    made["parameters"], made["strict"] = encode_parameters(tool.parameters, losses), tool.strict or False
+    made["parameters"], made["strict"] = encode_parameters(tool, losses), tool.strict or False
     if tool.output_schema is not None:
         made["output_schema"] = tool.output_schema
     return made
@@ -119,7 +119,7 @@ def _encode_search(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     made: JsonObject = {"type": "tool_search", "execution": "client"}
     if tool.description is not None:
         made["description"] = tool.description
-    return made | {"parameters": encode_parameters(tool.parameters, losses)}
+    return made | {"parameters": encode_parameters(tool, losses)}
 
 
 def _decode_custom(raw: JsonObject, src: str) -> ir.CustomTool:

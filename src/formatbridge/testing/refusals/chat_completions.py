@@ -32,7 +32,7 @@ def _check_tokens(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 RULES = (
-    Rule("schema_without_properties", "the root of a function's `parameters` is an object without `properties`",
+    Rule("schema_without_properties", "the root of a function's `parameters` is no object with `properties`, or has a union",
          SCHEMA_SOURCE, _check_schemas),
     Rule("foreign_token", "a reasoning token carries the tag `fb1|` of another format", "formats/_signatures.py", _check_tokens),
 )  # fmt: skip

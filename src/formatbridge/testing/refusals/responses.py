@@ -153,6 +153,6 @@ RULES = (
          "maximhq/bifrost#2441", _check_previous),
     Rule("conversation_not_stored", "`conversation` names a conversation, of which the server has none",
          "docs, Conversations", _check_conversation),
-    Rule("schema_without_properties", "the root of a function's `parameters` is an object without `properties`",
+    Rule("schema_without_properties", "the root of a function's `parameters` is no object with `properties`, or has a union",
          SCHEMA_SOURCE, _check_schemas),
 )  # fmt: skip

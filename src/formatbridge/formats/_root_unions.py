@@ -1,7 +1,9 @@
-"""Unions at the root of a tool's ``input_schema``, which the server refuses: they are folded into one object schema.
+"""Unions at the root of a function's parameters, which servers of OpenAI and Anthropic reject: they are folded into one object schema.
 
-The error is ``input_schema does not support oneOf, allOf, or anyOf at the top level`` (anthropics/claude-code#40075); below the root all
-three are allowed. The folded schema admits every argument object that the union admits, and more: which properties go together is lost.
+Anthropic: ``input_schema does not support oneOf, allOf, or anyOf at the top level`` (anthropics/claude-code#40075). OpenAI: ``schema must
+have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level`` (langchain-ai/langchainjs#9804,
+nspady/google-calendar-mcp#39). Below the root all three are allowed. The folded schema has the properties of all members. Which
+properties go together is lost, and a property that only some members restrict is restricted for all.
 """
 
 from __future__ import annotations
@@ -9,16 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from formatbridge import ir
 from formatbridge._deep import spell
 from formatbridge._json import JsonObject
 from formatbridge._pointers import unescape
+from formatbridge.losses import Ledger
 
 UNIONS = ("anyOf", "oneOf", "allOf")
 
+_ROOT = "root_unions"
+"""Where the unions of the root are kept for the references into them."""
 _MOST_MEMBERS = 1_000
 """Members of unions that are looked at, those of nested unions and of references among them; any further one says nothing."""
 _MOST_LEVELS = 16
 _MERGED = frozenset({"type", "properties", "required", *UNIONS})
+_CONDITION = frozenset({"if", "then", "else"})
 _LABELS = frozenset({"title", "description", "$schema", "$id", "$comment"})
 """Keywords of a member that say nothing about the whole."""
 
@@ -29,8 +36,40 @@ def has_root_union(schema: JsonObject) -> bool:
 
 
 def fold_root_union(schema: JsonObject) -> JsonObject:
-    """Return an object schema without a union at its root that admits what the given one does."""
-    return {"type": "object"} | _Folding(schema).fold(schema, 0)
+    """Return an object schema without a union at its root; references into the unions lead to a copy of these in ``$defs``."""
+    folded = {"type": "object"} | _Folding(schema).fold(schema, 0)
+    text = spell(folded)
+    if not any(f'"#/{name}/' in text for name in UNIONS):
+        return folded
+    unions = {name: schema[name] for name in UNIONS if name in schema}
+    definitions: Any = folded.get("$defs")
+    known = definitions if isinstance(definitions, dict) else {}
+    moved: JsonObject = _moved_references(folded | {"$defs": known | {_ROOT: unions}})
+    return moved
+
+
+def _moved_references(node: Any) -> Any:
+    """Return a schema whose references into the unions of the root lead to their copies."""
+    if isinstance(node, list):
+        return [_moved_references(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    made = {name: _moved_references(value) for name, value in node.items()}
+    reference = made.get("$ref")
+    if isinstance(reference, str) and reference.startswith(tuple(f"#/{name}/" for name in UNIONS)):
+        made["$ref"] = f"#/$defs/{_ROOT}/{reference[2:]}"
+    return made
+
+
+def fold_parameters(tool: ir.FunctionTool, schema: JsonObject, losses: Ledger) -> JsonObject:
+    """Return the schema of a function's arguments without a union at its root; each union is reported."""
+    if not has_root_union(schema):
+        return schema
+    folded = fold_root_union(schema)
+    for name in UNIONS:
+        if name in schema:
+            losses.changed(tool, f"parameters/{name}", folded, "root_union")
+    return folded
 
 
 class _Folding:
@@ -93,6 +132,8 @@ def _all_of(members: Sequence[JsonObject]) -> JsonObject:
     """Return a schema that admits what all of some members do; of other keywords the first member that has one counts."""
     made = _merged(members, _by_name(members), _both, set.union)
     for member in reversed(members):
+        if not _CONDITION.isdisjoint(member):  # which is one keyword in three parts
+            made = {name: value for name, value in made.items() if name not in _CONDITION}
         made |= {name: value for name, value in member.items() if name not in _MERGED and name not in _LABELS}
     return members[0] | made
 
