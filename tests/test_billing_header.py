@@ -36,7 +36,9 @@ def test_a_system_prompt_of_nothing_else_is_left_out(system: Any) -> None:
     assert [message["role"] for message in made.body["messages"]] == ["user"]
 
 
-@pytest.mark.parametrize("system", [[PROMPT, HEADER], "Explain x-anthropic-billing-header: to me."])
+@pytest.mark.parametrize(
+    "system", [[PROMPT, HEADER], "Explain x-anthropic-billing-header: to me.", f"{HEADER['text']}\nNever delete files."]
+)
 def test_any_other_text_stays(system: Any) -> None:
     """Only the first text that begins so is the header."""
     kept = fb.convert_request(_request(system), source="messages", target="responses", options=STRIP)

@@ -10,7 +10,7 @@ from formatbridge.errors import ConfigurationError
 from formatbridge.given import a, found
 
 Severity = Literal["info", "lossy", "impossible"]
-"""How grave a loss is."""
+"""How severe a loss is."""
 SEVERITIES: tuple[Severity, ...] = ("info", "lossy", "impossible")
 """From harmless to fatal."""
 

@@ -12,6 +12,7 @@ from formatbridge._pointers import unescape
 from formatbridge.formats._protocol import Format
 from formatbridge.formats._signatures import is_verified, may_hold_tag
 from formatbridge.losses import Ledger, resolve
+from formatbridge.options import Severity
 
 _LABELS = frozenset({"type", "role", "id", "index", "format", "thought", "status"})
 """Members that say nothing by themselves."""
@@ -48,7 +49,8 @@ def without_foreign_tokens(
             continue
         has_lost = True
         gone, turn = _take_out(made, pointer, emptied)
-        losses.dropped(ir.Signature(home=signature.home, kind=signature.kind, token="", src=gone), code=code)
+        severity: Severity = "info" if gone == pointer and code == "foreign_signature" else "lossy"  # the text that it signed stays
+        losses.dropped(ir.Signature(home=signature.home, kind=signature.kind, token="", src=gone), code=code, severity=severity)
         if turn is not None:
             losses.dropped(ir.Opaque(format=format.NAME, raw={}, src=turn), code="empty", severity="info")
     for items in emptied:

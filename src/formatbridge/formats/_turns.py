@@ -21,12 +21,15 @@ _BILLING_HEADER = "x-anthropic-billing-header:"
 
 
 def without_billing_header(request: ir.Request, losses: Ledger) -> ir.Request:
-    """Return a request without the billing header of Claude Code, which is no instruction; the same object where it has none."""
+    """Return a request without the billing header of Claude Code, which is no instruction; the same object where it has none.
+
+    The header is a text of one line. A text that goes on behind it stays, for that may be an instruction.
+    """
     first = request.messages[0] if request.messages else None
     if request.format != "messages" or first is None or first.role != "system" or not first.parts:
         return request
     header = first.parts[0]
-    if not isinstance(header, ir.Text) or not header.text.startswith(_BILLING_HEADER):
+    if not isinstance(header, ir.Text) or not header.text.startswith(_BILLING_HEADER) or "\n" in header.text.rstrip():
         return request
     losses.dropped(header, code="billing_header", severity="info")
     rest = [replace(first, parts=first.parts[1:])] if len(first.parts) > 1 else []
