@@ -189,16 +189,23 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
     return {"thinkingConfig": made} if made else {}
 
 
+def _encode_off(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
+    """Turn reasoning off; a budget or an effort beside that is lost."""
+    for name in ("effort", "budget"):
+        if getattr(config, name) not in (None, "none"):
+            losses.dropped(config, name, "excluded")
+    if config.mode == "between_tools":
+        losses.changed(config, "mode", 0)
+    return {"thinkingBudget": 0}
+
+
 def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
-    budget = config.budget
     if config.mode in ("off", "between_tools"):
-        budget = 0
-        if config.mode == "between_tools":
-            losses.changed(config, "mode", 0)
-    if budget is not None:
+        return _encode_off(config, losses)
+    if config.budget is not None:
         if config.effort not in (None, "none"):
             losses.dropped(config, "effort", "excluded")
-        return {"thinkingBudget": budget}
+        return {"thinkingBudget": config.budget}
     if config.effort is None:
         if config.mode == "on":  # and nobody said how much
             losses.changed(config, "mode", -1)
