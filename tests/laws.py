@@ -6,7 +6,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from formatbridge import formats
@@ -18,7 +19,7 @@ from formatbridge.options import Options
 from tests.corpus import Entry, entries
 from tests.fixtures import check, fixtures
 from tests.normal import normal_form, without
-from tests.pointers import is_at_or_below, leaves, objects, value_at, with_value
+from tests.pointers import ABSENT, is_at_or_below, leaves, objects, value_at, with_value, without_value
 
 Convert = Callable[[Any, str], Converted]
 """A body and a target to the converted body, with everything else settled."""
@@ -63,7 +64,8 @@ class Sample:
 
 def _convert(body: Any, source: str, target: str, like: Sample, options: Options | None) -> Converted:
     if like.kind == "request":
-        is_named = source != "generate_content" and (target != "generate_content" or (isinstance(body, dict) and body.get("model")))
+        has_model = isinstance(body, dict) and bool(body.get("model"))
+        is_named = has_model or "generate_content" not in (source, target)
         model = None if is_named else like.model or "m"
         return convert_request(body, source=source, target=target, model=model, options=options)
     if like.kind == "response":
@@ -148,12 +150,17 @@ def nothing_is_silent(body: Any, target: str, convert: Convert, per_place: int =
         except FormatBridgeError:
             continue
         is_gone = any(is_at_or_below(path, above) for above in dropped)
-        is_same = made.body == base.body and getattr(made, "path", "") == getattr(base, "path", "")
+        is_same = _output(made) == _output(base)
         if is_gone and not is_same:
             yield Breach("2 claimed lost", path, _difference(base.body, made.body))
         is_told = is_gone or any(is_at_or_below(path, above) or _covers_later(above, path, base) for above in reported)
         if not is_told and is_same and made.losses == base.losses:
             yield Breach("1 silent", path, repr(value)[:80])
+
+
+def _output(made: Converted) -> tuple[Any, ...]:
+    """Return all that a caller sends on: the body, the path of a request and the HTTP status of an error."""
+    return made.body, getattr(made, "path", None), getattr(made, "status", None)
 
 
 _MODEL = re.compile(r"/([^/]+)/(\d+)(/.*)")
@@ -241,12 +248,26 @@ def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
         return
     named = [_words(value) for made in (there, home) for loss in made.losses for value in _told(loss)]
     named += [_words(value) for made, source in ((there, body), (home, there.body)) for value in _told_later(made, source)]
+    named += _lost_meanings(home, there, entry)
     named += [_words(value) for made in (there, home) for item in made.additions for _, value in leaves(item.value)]
     named.append(
         "".join(value for path, value in leaves(after) if path.endswith("/text") and isinstance(value, str))
     )  # a cited text comes back in pieces
     first, second = _values(before), _values(after)
     yield from (Breach("4 not the same", "", f"{word[:80]!r} gone") for word in _missing(first - second, body, [*named, *second]))
+
+
+def _lost_meanings(home: Converted, there: Converted, entry: Sample) -> Iterator[str]:
+    """Yield the words that the losses on the way back stand for.
+
+    A loss has the value as the target writes it: it counts bytes where the source counts characters, or has another word for a setting.
+    """
+    like = replace(entry, format=there.target)
+    whole = _values(_meaning(there.body, like))
+    for loss in home.losses:
+        if loss.kind == "dropped" and value_at(there.body, loss.path) is not ABSENT:
+            with suppress(FormatBridgeError):
+                yield from whole - _values(_meaning(without_value(there.body, loss.path), like))
 
 
 def _missing(words: Counter[str], body: Any, held: list[str]) -> Iterator[str]:
