@@ -6,7 +6,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from formatbridge import formats
@@ -18,7 +19,7 @@ from formatbridge.options import Options
 from tests.corpus import Entry, entries
 from tests.fixtures import check, fixtures
 from tests.normal import normal_form, without
-from tests.pointers import is_at_or_below, leaves, objects, value_at, with_value
+from tests.pointers import ABSENT, is_at_or_below, leaves, objects, value_at, with_value, without_value
 
 Convert = Callable[[Any, str], Converted]
 """A body and a target to the converted body, with everything else settled."""
@@ -63,8 +64,8 @@ class Sample:
 
 def _convert(body: Any, source: str, target: str, like: Sample, options: Options | None) -> Converted:
     if like.kind == "request":
-        names_model = isinstance(body, dict) and bool(body.get("model"))  # which a recorded body of generate_content may do
-        is_named = names_model or (source != "generate_content" and target != "generate_content")
+        has_model = isinstance(body, dict) and bool(body.get("model"))
+        is_named = has_model or "generate_content" not in (source, target)
         model = None if is_named else like.model or "m"
         return convert_request(body, source=source, target=target, model=model, options=options)
     if like.kind == "response":
@@ -157,9 +158,9 @@ def nothing_is_silent(body: Any, target: str, convert: Convert, per_place: int =
             yield Breach("1 silent", path, repr(value)[:80])
 
 
-def _output(made: Converted) -> tuple[Any, str, int]:
-    """Return all that a conversion hands over: the body, the path of a request, and the status of an error."""
-    return made.body, getattr(made, "path", ""), getattr(made, "status", 0)
+def _output(made: Converted) -> tuple[Any, ...]:
+    """Return all that a caller sends on: the body, the path of a request and the HTTP status of an error."""
+    return made.body, getattr(made, "path", None), getattr(made, "status", None)
 
 
 _MODEL = re.compile(r"/([^/]+)/(\d+)(/.*)")
@@ -247,7 +248,7 @@ def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
         return
     named = [_words(value) for made in (there, home) for loss in made.losses for value in _told(loss)]
     named += [_words(value) for made, source in ((there, body), (home, there.body)) for value in _told_later(made, source)]
-    named += [_words(value) for value in _offsets_in_characters(home, there.body)]
+    named += _lost_meanings(home, there, entry)
     named += [_words(value) for made in (there, home) for item in made.additions for _, value in leaves(item.value)]
     named.append(
         "".join(value for path, value in leaves(after) if path.endswith("/text") and isinstance(value, str))
@@ -256,14 +257,17 @@ def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
     yield from (Breach("4 not the same", "", f"{word[:80]!r} gone") for word in _missing(first - second, body, [*named, *second]))
 
 
-def _offsets_in_characters(made: Converted, body: Any) -> Iterator[int]:
-    """Yield the offsets that losses name in characters, where their body is one of generate_content, which counts bytes."""
-    if made.source != "generate_content":
-        return
-    text = "".join(value for path, value in leaves(body) if path.endswith("/text") and "/parts/" in path).encode()
-    for value in (value for loss in made.losses for value in _told(loss)):
-        if type(value) is int and value <= len(text):
-            yield len(text[:value].decode(errors="ignore"))
+def _lost_meanings(home: Converted, there: Converted, entry: Sample) -> Iterator[str]:
+    """Yield the words that the losses on the way back stand for.
+
+    A loss has the value as the target writes it: it counts bytes where the source counts characters, or has another word for a setting.
+    """
+    like = replace(entry, format=there.target)
+    whole = _values(_meaning(there.body, like))
+    for loss in home.losses:
+        if loss.kind == "dropped" and value_at(there.body, loss.path) is not ABSENT:
+            with suppress(FormatBridgeError):
+                yield from whole - _values(_meaning(without_value(there.body, loss.path), like))
 
 
 def _missing(words: Counter[str], body: Any, held: list[str]) -> Iterator[str]:

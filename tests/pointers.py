@@ -58,6 +58,16 @@ def _with_value(body: Any, steps: list[str], new: Any) -> Any:
     return copy
 
 
+def without_value(body: Any, pointer: str) -> Any:
+    """Return a copy without the value that a pointer names, which is there; later items of a list move up."""
+    above, _, step = pointer.rpartition("/")
+    holder = value_at(body, above)
+    key: Any = int(step) if isinstance(holder, list) else step.replace("~1", "/").replace("~0", "~")
+    pairs = enumerate(holder) if isinstance(holder, list) else holder.items()
+    kept = [(name, value) for name, value in pairs if name != key]
+    return with_value(body, above, [value for _, value in kept] if isinstance(holder, list) else dict(kept))
+
+
 def is_at_or_below(pointer: str, above: str) -> bool:
     """Say whether a pointer names the same place as another or one inside it."""
     return pointer == above or pointer.startswith(f"{above}/")

@@ -189,28 +189,28 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
     return {"thinkingConfig": made} if made else {}
 
 
+def _encode_off(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
+    """Turn reasoning off; a budget or an effort beside that is lost."""
+    for name in ("effort", "budget"):
+        if getattr(config, name) not in (None, "none"):
+            losses.dropped(config, name, "excluded")
+    if config.mode == "between_tools":
+        losses.changed(config, "mode", 0)
+    return {"thinkingBudget": 0}
+
+
 def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
-    budget = config.budget
     if config.mode in ("off", "between_tools"):
-        if budget is not None:
-            losses.dropped(config, "budget", "excluded")
-        if config.mode == "between_tools":
-            losses.changed(config, "mode", 0)
-        budget = 0
-    if budget is not None:
+        return _encode_off(config, losses)
+    if config.budget is not None:
         if config.effort not in (None, "none"):
             losses.dropped(config, "effort", "excluded")
-        return {"thinkingBudget": budget}
-    if config.effort is not None:
-        return _encode_level(config, config.effort, losses)
-    if config.mode == "on":  # and nobody said how much
-        losses.changed(config, "mode", -1)
-    return {"thinkingBudget": -1} if config.mode in ("adaptive", "on") else {}
-
-
-def _encode_level(config: ir.ReasoningConfig, effort: ir.Effort, losses: Ledger) -> JsonObject:
-    """Write an effort as a level; no effort at all is a budget of 0."""
-    if effort == "none":
+        return {"thinkingBudget": config.budget}
+    if config.effort is None:
+        if config.mode == "on":  # and nobody said how much
+            losses.changed(config, "mode", -1)
+        return {"thinkingBudget": -1} if config.mode in ("adaptive", "on") else {}
+    if config.effort == "none":
         return {"thinkingBudget": 0}
     if effort == "max":
         return {"thinkingLevel": losses.changed(config, "effort", "XHIGH")}

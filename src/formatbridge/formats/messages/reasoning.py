@@ -129,11 +129,10 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, barred: bool
     """Write how much to think as ``thinking`` and an effort. ``limit``: tokens of the answer; ``barred``: the server refuses to think."""
     if config.extra:
         losses.extras(config)
-    if config.mode == "off" or (config.effort == "none" and config.mode is None):
-        if config.effort not in (None, "none"):
-            losses.dropped(config, "effort", "excluded")
-        if config.budget is not None:
-            losses.dropped(config, "budget", "excluded")
+    if turns_off(config):
+        for name in ("effort", "budget"):
+            if getattr(config, name) not in (None, "none"):
+                losses.dropped(config, name, "excluded")
         if config.show not in (None, "hide"):
             losses.dropped(config, "show", "excluded", severity="info")
         return {"thinking": {"type": "disabled"}}
@@ -148,6 +147,11 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, barred: bool
             losses.changed(config, "show", "summarized", severity="info")
     made: JsonObject = {"thinking": thinking} if thinking else {}
     return made | {"output_config": {"effort": effort}} if effort else made
+
+
+def turns_off(config: ir.ReasoningConfig) -> bool:
+    """Say whether the model must not think, whatever else is asked."""
+    return config.mode == "off" or (config.effort == "none" and config.mode is None)
 
 
 def tokens_of(budget: int | None) -> int:

@@ -15,7 +15,7 @@ from formatbridge.formats.messages.content import decode_message, encode_instruc
 from formatbridge.formats.messages.hosted_tools import decode_servers
 from formatbridge.formats.messages.output_shape import decode_format, encode_format, encode_json_mode
 from formatbridge.formats.messages.parts import INSTRUCTION_KINDS, as_blocks, collapse, decode_content, encode_part
-from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, tokens_of
+from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, tokens_of, turns_off
 from formatbridge.formats.messages.settings import (
     SETTINGS,
     decode_shaped_settings,
@@ -106,7 +106,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools = _encode_tools(request, conversation, losses) if has_tools else None
     barred = tools is not None and tools.get("tool_choice", {}).get("type") in ("any", "tool")
-    budget = reasoning.budget if reasoning and not barred else None
+    budget = reasoning.budget if reasoning and not turns_off(reasoning) and not barred else None
     if budget is not None and lacks_thinking(conversation["messages"]):
         barred, budget = True, None
     limit = encode_limit(request, tokens_of(budget), losses, options)
