@@ -212,9 +212,9 @@ def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
         return {"thinkingBudget": -1} if config.mode in ("adaptive", "on") else {}
     if config.effort == "none":
         return {"thinkingBudget": 0}
-    if effort == "max":
+    if config.effort == "max":
         return {"thinkingLevel": losses.changed(config, "effort", "XHIGH")}
-    level = effort.upper()
+    level = config.effort.upper()
     if level not in _LEVELS:
         losses.dropped(config, "effort")
         return {}
