@@ -395,3 +395,26 @@ def test_the_message_of_a_block_ends_an_answer_without_candidates(target: str) -
     whole = fb.convert_response(body, source="generate_content", target=target)
     assert _meaning(made.body, target) == _meaning(whole.body, target)
     assert made.losses == whole.losses
+
+
+def test_the_pieces_of_a_patch_are_no_unknown_fields_of_the_answer() -> None:
+    """The item repeats the operation: a report that named the events too would report one loss twice."""
+    item = {"type": "apply_patch_call", "id": "apc_1", "call_id": "c", "status": "completed"}
+    operation = {"type": "create_file", "path": "a.md", "diff": "+a\n"}
+    stem, place = "response.apply_patch_call_operation_diff", {"item_id": "apc_1", "output_index": 0}
+    body = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
+    done = item | {"operation": operation}
+    told: list[dict[str, Any]] = [
+        {"type": "response.created", "response": body | {"status": "in_progress", "output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item | {"operation": operation | {"diff": ""}}},
+        {"type": f"{stem}.delta", "delta": "+a\n", **place},
+        {"type": f"{stem}.done", "diff": "+a\n", **place},
+        {"type": "response.output_item.done", "output_index": 0, "item": done},
+        {"type": "response.completed", "response": body | {"output": [done]}},
+    ]
+    stream = b"".join(encode_event(json.dumps(each).encode(), None) for each in told)
+
+    made = fb.collect_stream([stream], source="responses", target="messages")
+
+    assert fb.collect_stream([stream], source="responses").body == body | {"output": [done]}
+    assert made.losses == fb.convert_response(body | {"output": [done]}, source="responses", target="messages").losses
