@@ -369,3 +369,52 @@ def test_what_an_answer_rests_on_stays_where_a_later_event_has_none() -> None:
 
     assert made is not None
     assert made["candidates"][0]["groundingMetadata"] == sources
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_a_function_call_with_an_empty_custom_object_is_a_function_call(target: str) -> None:
+    """Law 6: a server that fills in every field of its schema sends an empty ``custom`` beside the function, and an empty reason."""
+    call = {"id": "c", "type": "function", "custom": {"name": "", "input": ""}, "function": {"name": "f", "arguments": '{"a":1}'}}
+    choice = {"index": 0, "message": {"role": "assistant", "content": None, "tool_calls": [call]}, "finish_reason": ""}
+    body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+
+    made = fb.collect_stream(fb.replay_response(body, source="chat_completions"), source="chat_completions", target=target)
+
+    whole = fb.convert_response(body, source="chat_completions", target=target)
+    assert _meaning(made.body, target) == _meaning(whole.body, target)
+    assert made.losses == whole.losses
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_the_message_of_a_block_ends_an_answer_without_candidates(target: str) -> None:
+    """Laws 6 and 9: the vendor's clients take feedback on the prompt and no candidate for a blocked prompt."""
+    body = {"candidates": [], "promptFeedback": {"blockReasonMessage": "blocked"}, "modelVersion": "m"}
+
+    made = fb.collect_stream(fb.replay_response(body, source="generate_content"), source="generate_content", target=target)
+
+    whole = fb.convert_response(body, source="generate_content", target=target)
+    assert _meaning(made.body, target) == _meaning(whole.body, target)
+    assert made.losses == whole.losses
+
+
+def test_the_pieces_of_a_patch_are_no_unknown_fields_of_the_answer() -> None:
+    """The item repeats the operation: a report that named the events too would report one loss twice."""
+    item = {"type": "apply_patch_call", "id": "apc_1", "call_id": "c", "status": "completed"}
+    operation = {"type": "create_file", "path": "a.md", "diff": "+a\n"}
+    stem, place = "response.apply_patch_call_operation_diff", {"item_id": "apc_1", "output_index": 0}
+    body = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
+    done = item | {"operation": operation}
+    told: list[dict[str, Any]] = [
+        {"type": "response.created", "response": body | {"status": "in_progress", "output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item | {"operation": operation | {"diff": ""}}},
+        {"type": f"{stem}.delta", "delta": "+a\n", **place},
+        {"type": f"{stem}.done", "diff": "+a\n", **place},
+        {"type": "response.output_item.done", "output_index": 0, "item": done},
+        {"type": "response.completed", "response": body | {"output": [done]}},
+    ]
+    stream = b"".join(encode_event(json.dumps(each).encode(), None) for each in told)
+
+    made = fb.collect_stream([stream], source="responses", target="messages")
+
+    assert fb.collect_stream([stream], source="responses").body == body | {"output": [done]}
+    assert made.losses == fb.convert_response(body | {"output": [done]}, source="responses", target="messages").losses

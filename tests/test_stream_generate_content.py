@@ -97,13 +97,21 @@ def _in_one_cut(body: JsonObject) -> JsonObject:
     made: JsonObject = json.loads(json.dumps(body))
     for candidate in made["candidates"]:
         parts: list[JsonObject] = []
-        for part in _loosened(candidate["content"]["parts"]):
+        for part in _without_separators([*_loosened(candidate["content"]["parts"])]):
             if parts and _joins(parts[-1], part):
                 parts[-1]["text"] += part["text"]
             else:
                 parts.append(part)
         candidate["content"]["parts"] = parts
     return made
+
+
+def _without_separators(parts: list[JsonObject]) -> Iterator[JsonObject]:
+    """Yield parts without the empty text that a stream has between two reasoning parts, where the whole answer has none."""
+    for at, part in enumerate(parts):
+        around = (parts[at - 1], parts[at + 1]) if 0 < at < len(parts) - 1 else ()
+        if part != {"text": ""} or not (around and all(each.get("thought") for each in around)):
+            yield part
 
 
 def _loosened(parts: list[JsonObject]) -> Iterator[JsonObject]:
@@ -164,7 +172,7 @@ def test_recorded_streams_come_to_one_end_and_collect_to_an_answer(entry: Entry)
     said = "".join(
         part.get("text") or ""
         for chunk in chunks
-        for each in chunk["candidates"]
+        for each in chunk.get("candidates") or ()
         for part in _parts(each)
         if not part.get("thought")
     )

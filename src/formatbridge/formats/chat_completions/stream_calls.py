@@ -9,7 +9,7 @@ from formatbridge import ir
 from formatbridge._codec import dumps
 from formatbridge._json import JsonObject
 from formatbridge.formats._arguments import read_object
-from formatbridge.formats._extra import rest
+from formatbridge.formats._extra import rest, says_something
 from formatbridge.formats.chat_completions.answer import decode_answer
 from formatbridge.formats.chat_completions.ids import call_stem
 from formatbridge.streaming.framing import ArrayReader
@@ -50,7 +50,7 @@ class Held:
         """Take another piece; the first id and the first name count."""
         name = _name_of(raw)
         self.is_named_again = self.is_named_again or bool(name and self.name)
-        self.kind = "custom" if raw.get("custom") else self.kind
+        self.kind = "custom" if kind_of_call(raw) == "custom" else self.kind
         self.id = self.id or raw.get("id")
         self.name = self.name or name
         self.extra = raw.get("extra_content") or self.extra
@@ -135,7 +135,7 @@ class Calls:
 
     def note_unread(self, raw: JsonObject, slot: int) -> None:
         """Keep what nobody knows of a piece, by pointer relative to the call."""
-        kind = "custom" if raw.get("custom") else "function"
+        kind = kind_of_call(raw)
         body = raw.get(kind) or {}
         if not (_CALL.issuperset(raw) and _FUNCTION.issuperset(body)):
             known = self.unread.get(slot, {})
@@ -143,7 +143,7 @@ class Calls:
 
     def note_again(self, raw: JsonObject, slot: int, held: Held) -> None:
         """Keep an id or a name that a piece tells again, where it is another one: the first counts."""
-        kind = "custom" if raw.get("custom") else "function"
+        kind = kind_of_call(raw)
         for place, told, known in (("id", raw.get("id"), held.id), (f"{kind}/name", _name_of(raw), held.name)):
             if told and known and told != known:
                 self.unread[slot] = self.unread.get(slot, {}) | {place: told}
@@ -177,11 +177,18 @@ def opened(held: Held, slot: int, number: int, choice: int, answer_id: str) -> i
 
 def _name_of(raw: JsonObject) -> str | None:
     """Return the name that a piece tells; None where it is empty, too."""
-    return (raw.get("custom") or raw.get("function") or {}).get("name") or None
+    return (raw.get(kind_of_call(raw)) or {}).get("name") or None
 
 
 def text_of(raw: JsonObject) -> str:
     """Return what a piece adds to the arguments; some servers send an object."""
-    body = raw.get("custom") or raw.get("function") or {}
-    text = body.get("input") if raw.get("custom") else body.get("arguments")
+    kind = kind_of_call(raw)
+    body = raw.get(kind) or {}
+    text = body.get("input") if kind == "custom" else body.get("arguments")
     return text if isinstance(text, str) else dumps(text).decode() if text else ""
+
+
+def kind_of_call(raw: JsonObject) -> str:
+    """Return whether a piece is of a custom tool's call or of a function's; some servers send a function with an empty ``custom``."""
+    custom = raw.get("custom")
+    return "custom" if custom and (says_something(custom) or not raw.get("function")) else "function"

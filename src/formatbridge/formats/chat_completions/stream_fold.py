@@ -11,6 +11,7 @@ from formatbridge.formats._arguments import read_object
 from formatbridge.formats._choices import in_order, told_apart
 from formatbridge.formats._extra import Pieces, says_something
 from formatbridge.formats.chat_completions.fold_thoughts import Detail, FoldedThoughts, news
+from formatbridge.formats.chat_completions.stream_calls import kind_of_call
 
 _GROWING = frozenset({"content", "refusal", "reasoning_content", "reasoning"})
 _LISTS = frozenset({"annotations", "images"})
@@ -137,7 +138,7 @@ class _Choice:
 
     def _call(self, raw: JsonObject) -> bool:
         """Add to a call; false where it is not the one that its index names, or says again what it is."""
-        at, kind = raw.get("index"), _kind(raw)
+        at, kind = raw.get("index"), kind_of_call(raw)
         body = raw.get(kind) or {}
         text = body.get(_ARGUMENTS[kind])
         if not isinstance(at, int) or not 0 <= at <= len(self._calls) or not isinstance(text, str | None):
@@ -181,12 +182,8 @@ def _extend(held: JsonObject, key: str, more: list[JsonObject]) -> None:
 
 
 def _joined(call: JsonObject, pieces: list[str]) -> JsonObject:
-    kind = _kind(call)
+    kind = kind_of_call(call)
     return call | {kind: call[kind] | ({_ARGUMENTS[kind]: "".join(pieces)} if pieces else {})}
-
-
-def _kind(call: JsonObject) -> str:
-    return "custom" if call.get("custom") else "function"
 
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:

@@ -80,10 +80,10 @@ def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
 
 
 def decode_blocked(feedback: JsonObject) -> ir.Finish:
-    """Read why a prompt was not answered at all, or an answer broke off."""
+    """Read why a prompt was not answered at all, or an answer broke off; a server may send the message of a block without its reason."""
     return ir.Finish(
         reason="content_filter",
-        raw=feedback["blockReason"],
+        raw=feedback.get("blockReason"),
         finer=True,
         message=feedback.get("blockReasonMessage") or None,
         src="/promptFeedback",

@@ -82,7 +82,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
 
 def _decode_missing(feedback: JsonObject) -> ir.Choice:
     """Make the choice of an answer that has none."""
-    if feedback.get("blockReason") is not None:
+    if feedback.get("blockReason") is not None or feedback.get("blockReasonMessage"):
         return ir.Choice(parts=[], finish=decode_blocked(feedback), src="/promptFeedback")
     src = "/promptFeedback" if feedback else ""
     return ir.Choice(parts=[], finish=ir.Finish(reason="other", src=src), src=src)

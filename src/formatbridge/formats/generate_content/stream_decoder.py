@@ -77,8 +77,12 @@ class StreamDecoder:
         self._usage = raw.get("usageMetadata") or self._usage
         if not is_usual:
             self._feed_rarer(raw)
-        self.is_complete = bool(self._feedback.get("blockReason")) or bool(self._choices and not self._running)
+        self.is_complete = self._is_blocked() or bool(self._choices and not self._running)
         return made
+
+    def _is_blocked(self) -> bool:
+        """Return whether the prompt was blocked; the message alone states it where no candidate came."""
+        return bool(self._feedback.get("blockReason") or (not self._choices and self._feedback.get("blockReasonMessage")))
 
     def _feed_rarer(self, raw: JsonObject) -> None:
         """Take what few events have: feedback on the prompt, and what nobody knows."""

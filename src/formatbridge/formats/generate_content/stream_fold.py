@@ -25,13 +25,13 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
     for raw in told:
         if raw.get("error"):
             return None
-        body |= {key: value for key, value in raw.items() if value is not None and key != "candidates"}
+        body |= {key: value for key, value in raw.items() if value is not None and (key != "candidates" or value == [])}
         for piece in raw.get("candidates") or ():
             if not candidates.setdefault(piece.get("index") or 0, _Candidate()).grow(piece):
                 return None
     if not body and not candidates:
         return None
-    return ({"candidates": [each.body() for _, each in sorted(candidates.items())]} if candidates else {}) | body
+    return body | ({"candidates": [each.body() for _, each in sorted(candidates.items())]} if candidates else {})
 
 
 class _Candidate:

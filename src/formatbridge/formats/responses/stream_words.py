@@ -11,7 +11,7 @@ MEMBERS = frozenset({
     "type", "sequence_number", "obfuscation", "item_id", "output_index", "content_index", "summary_index", "annotation_index", "delta",
     "logprobs", "text", "refusal", "arguments", "name", "input", "code", "item", "part", "annotation", "response", "message", "param",
     "error", "call_id", "status", "command", "command_index", "output", "partial_image_b64", "partial_image_index", "background",
-    "output_format", "quality", "size",
+    "output_format", "quality", "size", "diff",
 })  # fmt: skip
 """What the events have beside their own kind; anything else counts as a field of the answer."""
 SAID = frozenset({
@@ -19,6 +19,7 @@ SAID = frozenset({
     "response.reasoning_part.done", "response.reasoning_summary_part.added", "response.reasoning_summary_part.done",
     "response.shell_call_command.added", "response.shell_call_command.delta", "response.shell_call_command.done",
     "response.shell_call_output_content.delta", "response.shell_call_output_content.done",
+    "response.apply_patch_call_operation_diff.delta", "response.apply_patch_call_operation_diff.done",
     "response.image_generation_call.partial_image", "response.image_generation_call.generating",
     "response.code_interpreter_call.interpreting", "response.web_search_call.searching", "response.file_search_call.searching",
     "response.mcp_list_tools.failed", "response.mcp_call.failed", "response.compaction.compacting",
