@@ -222,11 +222,19 @@ def _restates(stream: Stream, target: str, path: str, given: list[JsonObject], a
 
 
 def _is_overruled(raw: JsonObject, steps: list[str], later: list[JsonObject]) -> bool:
-    """Say whether a field of the answer, or of a choice, is told again by a later event; a choice's content goes on instead."""
+    """Say whether a field of the answer, or of a choice, is told again by a later event; a choice's content goes on instead.
+
+    Some servers of chat_completions put the whole message into each chunk, beside its delta: then the last one counts.
+    """
+    with_message = [raw, *later] if steps[2:3] == ["delta"] else later
+    if any(choice.get("message") for each in with_message for choice in each.get("choices") or ()):
+        return True
     if not raw.keys() & {"choices", "candidates", "usage", "usageMetadata"}:
         return False
     if steps[0] not in ("choices", "candidates"):
         return any(each.get(steps[0]) is not None for each in later)
+    if len(steps) == 4 and steps[2] == "delta" and isinstance(value_at(raw, "/" + "/".join(steps)), int | float):
+        return any(_says(each, steps[3]) for each in later)  # of an unknown number in deltas the last one counts
     return len(steps) > 2 and steps[2] not in ("delta", "content") and any(_says(each, steps[2]) for each in later)
 
 
