@@ -39,8 +39,7 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
         body |= news({key: value for key, value in raw.items() if key not in _PADDING}, body)
         for piece in raw.get("choices") or ():
             index = piece.get("index") or 0
-            is_whole = bool(piece.get("message"))  # which repeats or replaces what the deltas add up to
-            if is_whole or not choices.setdefault(index, _Choice(index)).grow(piece):
+            if not choices.setdefault(index, _Choice(index)).grow(piece):
                 return None
     if not choices or not all(choice.is_clear for choice in choices.values()):
         return None
