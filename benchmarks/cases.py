@@ -51,7 +51,7 @@ def convert_and_report(kind: str, source: str, target: str, body: bytes) -> byte
 
 def convert_typed(kind: str, source: str, target: str, body: bytes) -> bytes:
     """Convert by way of typed models on both sides."""
-    from formatbridge.bodies import wire_model
+    from formatbridge.convert.input import wire_model
 
     given = wire_model(source, kind).model_validate_json(body)  # type: ignore[arg-type]  # kinds are text here
     return converted(kind, None, target, given).parse().model_dump_json(exclude_unset=True, by_alias=True).encode()

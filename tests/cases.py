@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from formatbridge import formats
-from formatbridge.convert import Converted, convert_error, convert_request, convert_response
+from formatbridge.convert.bodies import Converted, convert_error, convert_request, convert_response
+from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import StreamError
-from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import Options
-from formatbridge.streaming.collect import Collector
+from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.sse import DONE, StreamReader
-from formatbridge.streams import StreamConverter
 from tests.corpus import FOLDER as CORPUS
 from tests.pointers import ABSENT, value_at
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from formatbridge import formats, ir
-from formatbridge._reasons import REASONS
-from formatbridge.catalogue import models_of
-from formatbridge.matrix import matrix_rows
-from formatbridge.streaming.grammar import GRAMMARS, Grammar, Moves
+from formatbridge.convert.matrix import matrix_rows
+from formatbridge.convert.wire_models import models_of
+from formatbridge.report.reasons import REASONS
+from tests.stream_grammar import GRAMMARS, Grammar, Moves
 
 DOCS = Path(__file__).parents[1] / "docs"
 

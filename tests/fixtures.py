@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from formatbridge import bodies, formats
-from formatbridge.convert import Converted, convert_error, convert_models, convert_request, convert_response
+from formatbridge import formats
+from formatbridge.convert.bodies import Converted, convert_error, convert_models, convert_request, convert_response, input
 
 FOLDER = Path(__file__).parents[1] / "fixtures"
 
@@ -83,8 +83,8 @@ class StreamFixture:
 def check(body: Any, format: str, kind: Any) -> Any:
     """Validate a body as a conversion does: an answer without its malformed details."""
     if kind in ("response", "models"):
-        return bodies.check_answer(body, formats.load(format), kind)
-    return bodies.check(body, format, kind)
+        return input.check_answer(body, formats.load(format), kind)
+    return input.check(body, format, kind)
 
 
 def convert(body: Any, like: Fixture | InvalidFixture, target: str) -> Converted:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from formatbridge import _codec
 from formatbridge.ir.parts import Format
-from formatbridge.streaming.grammar import GRAMMARS, Grammar, Moves, Series
+from formatbridge.jsontext import codec
 from formatbridge.streaming.sse import DONE, StreamReader
+from tests.stream_grammar import GRAMMARS, Grammar, Moves, Series
 
 JsonObject = dict[str, Any]
 
@@ -42,8 +42,8 @@ def _datas(stream: bytes) -> list[bytes]:
 
 def _parsed(data: bytes) -> JsonObject | None:
     try:
-        value = _codec.loads(data)
-    except _codec.NotJsonError:
+        value = codec.loads(data)
+    except codec.NotJsonError:
         return None
     return value if isinstance(value, dict) else None
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from formatbridge import formats
-from formatbridge.bodies import note_malformed, read_answer
-from formatbridge.convert import Converted, ConvertedError, convert_error, convert_models, convert_request, convert_response
+from formatbridge.convert.bodies import Converted, ConvertedError, convert_error, convert_models, convert_request, convert_response
+from formatbridge.convert.input import note_malformed, read_answer
 from formatbridge.errors import FormatBridgeError
-from formatbridge.losses import Ledger, Loss
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger, Loss
 from tests.corpus import Entry, entries
 from tests.fixtures import check, fixtures
 from tests.normal import normal_form, without

@@ -16,7 +16,7 @@ import typing_extensions
 from pydantic import AliasChoices, BaseModel
 from pydantic.fields import FieldInfo
 
-from formatbridge.formats._wire import Open, Unknown
+from formatbridge.validation.wire_base import Open, Unknown
 
 REQUIRED = {typing.Required, typing_extensions.Required}
 NOT_REQUIRED = {typing.NotRequired, typing_extensions.NotRequired}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from formatbridge.formats._wire import Unknown
+from formatbridge.validation.wire_base import Unknown
 from tests.sdk_types import Field, fields, shape
 
 PLAIN: dict[str, Any] = {"boolean": True, "integer": 1, "number": 1, "null": None}

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from formatbridge import Converted, Options, StreamConverter, collect_stream, convert_response, convert_stream, formats, ir
-from formatbridge.convert import ConvertedError
+from formatbridge.convert.bodies import ConvertedError
+from formatbridge.convert.event_validation import check_event
 from formatbridge.errors import FormatBridgeError, StreamError, StreamFailedError
-from formatbridge.formats._signatures import decode_token
+from formatbridge.formats.shared.reasoning_tokens import decode_token
 from formatbridge.ir import events
-from formatbridge.losses import Loss
-from formatbridge.stream_events import check_event
+from formatbridge.report.ledger import Loss
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, encode_event
 from tests.corpus import entries
 from tests.fixtures import check, streams

@@ -14,9 +14,9 @@ import pytest
 from pydantic_core import SchemaValidator, core_schema
 
 import formatbridge as fb
-from formatbridge.formats import _problems
-from formatbridge.formats._checkers import dicts_of
 from formatbridge.formats.messages.wire import Request
+from formatbridge.validation import error_messages
+from formatbridge.validation.validators import dicts_of
 from tests.directions import CROSSINGS
 
 REQUESTS: dict[str, dict[str, Any]] = {
@@ -171,7 +171,7 @@ def _unions() -> Iterator[Any]:
                     members = {label: _fields(member, definitions) for label, member in union["choices"].items()}
                     key = tag if isinstance(tag, str) else tag.__name__
                     yield pytest.param(
-                        _problems.labelled(core_schema.definitions_schema(union, definitions)),
+                        error_messages.labelled(core_schema.definitions_schema(union, definitions)),
                         key,
                         members,
                         id=f"{name}-{next(iter(members))}",
@@ -193,7 +193,7 @@ def test_a_key_that_is_called_like_a_kind_is_no_place_of_a_fault(union: Any, key
     for tag, fields in members.items():
         decoy = {} if tag in fields else {tag: dict.fromkeys(fields, "x")}
         for faulty in ({key: tag}, dict.fromkeys(fields, ((),)) | {key: tag}):
-            assert _problems.problems_with(validate, faulty | decoy) == _problems.problems_with(validate, faulty)
+            assert error_messages.problems_with(validate, faulty | decoy) == error_messages.problems_with(validate, faulty)
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.bodies import wire_model
-from formatbridge.bridge import Exchange
-from formatbridge.convert import ConvertedError
+from formatbridge.convert.bodies import ConvertedError
+from formatbridge.convert.bridge import Exchange
+from formatbridge.convert.input import wire_model
 from tests.directions import PAIRS
 from tests.servers import answer_of, body_of, stream_of
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.formats._signatures import decode_token
+from formatbridge.formats.shared.reasoning_tokens import decode_token
 from tests.sdk_clients import read
 from tests.stream_laws import read as events_of
 

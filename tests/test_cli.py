@@ -14,8 +14,8 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import ir
-from formatbridge.catalogue import models_of
-from formatbridge.cli import main
+from formatbridge.cli.main import main
+from formatbridge.convert.wire_models import models_of
 from tests.relay_server import served
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 7}
@@ -360,7 +360,7 @@ def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capfd: py
     def interrupted(_file: str | None) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("formatbridge.cli._read", interrupted)
+    monkeypatch.setattr("formatbridge.cli.main._read", interrupted)
 
     assert main(["detect"]) == 130
     assert capfd.readouterr().err == ""

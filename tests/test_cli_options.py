@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.cli import main
-from formatbridge.cli_arguments import options_of, parser
+from formatbridge.cli.main import main, options_of, parser
 from formatbridge.testing import Answer, Failure, FakeRelay, ToolCall
 from tests.relay_server import served
 from tests.servers import body_of, stream_of

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 
 import formatbridge as fb
-from formatbridge.bodies import wire_model
+from formatbridge.convert.input import wire_model
 from tests.directions import PAIRS
 from tests.pointers import value_at
 from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, format_of, framed, read, relay, stream_of, whole

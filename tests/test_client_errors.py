@@ -14,7 +14,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import errors, formats, ir
-from formatbridge.bodies import read_error_body
+from formatbridge.convert.input import read_error_body
 from tests.laws import Sample, recorded, shipped
 from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, events_of, framed, read, stream_of
 

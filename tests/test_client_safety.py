@@ -27,7 +27,7 @@ import httpx2
 import pytest
 
 import formatbridge as fb
-from formatbridge.masking import Secret
+from formatbridge.convert.masking import Secret
 from formatbridge.testing import FakeRelay
 from tests.servers import KEY, Peer, Received, Server, answer_of, body_of, events_of, framed, head, read, relay, stream_of, whole
 

@@ -21,8 +21,8 @@ import httpx
 import pytest
 
 import formatbridge as fb
-from formatbridge.bridge import Exchange
-from formatbridge.masking import Mask, Secret
+from formatbridge.convert.bridge import Exchange
+from formatbridge.convert.masking import Mask, Secret
 from tests.servers import KEY, answer_of, body_of
 
 REQUEST = body_of("requests", "messages")

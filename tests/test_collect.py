@@ -10,10 +10,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from formatbridge import formats, ir
-from formatbridge._codec import dumps
 from formatbridge.ir import events
+from formatbridge.jsontext.codec import dumps
 from formatbridge.options import Options
-from formatbridge.streaming.collect import Collector
+from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.replay import replay
 from tests.fixtures import check
 from tests.laws import Sample, recorded, shipped

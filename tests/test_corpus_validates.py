@@ -12,7 +12,7 @@ from pydantic_core import SchemaValidator
 import formatbridge as fb
 from formatbridge import FORMATS
 from formatbridge.errors import FormatBridgeError, TruncatedStreamError
-from formatbridge.formats import _checkers
+from formatbridge.validation import validators
 from tests import corpus
 
 MODEL_NAMES = {"request": "Request", "response": "Response", "error": "Error", "models": "ModelList"}
@@ -130,4 +130,4 @@ def _model(format_name: str, kind: str) -> type[BaseModel]:
 
 @functools.cache
 def _checker(model: type[BaseModel]) -> SchemaValidator:
-    return _checkers.checker(model)
+    return validators.checker(model)

@@ -7,7 +7,7 @@ import io
 import pytest
 
 import formatbridge as fb
-from formatbridge.demo import WAYS, converse_everywhere, demo, fake_relay
+from formatbridge.cli.demo import WAYS, converse_everywhere, demo, fake_relay
 from formatbridge.testing import FakeRelay
 from tests.relay_server import served
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import formatbridge as fb
-from formatbridge._codec import NotJsonError, loads
-from formatbridge._deep import MAX_DEPTH, read_in_steps, write
+from formatbridge.jsontext.codec import NotJsonError, loads
+from formatbridge.jsontext.depth import MAX_DEPTH, read_in_steps, write
 
 JsonValue = Any
 

@@ -13,7 +13,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import ir
-from formatbridge._reasons import REASONS
+from formatbridge.report.reasons import REASONS
 from tests.documents import DOCS, DOCUMENTS
 from tests.relay_server import served
 

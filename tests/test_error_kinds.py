@@ -9,8 +9,8 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import FORMATS, formats, ir
-from formatbridge.formats._errors import QUOTA_CODES
-from formatbridge.losses import nowhere
+from formatbridge.formats.shared.errors import QUOTA_CODES
+from formatbridge.report.ledger import nowhere
 from tests.directions import CROSSINGS
 
 KINDS: tuple[ir.ErrorKind, ...] = get_args(ir.ErrorKind)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 import formatbridge as fb
-from formatbridge.formats._error_shapes import decode_error_body
+from formatbridge.formats.shared.errors import decode_error_body
 from formatbridge.relay.faults import read_fault
 from tests.directions import CROSSINGS
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from formatbridge import formats
+from formatbridge.convert.collect import collect_stream
 from formatbridge.errors import InvalidPayloadError, StreamFailedError
-from formatbridge.stream_readers import collect_stream
 from tests.fixtures import Fixture, InvalidFixture, StreamFixture, check, fixtures, invalid_fixtures, streams
 from tests.normal import normal_form, without
 

@@ -16,9 +16,9 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from syrupy.location import PyTestLocation
 
 from formatbridge import formats
-from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
+from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
+from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import InvalidPayloadError
-from formatbridge.streams import StreamConverter
 from tests.fixtures import Fixture, InvalidFixture, StreamFixture, fixtures, invalid_fixtures, streams
 from tests.layout import layout
 

@@ -6,9 +6,9 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.streaming.grammar import GRAMMARS, Moves
 from tests import fixtures
 from tests.grammar_check import check
+from tests.stream_grammar import GRAMMARS, Moves
 
 MACHINES = [
     (grammar.format, name, moves)

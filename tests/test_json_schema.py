@@ -12,9 +12,9 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 import formatbridge as fb
-from formatbridge.bodies import wire_model
-from formatbridge.formats._protocol import Kind
+from formatbridge.convert.input import wire_model
 from formatbridge.formats.chat_completions.wire import tools as chat_completions
+from formatbridge.formats.format import Kind
 from formatbridge.formats.generate_content.wire import Content
 from formatbridge.formats.messages.wire import tools as messages
 from formatbridge.formats.messages.wire.messages import Block

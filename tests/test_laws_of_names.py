@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 import formatbridge as fb
 from formatbridge import formats
-from formatbridge.bodies import check
+from formatbridge.convert.input import check
 from tests.laws import Sample, shipped
 from tests.pointers import is_at_or_below, objects, value_at, with_value
 

@@ -10,7 +10,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import formats
-from formatbridge.bodies import check, wire_model
+from formatbridge.convert.input import check, wire_model
 from tests.directions import CROSSINGS
 from tests.judges import problems
 from tests.laws import Breach, Sample, home_again, nothing_is_silent, report_is_precise, there_and_back

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import formatbridge as fb
-from formatbridge._codec import dumps, loads
+from formatbridge.jsontext.codec import dumps, loads
 
 LONG = 70 * 1024
 IMAGE = "iVBORw0KGgo/AAA+" * (LONG // 16)

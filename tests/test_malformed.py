@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.typed_events import EventReader
+from formatbridge.convert.collect import EventReader
 from tests.directions import CROSSINGS
 from tests.fixtures import Fixture, StreamFixture, fixtures, streams
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from formatbridge import formats, ir
-from formatbridge.bodies import check
-from formatbridge.matrix import cell, matrix_table
+from formatbridge.convert.input import check
+from formatbridge.convert.matrix import cell, matrix_table
 
 REQUESTS: dict[str, dict[str, Any]] = {
     "messages": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},

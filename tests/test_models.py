@@ -16,13 +16,13 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.bodies import wire_model
-from formatbridge.formats._checkers import checker
-from formatbridge.formats._protocol import Kind
+from formatbridge.convert.input import wire_model
 from formatbridge.formats.chat_completions import wire as chat_completions
+from formatbridge.formats.format import Kind
 from formatbridge.formats.generate_content.plain import plain_function
 from formatbridge.formats.messages import wire as messages
 from formatbridge.formats.responses import wire as responses
+from formatbridge.validation.validators import checker
 from tests import corpus, laws
 from tests.fixtures import Fixture, check, fixtures
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from formatbridge.formats._checkers import checker
 from formatbridge.formats.generate_content import schema as dialect
 from formatbridge.formats.generate_content.plain import is_json_schema, is_plain_schema, plain_content, plain_function
 from formatbridge.formats.generate_content.tools import decode_function
 from formatbridge.formats.generate_content.wire import Content, FunctionDeclaration, Schema
+from formatbridge.validation.validators import checker
 from tests.fixtures import fixtures
 
 _CHECKS = {model: checker(list[model]) for model in (Schema, Content)}  # type: ignore[valid-type]  # a variable of types

@@ -12,8 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from formatbridge import FORMATS
-from formatbridge.bodies import wire_model
-from formatbridge.formats._checkers import checker, reader
+from formatbridge.convert.input import wire_model
+from formatbridge.validation.validators import checker, reader
 from tests.fixtures import Fixture, fixtures
 
 FAULTS: list[Any] = [None, 1.5, 10**30, 2**53 + 1, "no such thing", [], {"type": "no such thing"}]

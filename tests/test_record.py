@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from formatbridge.streaming.record import Record
-from formatbridge.streaming.template import Template
+from formatbridge.streaming.delta_template import Template
+from formatbridge.streaming.event_log import Record
 
 
 def _event(text: str, count: int | None = None) -> bytes:

@@ -14,7 +14,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import ir
-from formatbridge.losses import Late, Ledger, Spelling
+from formatbridge.report.ledger import Late, Ledger, Spelling
 from tests.fixtures import Fixture, StreamFixture, fixtures, streams
 
 

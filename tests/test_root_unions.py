@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.formats._root_unions import fold_root_union
+from formatbridge.formats.shared.schemas import fold_root_union
 
 A = {"type": "string"}
 B = {"type": "integer"}

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Required, TypedDict
 
 import pytest
 
-from formatbridge.formats._wire import Open, Unknown, Wire
+from formatbridge.validation.wire_base import Open, Unknown, Wire
 from tests import sdk_walk
 
 

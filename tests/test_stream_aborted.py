@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge import stream_source
-from formatbridge._codec import dumps
+from formatbridge.convert import stream_reader
+from formatbridge.jsontext.codec import dumps
 from formatbridge.streaming.sse import encode_event
 from tests.directions import CROSSINGS, PAIRS
 from tests.servers import stream_of
@@ -367,7 +367,7 @@ def test_a_mistake_of_ours_is_no_break_of_the_stream(read: Any, monkeypatch: pyt
     def fails(*_: object) -> None:
         raise KeyError("ours")
 
-    monkeypatch.setattr(stream_source.StreamSource, "decode", fails)
+    monkeypatch.setattr(stream_reader.StreamSource, "decode", fails)
 
     with pytest.raises(KeyError, match="ours"):
         read([b'data: {"id":"x","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'], source="chat_completions")

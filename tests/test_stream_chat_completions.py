@@ -19,9 +19,9 @@ from formatbridge import (
 )
 from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
-from formatbridge.losses import Ledger
 from formatbridge.options import Options
-from formatbridge.streaming.collect import Collector
+from formatbridge.report.ledger import Ledger
+from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import grammar_check

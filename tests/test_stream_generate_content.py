@@ -14,9 +14,9 @@ from formatbridge import formats, ir
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats.generate_content import StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
-from formatbridge.losses import Ledger, Spelling
 from formatbridge.options import DEFAULT_OPTIONS
-from formatbridge.streaming.collect import Collector
+from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import StreamReader
 from tests import grammar_check

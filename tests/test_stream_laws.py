@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import formatbridge as fb
 from formatbridge import formats
-from formatbridge.convert import ConvertedError
+from formatbridge.convert.bodies import ConvertedError
 from formatbridge.errors import FormatBridgeError, StreamFailedError
 from formatbridge.streaming.sse import DONE, encode_event
 from tests import laws

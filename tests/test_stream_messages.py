@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, formats, ir
-from formatbridge._codec import dumps
 from formatbridge.formats import messages
 from formatbridge.ir import events
-from formatbridge.losses import Ledger, Spelling
+from formatbridge.jsontext.codec import dumps
 from formatbridge.options import Options
-from formatbridge.streaming.collect import Collector
+from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import StreamReader, encode_event
 from tests import grammar_check

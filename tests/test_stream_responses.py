@@ -13,13 +13,13 @@ from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge._codec import dumps
-from formatbridge.formats._call_ids import tell_apart
 from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_response, encode_response
+from formatbridge.formats.shared.tool_call_ids import tell_apart
 from formatbridge.ir import events
-from formatbridge.losses import Ledger, Spelling, nowhere
+from formatbridge.jsontext.codec import dumps
 from formatbridge.options import Options
-from formatbridge.streaming.collect import Collector
+from formatbridge.report.ledger import Ledger, Spelling, nowhere
+from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import grammar_check

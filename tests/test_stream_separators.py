@@ -11,7 +11,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import formats
-from formatbridge._codec import dumps
+from formatbridge.jsontext.codec import dumps
 from formatbridge.streaming.sse import encode_event, escape_separators
 from tests.directions import PAIRS
 from tests.sdk_clients import read, said

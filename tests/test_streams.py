@@ -15,8 +15,8 @@ from pydantic import BaseModel
 
 import formatbridge as fb
 from formatbridge import formats
-from formatbridge._codec import dumps
 from formatbridge.errors import FormatBridgeError
+from formatbridge.jsontext.codec import dumps
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import corpus, fixtures
 from tests.directions import CROSSINGS, PAIRS

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import formatbridge as fb
 from formatbridge.ir import events
+from formatbridge.streaming.delta_template import Refrain, Template
 from formatbridge.streaming.sse import ServerSentEvent, StreamReader
-from formatbridge.streaming.template import Refrain, Template
 from tests import corpus, fixtures
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from formatbridge._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from formatbridge.bridge import Bridge, Exchange
-    from formatbridge.convert import (
+    from formatbridge.convert.bodies import (
         Converted,
         ConvertedError,
         ConvertedRequest,
@@ -21,7 +20,11 @@ if TYPE_CHECKING:
         convert_request,
         convert_response,
     )
-    from formatbridge.detect import Detection, detect_format
+    from formatbridge.convert.bridge import Bridge, Exchange
+    from formatbridge.convert.collect import collect_stream, iter_events
+    from formatbridge.convert.detect import Detection, detect_format
+    from formatbridge.convert.replay import replay_response
+    from formatbridge.convert.streams import StreamConverter, convert_stream
     from formatbridge.errors import (
         APIConnectionError,
         APIError,
@@ -52,7 +55,6 @@ if TYPE_CHECKING:
     )
     from formatbridge.formats import FORMATS
     from formatbridge.ir import ErrorKind, Format
-    from formatbridge.losses import Addition, Loss
     from formatbridge.options import Options, Severity
     from formatbridge.relay.calls import Prepared
     from formatbridge.relay.client import AsyncClient, AsyncStream, Client, Stream
@@ -62,9 +64,7 @@ if TYPE_CHECKING:
     from formatbridge.relay.settings import Limits, Retry, RetryCause, Timeout
     from formatbridge.relay.steps import Attempt
     from formatbridge.relay.transport import transport
-    from formatbridge.replays import replay_response
-    from formatbridge.stream_readers import collect_stream, iter_events
-    from formatbridge.streams import StreamConverter, convert_stream
+    from formatbridge.report.ledger import Addition, Loss
 
 __all__ = [
     "FORMATS",
@@ -140,29 +140,29 @@ _HOMES = {
     "APIError": "errors",
     "APIStatusError": "errors",
     "APITimeoutError": "errors",
-    "Addition": "losses",
+    "Addition": "report.ledger",
     "AsyncClient": "relay.client",
     "AsyncStream": "relay.client",
     "Attempt": "relay.steps",
     "AuthenticationError": "errors",
     "BadRequestError": "errors",
-    "Bridge": "bridge",
+    "Bridge": "convert.bridge",
     "Client": "relay.client",
     "Clock": "relay.clock",
     "ConfigurationError": "errors",
-    "Converted": "convert",
-    "ConvertedError": "convert",
-    "ConvertedRequest": "convert",
-    "Detection": "detect",
+    "Converted": "convert.bodies",
+    "ConvertedError": "convert.bodies",
+    "ConvertedRequest": "convert.bodies",
+    "Detection": "convert.detect",
     "ErrorKind": "ir",
     "EventTooLargeError": "errors",
-    "Exchange": "bridge",
+    "Exchange": "convert.bridge",
     "Format": "ir",
     "FormatBridgeError": "errors",
     "InternalServerError": "errors",
     "InvalidPayloadError": "errors",
     "Limits": "relay.settings",
-    "Loss": "losses",
+    "Loss": "report.ledger",
     "LossyConversionError": "errors",
     "NotFoundError": "errors",
     "Options": "options",
@@ -179,7 +179,7 @@ _HOMES = {
     "RetryCause": "relay.settings",
     "Severity": "options",
     "Stream": "relay.client",
-    "StreamConverter": "streams",
+    "StreamConverter": "convert.streams",
     "StreamDecodeError": "errors",
     "StreamError": "errors",
     "StreamFailedError": "errors",
@@ -188,15 +188,15 @@ _HOMES = {
     "TruncatedStreamError": "errors",
     "UnexpectedResponseError": "errors",
     "UnknownFormatError": "errors",
-    "collect_stream": "stream_readers",
-    "convert_error": "convert",
-    "convert_models": "convert",
-    "convert_request": "convert",
-    "convert_response": "convert",
-    "convert_stream": "streams",
-    "detect_format": "detect",
-    "iter_events": "stream_readers",
-    "replay_response": "replays",
+    "collect_stream": "convert.collect",
+    "convert_error": "convert.bodies",
+    "convert_models": "convert.bodies",
+    "convert_request": "convert.bodies",
+    "convert_response": "convert.bodies",
+    "convert_stream": "convert.streams",
+    "detect_format": "convert.detect",
+    "iter_events": "convert.collect",
+    "replay_response": "convert.replay",
     "transport": "relay.transport",
 }
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from formatbridge.cli import main
+from formatbridge.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from formatbridge import ir
-    from formatbridge.convert import Converted
-    from formatbridge.losses import Loss
+    from formatbridge.convert.bodies import Converted
+    from formatbridge.report.ledger import Loss
 
 _LONGEST_TEXT = 2048
 _LONGEST_SNIPPET = 200

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from formatbridge.arguments import a, found
 from formatbridge.errors import ConfigurationError
-from formatbridge.given import a, found
 
 Severity = Literal["info", "lossy", "impossible"]
 """How severe a loss is."""

@@ -9,7 +9,7 @@ from typing import cast, get_args
 
 from formatbridge import ir
 from formatbridge.errors import UnknownFormatError
-from formatbridge.formats._protocol import Format
+from formatbridge.formats.format import Format
 
 FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
 """The names of the formats, in the order of every table."""

@@ -5,7 +5,6 @@ stay as they were written until a target needs them otherwise; usage is inclusiv
 them, nobody changes them.
 """
 
-from formatbridge._json import JsonObject, JsonValue
 from formatbridge.ir.parts import (
     CacheMark,
     Citation,
@@ -49,6 +48,7 @@ from formatbridge.ir.response import (
     Usage,
 )
 from formatbridge.ir.tools import CustomTool, FunctionTool, HostedTool, McpServer, Namespace, Tool
+from formatbridge.jsontext.types import JsonObject, JsonValue
 
 __all__ = [
     "AudioOutput",

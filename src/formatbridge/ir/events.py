@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from formatbridge._json import JsonObject
 from formatbridge.ir.parts import Citation, Number, Part, Signature
 from formatbridge.ir.response import Error, Finish, TokenLogprob, Usage
+from formatbridge.jsontext.types import JsonObject
 
 
 @dataclass(slots=True)

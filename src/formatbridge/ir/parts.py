@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from formatbridge._json import JsonObject, JsonValue
+from formatbridge.jsontext.types import JsonObject, JsonValue
 
 Format = Literal["chat_completions", "messages", "responses", "generate_content"]
 Number = int | float

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, cast
 
 from typing_extensions import TypedDict
 
-from formatbridge._json import JsonObject
 from formatbridge.ir.parts import Format, Number, Part
 from formatbridge.ir.tools import Tool
+from formatbridge.jsontext.types import JsonObject
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]

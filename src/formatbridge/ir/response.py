@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from formatbridge._json import JsonObject, JsonValue
 from formatbridge.ir.parts import Citation, Format, Number, Part
+from formatbridge.jsontext.types import JsonObject, JsonValue
 
 FinishReason = Literal[
     "stop", "stop_sequence", "length", "context_length", "tool_calls", "content_filter", "refusal", "pause",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from formatbridge._json import JsonObject
 from formatbridge.ir.parts import CacheMark
+from formatbridge.jsontext.types import JsonObject
 
 
 @dataclass(slots=True)

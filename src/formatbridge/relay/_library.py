@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from functools import cache
 from typing import Any
 
+from formatbridge.arguments import a
 from formatbridge.errors import ConfigurationError
-from formatbridge.given import a
 
 LIBRARIES = ("httpx", "httpx2")
 

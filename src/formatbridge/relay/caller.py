@@ -9,13 +9,13 @@ from types import EllipsisType
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 from formatbridge import formats, ir
-from formatbridge._json import JsonObject
-from formatbridge.bodies import model_of
-from formatbridge.bridge import Bridge, Exchange
-from formatbridge.convert import Converted
+from formatbridge.arguments import checked_stream
+from formatbridge.convert.bodies import Converted
+from formatbridge.convert.bridge import Bridge, Exchange
+from formatbridge.convert.input import model_of
+from formatbridge.convert.masking import HIDDEN, hidden
 from formatbridge.errors import ConfigurationError, NotFoundError
-from formatbridge.given import checked_stream
-from formatbridge.masking import HIDDEN, hidden
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.relay import faults
 from formatbridge.relay.calls import (

@@ -10,22 +10,23 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 from urllib.parse import urljoin, urlsplit
 
-from formatbridge import _codec, formats, ir
-from formatbridge._json import JsonObject
-from formatbridge._pointers import to_snake
-from formatbridge._reasons import REASONS
+from formatbridge import formats, ir
 from formatbridge._version import __version__
-from formatbridge.bridge import Exchange
-from formatbridge.convert import Converted, ConvertedError, ConvertedRequest
+from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
+from formatbridge.convert.bridge import Exchange
+from formatbridge.convert.masking import HIDDEN, Mask, Secret
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
-from formatbridge.formats._errors import is_error_body, plain_message
-from formatbridge.losses import Addition, Loss
-from formatbridge.masking import HIDDEN, Mask, Secret
+from formatbridge.formats.shared.errors import is_error_body, plain_message
+from formatbridge.jsontext import codec
+from formatbridge.jsontext.pointers import to_snake
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.relay import faults
 from formatbridge.relay.betas import with_betas
 from formatbridge.relay.profile import RelayProfile, origin_of
 from formatbridge.relay.secret import Headers, is_sensitive, shown
 from formatbridge.relay.settings import Limits
+from formatbridge.report.ledger import Addition, Loss
+from formatbridge.report.reasons import REASONS
 from formatbridge.streaming.sse import without_comments
 
 A = TypeVar("A")
@@ -119,7 +120,7 @@ def build_call(
         method="POST",
         url=url,
         headers=Headers(with_betas(public, made.body) if made.target == "messages" else public),
-        body=_codec.dumps(_wire_body(made.body, made.target)),
+        body=codec.dumps(_wire_body(made.body, made.target)),
         format=made.source,
         via=made.target,
         model=made.model,
@@ -266,8 +267,8 @@ def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...], *, me
     body = without_comments(body)
     id = faults.request_id(head.headers, names)
     try:
-        value = _codec.loads(body, [] if mends else None)
-    except _codec.NotJsonError as error:
+        value = codec.loads(body, [] if mends else None)
+    except codec.NotJsonError as error:
         found = (
             "is empty" if not body.strip() else "is HTML or XML" if is_markup(body) else f"{error.pointer} {error.message}".strip()
         )
@@ -275,7 +276,7 @@ def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...], *, me
     if faults.is_fault(value):
         raise faults.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
     if not isinstance(value, dict):
-        found = f"is {_codec.describe(value)}"
+        found = f"is {codec.describe(value)}"
         raise faults.unexpected(found, status=head.status, body=body[: faults.KEPT], id=id, mask=call.mask)
     return Native(value, body)
 
@@ -314,7 +315,7 @@ def read_answer(head: Head, native: Native, exchange: Exchange, call: Call, name
     if isinstance(made, ConvertedError):
         refuse_failed(head, native.value, call, names)
         id = faults.request_id(head.headers, names)
-        raise faults.status_error(head.status, _codec.dumps(native.value), head.headers, id=id, mask=call.mask, now=head.came)
+        raise faults.status_error(head.status, codec.dumps(native.value), head.headers, id=id, mask=call.mask, now=head.came)
     return made
 
 
@@ -331,7 +332,7 @@ def no_answer(
 ) -> APIError:
     """Return the error for an object that is not what was ``wanted``: what it says, where it is an error in words alone."""
     id = faults.request_id(head.headers, names)
-    body = _codec.dumps(native)
+    body = codec.dumps(native)
     if is_error_body(native):
         return faults.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
     return faults.unexpected(f"is no {wanted}: {error}", status=head.status, body=body[: faults.KEPT], id=id, mask=call.mask)
@@ -339,7 +340,7 @@ def no_answer(
 
 def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> ir.ModelList:
     """Read a page of the list of models, in whatever format it came."""
-    from formatbridge.bodies import check_answer
+    from formatbridge.convert.input import check_answer
 
     try:
         found = formats.load(list_format(native, call))

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, assert_never
 from pydantic import BaseModel
 
 from formatbridge import ir
-from formatbridge.convert import Converted
+from formatbridge.convert.bodies import Converted
 from formatbridge.errors import APIError, FormatBridgeError
 from formatbridge.relay.caller import Caller
 from formatbridge.relay.clock import Clock

@@ -8,9 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from formatbridge import _codec, ir
-from formatbridge.bridge import Bridge, Exchange
-from formatbridge.convert import Converted, convert_error, convert_models
+from formatbridge import ir
+from formatbridge.convert.bodies import Converted, convert_error, convert_models
+from formatbridge.convert.bridge import Bridge, Exchange
+from formatbridge.convert.masking import Mask, Secret
+from formatbridge.convert.replay import replay_response
+from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import (
     APIConnectionError,
     APIStatusError,
@@ -18,7 +21,7 @@ from formatbridge.errors import (
     InvalidPayloadError,
     UnexpectedResponseError,
 )
-from formatbridge.masking import Mask, Secret
+from formatbridge.jsontext import codec
 from formatbridge.options import Options
 from formatbridge.relay import calls, faults
 from formatbridge.relay.calls import Beginning, Call, Head, Native, followed
@@ -27,8 +30,6 @@ from formatbridge.relay.legs import VERSION, home_headers, passed_headers, sdk_k
 from formatbridge.relay.profile import RelayProfile
 from formatbridge.relay.secret import Headers
 from formatbridge.relay.settings import Limits, current_key, options_for_answer
-from formatbridge.replays import replay_response
-from formatbridge.streams import StreamConverter
 
 # Not every SDK escapes a slash or a colon, so an id is all between the first collection and the last colon: "accounts/x/models/y:8b".
 _GENERATE = re.compile(r".*?/(?P<model>(?:models|tunedModels)/.+):(?P<method>generateContent|streamGenerateContent)")
@@ -196,7 +197,7 @@ class Crossing:
             return self._failed(error, head, asked.format)
         self.tell(made)
         headers = home_headers(head.headers, asked.format, self.profile, _JSON)
-        return Home(head.status, headers, _codec.dumps(_chosen(made.body, asked.path)))
+        return Home(head.status, headers, codec.dumps(_chosen(made.body, asked.path)))
 
     def _found_list(self, asked: Asked) -> Generator[Call, Head, tuple[Call, Head]]:
         """Ask for the list of models where it may be, until the answer is not a 404."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 
-from formatbridge import _codec, ir
-from formatbridge._json import JsonObject
-from formatbridge.convert import ConvertedError, convert_error
+from formatbridge import ir
+from formatbridge.convert.bodies import ConvertedError, convert_error
+from formatbridge.convert.masking import Mask
 from formatbridge.errors import (
     APIStatusError,
     AuthenticationError,
@@ -23,9 +23,19 @@ from formatbridge.errors import (
     RequestTooLargeError,
     UnexpectedResponseError,
 )
-from formatbridge.formats._error_shapes import reason_in, retry_delay
-from formatbridge.formats._errors import BY_WORD, FORBIDDEN, QUOTA_CODES, WORDINGS, classify, is_error_body, says_error
-from formatbridge.masking import Mask
+from formatbridge.formats.shared.errors import (
+    BY_WORD,
+    FORBIDDEN,
+    QUOTA_CODES,
+    WORDINGS,
+    classify,
+    is_error_body,
+    reason_in,
+    retry_delay,
+    says_error,
+)
+from formatbridge.jsontext import codec
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.sse import without_comments
 
 CLASSES: Mapping[int, type[APIStatusError]] = {
@@ -69,8 +79,8 @@ def is_fault(value: object) -> bool:
 def read_fault(body: bytes) -> Fault:
     """Read an error body of any shape; one that is no JSON object is its own message."""
     try:
-        value = _codec.loads(without_comments(body))
-    except _codec.NotJsonError:
+        value = codec.loads(without_comments(body))
+    except codec.NotJsonError:
         return Fault(_plain(body))
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -85,7 +95,7 @@ def read_fault(body: bytes) -> Fault:
 
 def _fault(outer: JsonObject, detail: JsonObject) -> Fault:
     message = detail.get("message") or outer  # what says nothing in a place that is known is told as it is
-    message = message if isinstance(message, str) else _codec.dumps(message).decode()
+    message = message if isinstance(message, str) else codec.dumps(message).decode()
     found = _REQUEST_ID.search(message)
     given = outer.get("request_id")
     details = detail.get("details")
@@ -196,7 +206,7 @@ def told_error(
         param=mask.value(error.param),
         request_id=id,
         retry_after=wait if wait is not None else error.retry_after,
-        body=mask.body(_codec.dumps({"error": detail})),
+        body=mask.body(codec.dumps({"error": detail})),
         kind=error.kind,
         rewrite=_rewritten,
     )
@@ -272,6 +282,6 @@ def _is_of_a_format(outer: JsonObject) -> bool:
 
 def _value(body: bytes) -> object:
     try:
-        return _codec.loads(body)
-    except _codec.NotJsonError:
+        return codec.loads(body)
+    except codec.NotJsonError:
         return None

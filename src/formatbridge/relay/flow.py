@@ -21,7 +21,7 @@ from formatbridge.errors import (
     UnexpectedResponseError,
     tell_more,
 )
-from formatbridge.formats._errors import QUOTA_CODES
+from formatbridge.formats.shared.errors import QUOTA_CODES
 from formatbridge.relay import faults
 from formatbridge.relay.calls import Call, Head, followed
 from formatbridge.relay.clock import Clock

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-from formatbridge import _codec
-from formatbridge.convert import Converted
+from formatbridge.convert.bodies import Converted
+from formatbridge.convert.masking import Mask
+from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import StreamError, TruncatedStreamError
 from formatbridge.formats.responses.errors import encode_error_event
-from formatbridge.masking import Mask
+from formatbridge.jsontext import codec
 from formatbridge.relay.broken import is_of_connection
 from formatbridge.streaming.sse import encode_event
-from formatbridge.streams import StreamConverter
 
 
 class Homecoming:
@@ -110,7 +110,7 @@ class Homecoming:
             raise nonsense
         self.tell()
         if self._repeats_errors and self._converter.error is not None:
-            made += encode_event(_codec.dumps({"type": "error", **encode_error_event(self._converter.error)}), "error")
+            made += encode_event(codec.dumps({"type": "error", **encode_error_event(self._converter.error)}), "error")
         return self._mask.body(made)
 
     def tell(self) -> None:

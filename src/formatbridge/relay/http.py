@@ -14,8 +14,8 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+from formatbridge.arguments import a
 from formatbridge.errors import ConfigurationError
-from formatbridge.given import a
 from formatbridge.relay._library import ancestor_of
 
 T = TypeVar("T")

@@ -7,9 +7,12 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from formatbridge import _codec, ir
-from formatbridge.bridge import Exchange
-from formatbridge.convert import Converted
+from formatbridge import ir
+from formatbridge.convert.bodies import Converted
+from formatbridge.convert.bridge import Exchange
+from formatbridge.convert.collect import EventReader
+from formatbridge.convert.masking import Mask
+from formatbridge.convert.replay import replay_response
 from formatbridge.errors import (
     APIConnectionError,
     APIError,
@@ -18,15 +21,13 @@ from formatbridge.errors import (
     StreamError,
     StreamFailedError,
 )
-from formatbridge.masking import Mask
+from formatbridge.jsontext import codec
 from formatbridge.relay import faults
 from formatbridge.relay.calls import BLANK, Beginning, Call, Head, is_markup, no_answer, read_json
 from formatbridge.relay.events import text_of
 from formatbridge.relay.flow import Flow, cut_short, drain, read_body
 from formatbridge.relay.inflate import BodyTooLargeError, Opener
 from formatbridge.relay.steps import Patience, Rules
-from formatbridge.replays import replay_response
-from formatbridge.typed_events import EventReader
 
 Failure = APIError | StreamError
 T = TypeVar("T")
@@ -260,7 +261,7 @@ class Incoming:
 
 def _is_json(body: bytes) -> bool:
     try:
-        _codec.loads(body)
-    except _codec.NotJsonError:
+        codec.loads(body)
+    except codec.NotJsonError:
         return False
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
-from formatbridge.masking import Secret
+from formatbridge.convert.masking import Secret
 from formatbridge.relay import faults
 from formatbridge.relay.calls import KEY_HEADERS
 from formatbridge.relay.profile import RelayProfile

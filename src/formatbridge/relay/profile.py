@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from formatbridge import formats, ir
+from formatbridge.arguments import checked_names, checked_table
 from formatbridge.errors import ConfigurationError
-from formatbridge.given import checked_names, checked_table
 from formatbridge.relay.secret import checked_headers, is_sensitive
 
 Endpoint = str

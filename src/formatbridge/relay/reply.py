@@ -7,12 +7,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from formatbridge import formats, ir
-from formatbridge._json import JsonObject
-from formatbridge.bodies import check_answer
-from formatbridge.convert import Converted, ConvertedRequest
-from formatbridge.losses import Addition, Loss
+from formatbridge.convert.bodies import Converted, ConvertedRequest
+from formatbridge.convert.input import check_answer
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.relay import faults
 from formatbridge.relay.flow import Outcome
+from formatbridge.report.ledger import Addition, Loss
 
 
 class Reply:

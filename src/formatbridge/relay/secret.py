@@ -6,9 +6,9 @@ import re
 import warnings
 from collections.abc import Coroutine, Mapping
 
+from formatbridge.arguments import a, caller
+from formatbridge.convert.masking import HIDDEN, Secret
 from formatbridge.errors import ConfigurationError
-from formatbridge.given import a, caller
-from formatbridge.masking import HIDDEN, Secret
 
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

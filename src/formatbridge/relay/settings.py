@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Literal, TypeVar
 
+from formatbridge.arguments import a
+from formatbridge.convert.masking import Secret
 from formatbridge.errors import ConfigurationError
-from formatbridge.given import a
-from formatbridge.masking import Secret
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
 from formatbridge.relay.profile import RelayProfile, checked_url
 from formatbridge.relay.secret import checked_key

@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from formatbridge.convert import Converted, ConvertedRequest
+from formatbridge.arguments import caller
+from formatbridge.convert.bodies import Converted, ConvertedRequest
 from formatbridge.errors import ConfigurationError
-from formatbridge.given import caller
-from formatbridge.losses import Addition, Loss
 from formatbridge.relay import faults
 from formatbridge.relay.caller import Plan
 from formatbridge.relay.clock import Clock
@@ -19,6 +18,7 @@ from formatbridge.relay.flow import Flow, Outcome
 from formatbridge.relay.http import Pool
 from formatbridge.relay.incoming import Incoming
 from formatbridge.relay.steps import Close
+from formatbridge.report.ledger import Addition, Loss
 
 T = TypeVar("T")
 

@@ -8,10 +8,10 @@ from itertools import chain
 from typing import Any
 
 from formatbridge import formats, ir
-from formatbridge.convert import Converted
+from formatbridge.arguments import a
+from formatbridge.convert.bodies import Converted
+from formatbridge.convert.masking import hidden
 from formatbridge.errors import ConfigurationError
-from formatbridge.given import a
-from formatbridge.masking import hidden
 from formatbridge.options import Options
 from formatbridge.relay._library import ancestor_of, answer_of, async_stream_of, library_of, size_of, stream_of
 from formatbridge.relay.calls import Call, Head

@@ -8,8 +8,8 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from formatbridge import ir
-from formatbridge._codec import dumps
 from formatbridge.ir import events
+from formatbridge.jsontext.codec import dumps
 
 GROWS = {
     ir.Text: "text",

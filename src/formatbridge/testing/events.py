@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 import formatbridge as fb
-from formatbridge._json import JsonObject
+from formatbridge.jsontext.types import JsonObject
 
 
 class Event(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import formatbridge as fb
+from formatbridge.arguments import a, checked_names, found
 from formatbridge.errors import ConfigurationError
-from formatbridge.given import a, checked_names, found
 from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
 from formatbridge.relay.clock import Clock
 from formatbridge.relay.profile import checked_url, origin_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Literal
 
+from formatbridge.arguments import found
 from formatbridge.errors import ConfigurationError
-from formatbridge.given import found
 from formatbridge.relay._library import LIBRARIES
 
 

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 import formatbridge as fb
-from formatbridge._json import JsonObject
+from formatbridge.arguments import a, found
 from formatbridge.errors import ConfigurationError, FormatBridgeError
-from formatbridge.given import a, found
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.faults import Fault, Stall
 
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import formatbridge as fb
-from formatbridge._json import JsonObject
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.endpoints import Endpoint, check_body, error_body
 from formatbridge.testing.events import Event, read_events, split_deltas
 from formatbridge.testing.quirks import Quirk, bend_answer, bend_stream

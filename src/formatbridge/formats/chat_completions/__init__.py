@@ -10,8 +10,6 @@ import re
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._foreign import as_it_is as settle_history
-from formatbridge.formats._protocol import ToolRules
 from formatbridge.formats.chat_completions.errors import decode_error, encode_error
 from formatbridge.formats.chat_completions.finish import FINISH, unfinished
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
@@ -22,6 +20,8 @@ from formatbridge.formats.chat_completions.spelling import SPELLING
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.formats.chat_completions.stream_fold import fold_stream, place_of, unfold_stream
+from formatbridge.formats.format import ToolRules
+from formatbridge.formats.shared.foreign_tokens import as_it_is as settle_history
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "chat_completions"

@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest, says_something
-from formatbridge.formats._ids import made_call_id
-from formatbridge.formats._media import Sound, is_samples, write_data_url
-from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
 from formatbridge.formats.chat_completions.calls import encode_answer_call
 from formatbridge.formats.chat_completions.citations import decode_citations, encode_citations
 from formatbridge.formats.chat_completions.content import (
@@ -22,8 +17,13 @@ from formatbridge.formats.chat_completions.content import (
 from formatbridge.formats.chat_completions.joints import Joints, is_dropped
 from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning
 from formatbridge.formats.chat_completions.tokens import encode_call_token, is_image, is_sound
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.media import Sound, is_samples, write_data_url
+from formatbridge.formats.shared.parts import drop_id, encode_opaque, is_plain
+from formatbridge.formats.shared.unique_names import made_call_id
+from formatbridge.formats.shared.unmodelled_fields import joined, rest, says_something
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options, Severity
+from formatbridge.report.ledger import Ledger
 
 _KNOWN = MESSAGE | BESIDE | {"annotations", "audio", "images"}
 _SAID = MESSAGE

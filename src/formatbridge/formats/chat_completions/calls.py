@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import encode_arguments_text
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import note_beside
-from formatbridge.formats._signatures import native_token
 from formatbridge.formats.chat_completions.ids import made_id_at, stem_at
 from formatbridge.formats.chat_completions.parts import decode_cache_control
 from formatbridge.formats.chat_completions.tokens import decode_outer_token, encode_call_token, encode_outer_token
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import note_beside
+from formatbridge.formats.shared.reasoning_tokens import native_token
+from formatbridge.formats.shared.tool_arguments import encode_arguments_text
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 _FUNCTION = frozenset({"name", "arguments"})
 _CALL = frozenset({"id", "type", "function", "extra_content", "index", "cache_control"})

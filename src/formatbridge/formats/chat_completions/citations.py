@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._spans import put_in
 from formatbridge.formats.chat_completions.joints import Joints
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import put_in
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 
 def decode_citations(raw: list[JsonObject], parts: list[ir.Part], src: str, first: int) -> JsonObject | None:

@@ -9,12 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest, says_something
-from formatbridge.formats._media import read_data_url
-from formatbridge.formats._parts import drop_id, is_plain, weigh_unknown
-from formatbridge.formats._signatures import bound_to, is_at_home
-from formatbridge.formats._turns import note_empty
 from formatbridge.formats.chat_completions.calls import decode_call, decode_legacy_call, encode_call
 from formatbridge.formats.chat_completions.parts import decode_cache_control, decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.reasoning import REASONING, decode_reasoning, encode_reasoning
@@ -25,7 +19,13 @@ from formatbridge.formats.chat_completions.tokens import (
     goes_beside,
     split_token,
 )
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.media import read_data_url
+from formatbridge.formats.shared.parts import drop_id, is_plain, weigh_unknown
+from formatbridge.formats.shared.reasoning_tokens import bound_to, is_at_home
+from formatbridge.formats.shared.turns import note_empty
+from formatbridge.formats.shared.unmodelled_fields import joined, rest, says_something
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 MESSAGE = REASONING | {"role", "content", "refusal", "tool_calls", "function_call"}
 _IMAGE = frozenset({"type", "image_url", "index", "extra_content"})

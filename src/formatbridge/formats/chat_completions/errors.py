@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._error_shapes import decode_error_body
-from formatbridge.formats._errors import encode_error_object
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.errors import decode_error_body, encode_error_object
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:

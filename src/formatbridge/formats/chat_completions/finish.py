@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._finish import note_finish
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import note_finish
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 FINISH: Mapping[str, ir.FinishReason] = {
     "stop": "stop",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from formatbridge._json import JsonObject
 from formatbridge.formats.chat_completions.thinking_blocks import KINDS
 from formatbridge.formats.chat_completions.told_blocks import Step, ToldBlocks
+from formatbridge.jsontext.types import JsonObject
 
 _ALONE = ("reasoning_content", "reasoning")
 """Fields of a delta that tell thoughts as text alone."""

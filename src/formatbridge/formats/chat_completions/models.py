@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._models import decode_data_list, encode_data_list
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.model_lists import decode_data_list, encode_data_list
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 
 def decode_models(body: JsonObject) -> ir.ModelList:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._output import note_root
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.shared.settings import note_root
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import ITSELF, Ledger
 
 _SCHEMA = frozenset({"schema", "name", "description", "strict"})
 _INLINE = _SCHEMA | {"type", "json_schema"}

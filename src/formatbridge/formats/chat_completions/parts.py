@@ -6,10 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import (
+from formatbridge.formats.shared.media import (
     PDF,
     at_home,
     guess_mime,
@@ -21,9 +18,12 @@ from formatbridge.formats._media import (
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque, is_plain, known_mime
-from formatbridge.formats._signatures import drop_token
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import drop_citations, drop_id, encode_mime, encode_opaque, is_plain, known_mime
+from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _AUDIO_FORMATS = {
     "audio/wav": "wav",

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import gathered, joined, rest
-from formatbridge.formats._parts import drop_id
-from formatbridge.formats._reasoning import EFFORTS, encode_effort
-from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, id_of, is_at_home, native_token
 from formatbridge.formats.chat_completions.thinking_blocks import choose, decode_blocks, is_same, texts_of
 from formatbridge.formats.chat_completions.tokens import encode_call_token, goes_beside, is_sound
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_empty, encode_token, id_of, is_at_home, native_token
+from formatbridge.formats.shared.settings import EFFORTS, encode_effort
+from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 _HOMES: tuple[tuple[str, ir.Format], ...] = (
     ("anthropic-", "messages"),

@@ -3,13 +3,6 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._offer import added_tools, note_moved
-from formatbridge.formats._results import pair_loose, with_results_in_place
-from formatbridge.formats._settings import decode_flat_settings
-from formatbridge.formats._tools import drop_choice
-from formatbridge.formats._turns import note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats.chat_completions.content import decode_message, encode_message
 from formatbridge.formats.chat_completions.output_shape import (
     decode_audio_output,
@@ -35,8 +28,15 @@ from formatbridge.formats.chat_completions.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.settings import decode_flat_settings
+from formatbridge.formats.shared.tool_results import pair_loose, with_results_in_place
+from formatbridge.formats.shared.tool_selection import added_tools, note_moved
+from formatbridge.formats.shared.tools import drop_choice
+from formatbridge.formats.shared.turns import note_no_turns, note_prefill, with_instructions_first
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 _KNOWN = SETTINGS.canonical.keys() | SWITCHES | OTHER_NAMES.keys() | {
     "model", "messages", "stream", "stream_options", "stop", "max_tokens", "tools", "tool_choice", "functions", "function_call",

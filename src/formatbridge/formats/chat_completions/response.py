@@ -5,21 +5,21 @@ from __future__ import annotations
 from operator import attrgetter
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge._pointers import KNOWN, known_places
-from formatbridge.formats._choices import numbered
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._finish import refusal_of
-from formatbridge.formats._ids import encode_id
-from formatbridge.formats._logprobs import decode_tokens, encode_tokens
-from formatbridge.formats._protocol import Context
 from formatbridge.formats.chat_completions.answer import decode_answer, encode_answer
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
 from formatbridge.formats.chat_completions.finish import decode_finish, encode_finish
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
+from formatbridge.formats.format import Context
+from formatbridge.formats.shared.choices import numbered
+from formatbridge.formats.shared.logprobs import decode_tokens, encode_tokens
+from formatbridge.formats.shared.parts import refusal_of
+from formatbridge.formats.shared.unique_names import encode_id
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.ir import events
-from formatbridge.losses import Ledger
+from formatbridge.jsontext.pointers import KNOWN, known_places
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 _index = attrgetter("index")
 _RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage"})

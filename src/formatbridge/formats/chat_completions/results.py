@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._parts import weigh_unknown
-from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.chat_completions.ids import position_of
 from formatbridge.formats.chat_completions.parts import decode_content, encode_content, encode_part
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.shared.parts import weigh_unknown
+from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import ITSELF, Ledger
 
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined
-from formatbridge.formats._settings import drop_setting, encode_flat_settings
-from formatbridge.formats._tables import FieldTable, ValueTable
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.settings import drop_setting, encode_flat_settings
+from formatbridge.formats.shared.tables import FieldTable, ValueTable
+from formatbridge.formats.shared.unmodelled_fields import joined
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 SETTINGS = FieldTable(
     {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
-from formatbridge.formats._models import INPUT_LIMITS, OUTPUT_LIMITS
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.usage import ALIASES, DETAILS
-from formatbridge.losses import ITSELF, Own, Spelling
+from formatbridge.formats.shared.errors import ERROR_OWN, ERROR_PLACES
+from formatbridge.formats.shared.model_lists import INPUT_LIMITS, OUTPUT_LIMITS
+from formatbridge.report.ledger import ITSELF, Own, Spelling
 
 SPELLING = Spelling(
     content=frozenset({"choices"}),

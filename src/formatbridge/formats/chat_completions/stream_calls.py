@@ -6,12 +6,12 @@ import sys
 from dataclasses import dataclass, field
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import read_object
-from formatbridge.formats._extra import rest, says_something
 from formatbridge.formats.chat_completions.answer import decode_answer
 from formatbridge.formats.chat_completions.ids import call_stem
+from formatbridge.formats.shared.tool_arguments import read_object
+from formatbridge.formats.shared.unmodelled_fields import rest, says_something
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.framing import ArrayReader
 
 _CALL = frozenset({"index", "id", "type", "function", "custom", "extra_content"})

@@ -6,12 +6,12 @@ from collections import ChainMap
 from dataclasses import dataclass, field
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import Pieces, gathered, joined
 from formatbridge.formats.chat_completions.stream_calls import Calls
 from formatbridge.formats.chat_completions.stream_thinking_blocks import Blocks
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
+from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined
 from formatbridge.ir import events
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import unfold
 
 

@@ -9,13 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge.formats._choices import Numbers
-from formatbridge.formats._errors import is_bare_error
-from formatbridge.formats._extra import Pieces, gathered, joined, rest, says_something
-from formatbridge.formats._head import head_of, name_late
-from formatbridge.formats._logprobs import decode_tokens
 from formatbridge.formats.chat_completions.content import BESIDE
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
 from formatbridge.formats.chat_completions.finish import decode_finish
@@ -31,7 +24,13 @@ from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.stream_untold import untold
 from formatbridge.formats.chat_completions.tokens import decode_outer_token
 from formatbridge.formats.chat_completions.usage import decode_usage
+from formatbridge.formats.shared.choices import Numbers, head_of, name_late
+from formatbridge.formats.shared.errors import is_bare_error
+from formatbridge.formats.shared.logprobs import decode_tokens
+from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, says_something
 from formatbridge.ir import events
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
 
 _HEAD = frozenset({"id", "object", "created", "model", "choices", "usage", "obfuscation"})
 _CHUNK = _HEAD | {"error"}

@@ -12,13 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge.formats._choices import ChoicesInOrder, is_of_a_choice
-from formatbridge.formats._finish import refusal_of
-from formatbridge.formats._media import Sound
-from formatbridge.formats._protocol import Context
-from formatbridge.formats._signatures import is_carried
 from formatbridge.formats.chat_completions.answer import encode_answer
 from formatbridge.formats.chat_completions.errors import encode_error
 from formatbridge.formats.chat_completions.finish import encode_finish
@@ -27,9 +20,16 @@ from formatbridge.formats.chat_completions.reasoning import encode_answer_reason
 from formatbridge.formats.chat_completions.response import encode_head, encode_logprobs
 from formatbridge.formats.chat_completions.tokens import encode_call_token
 from formatbridge.formats.chat_completions.usage import encode_usage
+from formatbridge.formats.format import Context
+from formatbridge.formats.shared.choices import ChoicesInOrder, is_of_a_choice
+from formatbridge.formats.shared.media import Sound
+from formatbridge.formats.shared.parts import refusal_of
+from formatbridge.formats.shared.reasoning_tokens import is_carried
 from formatbridge.ir import events
-from formatbridge.losses import nowhere
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import nowhere
 from formatbridge.streaming.sse import DONE, encode_event
 
 _FIELDS = {ir.Text: b"content", ir.Reasoning: b"reasoning_content", ir.Refusal: b"refusal"}

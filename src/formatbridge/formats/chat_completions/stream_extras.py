@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import gathered, rest, says_something
 from formatbridge.formats.chat_completions.answer import decode_answer
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.formats.chat_completions.tokens import decode_message_token, decode_outer_token
+from formatbridge.formats.shared.unmodelled_fields import gathered, rest, says_something
 from formatbridge.ir import events
+from formatbridge.jsontext.types import JsonObject
 
 _AUDIO = frozenset({"id", "data", "transcript"})
 

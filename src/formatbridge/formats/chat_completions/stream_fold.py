@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formatbridge._json import JsonObject
-from formatbridge._pointers import Path, continued, index_in
-from formatbridge.formats._arguments import read_object
-from formatbridge.formats._choices import in_order, told_apart
-from formatbridge.formats._extra import Pieces, says_something
 from formatbridge.formats.chat_completions.fold_thoughts import Detail, FoldedThoughts, news
 from formatbridge.formats.chat_completions.stream_calls import kind_of_call
+from formatbridge.formats.shared.choices import in_order, told_apart
+from formatbridge.formats.shared.tool_arguments import read_object
+from formatbridge.formats.shared.unmodelled_fields import Pieces, says_something
+from formatbridge.jsontext.pointers import Path, continued, index_in
+from formatbridge.jsontext.types import JsonObject
 
 _GROWING = frozenset({"content", "refusal", "reasoning_content", "reasoning"})
 _LISTS = frozenset({"annotations", "images"})

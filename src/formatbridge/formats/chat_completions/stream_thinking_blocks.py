@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.thinking_blocks import (
     KINDS,
@@ -16,6 +15,7 @@ from formatbridge.formats.chat_completions.thinking_blocks import (
     texts_of,
 )
 from formatbridge.formats.chat_completions.told_blocks import Step, ToldBlocks
+from formatbridge.jsontext.types import JsonObject
 
 
 class Item(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined
 from formatbridge.formats.chat_completions.stream_calls import opened
 from formatbridge.formats.chat_completions.stream_choice import Choice
+from formatbridge.formats.shared.unmodelled_fields import joined
 from formatbridge.ir import events
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import unfold
 
 

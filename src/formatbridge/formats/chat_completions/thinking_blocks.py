@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import rest
-from formatbridge.formats._signatures import decode_token
+from formatbridge.formats.shared.reasoning_tokens import decode_token
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
 
 KINDS = frozenset({"thinking", "redacted_thinking"})
 """The types of blocks that are known."""

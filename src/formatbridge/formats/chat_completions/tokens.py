@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import decode_token, encode_token, is_placeholder
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.shared.reasoning_tokens import decode_token, encode_token, is_placeholder
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 
 def decode_outer_token(raw: JsonObject, src: str) -> tuple[ir.Signature | None, JsonObject | None]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from formatbridge._json import JsonObject
 from formatbridge.formats.chat_completions.thinking_blocks import is_same
+from formatbridge.jsontext.types import JsonObject
 
 
 class Step(NamedTuple):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal, assert_never
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._offer import note_excess, server_word
-from formatbridge.formats._tools import encode_parameters
 from formatbridge.formats.chat_completions.parts import decode_cache_control
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.shared.tool_selection import note_excess, server_word
+from formatbridge.formats.shared.tools import encode_parameters
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import ITSELF, Ledger
 
 _TOOL = frozenset({"type", "function", "cache_control"})
 _FUNCTION = frozenset({"name", "description", "parameters", "strict"})

@@ -10,8 +10,7 @@ import re
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._foreign import as_it_is as settle_history
-from formatbridge.formats._protocol import ToolRules
+from formatbridge.formats.format import ToolRules
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
 from formatbridge.formats.generate_content.finish import FINISH, unfinished
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
@@ -23,6 +22,7 @@ from formatbridge.formats.generate_content.spelling import SPELLING
 from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
 from formatbridge.formats.generate_content.stream_fold import fold_stream, place_of, unfold_stream
+from formatbridge.formats.shared.foreign_tokens import as_it_is as settle_history
 from formatbridge.streaming.sse import encode_crlf_event
 
 NAME: ir.Format = "generate_content"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Set
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import NOT_READ, read_objects
-from formatbridge.formats._signatures import bound_to, keeps_id
 from formatbridge.formats.generate_content.content import decode_parts, encode_parts
 from formatbridge.formats.generate_content.finish import WORDS
 from formatbridge.formats.generate_content.hosted_content import python_runs
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.reasoning import is_carried, is_late
 from formatbridge.formats.generate_content.surroundings import Surroundings
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.reasoning_tokens import bound_to, keeps_id
+from formatbridge.formats.shared.tool_arguments import NOT_READ, read_objects
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options, Severity
+from formatbridge.report.ledger import Ledger
 from formatbridge.streaming.replay import altered
 
 

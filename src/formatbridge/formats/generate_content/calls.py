@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import encode_arguments_object, repeated_keys, wrap_text
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._limits import EXACT
-from formatbridge.formats._parts import note_beside
-from formatbridge.formats._signatures import PLACEHOLDER
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.generate_content.surroundings import Surroundings
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import note_beside
+from formatbridge.formats.shared.reasoning_tokens import PLACEHOLDER
+from formatbridge.formats.shared.tool_arguments import EXACT, encode_arguments_object, repeated_keys, wrap_text
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _CALL_PART = frozenset({"functionCall", "thoughtSignature"})
 _CALL = frozenset({"id", "name", "args"})

@@ -12,11 +12,11 @@ from operator import itemgetter
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._spans import may_repeat
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import may_repeat
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _READ = "retrievedContext"
 _KINDS: dict[str, Any] = {"web": "web", "maps": "map", "retrievedContext": "document", "image": "web"}

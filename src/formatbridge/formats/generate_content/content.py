@@ -10,11 +10,6 @@ from dataclasses import replace
 from itertools import takewhile
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import gathered, rest
-from formatbridge.formats._parts import drop_id, is_plain, join_texts, weigh_unknown
-from formatbridge.formats._signatures import bound_to
-from formatbridge.formats._turns import note_empty
 from formatbridge.formats.generate_content.calls import decode_call, encode_call
 from formatbridge.formats.generate_content.hosted_content import decode_code, decode_code_result
 from formatbridge.formats.generate_content.ids import Calls
@@ -28,7 +23,12 @@ from formatbridge.formats.generate_content.reasoning import (
 )
 from formatbridge.formats.generate_content.results import decode_result, encode_result
 from formatbridge.formats.generate_content.surroundings import Surroundings
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import drop_id, is_plain, join_texts, weigh_unknown
+from formatbridge.formats.shared.reasoning_tokens import bound_to
+from formatbridge.formats.shared.turns import note_empty
+from formatbridge.formats.shared.unmodelled_fields import gathered, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 CONTENT = frozenset({"role", "parts"})
 _ASKS_NOTHING = frozenset({

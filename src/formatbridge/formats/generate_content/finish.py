@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._finish import OVERRULED, note_finish
 from formatbridge.formats.generate_content.words import word_of
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import OVERRULED, note_finish
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 FINISH: Mapping[str, ir.FinishReason] = {
     "FINISH_REASON_UNSPECIFIED": "other",

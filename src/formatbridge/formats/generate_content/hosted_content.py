@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.generate_content.words import word_of
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _CODE = frozenset({"executableCode", "thoughtSignature"})
 _CODE_RESULT = frozenset({"codeExecutionResult", "thoughtSignature"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge._pointers import escape
-from formatbridge.formats._extra import joined, rest
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import ITSELF, Ledger
 
 FAMILIES: dict[str, Any] = {
     "googleSearch": "web_search",

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from hashlib import sha256
 
-from formatbridge._json import JsonObject
-from formatbridge.formats._ids import made_call_id
+from formatbridge.formats.shared.unique_names import made_call_id
+from formatbridge.jsontext.types import JsonObject
 
 
 class Calls:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import rest
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _TOKEN = frozenset({"token", "logProbability"})
 _IMPOSSIBLE = -9999.0

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from typing import assert_never
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import guess_mime, media_kind, sniff_mime
-from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque
 from formatbridge.formats.generate_content.hosted_content import decode_server_tool, encode_code
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature, is_late
 from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.formats.generate_content.words import word_of
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.media import guess_mime, media_kind, sniff_mime
+from formatbridge.formats.shared.parts import drop_citations, drop_id, encode_mime, encode_opaque
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _TEXT = frozenset({"text", "thought", "thoughtSignature"})
 _MEDIA = frozenset({"inlineData", "fileData", "thought", "thoughtSignature", "mediaResolution", "audioTranscription"})

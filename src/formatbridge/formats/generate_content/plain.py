@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import Any
 
-from formatbridge._json import JsonObject
-from formatbridge.formats._limits import EXACT
+from formatbridge.formats.shared.tool_arguments import EXACT
+from formatbridge.jsontext.types import JsonObject
 
 Validate = Callable[[Any], JsonObject | None]
 """Reads in full what is not plain."""

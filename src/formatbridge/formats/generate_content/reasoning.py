@@ -6,13 +6,13 @@ import binascii
 import re
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge._reasons import SHOWN
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import decode_token, drop_empty, encode_token, is_placeholder, keeps_id
 from formatbridge.formats.generate_content.words import word_of
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_empty, encode_token, is_placeholder, keeps_id
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
+from formatbridge.report.reasons import SHOWN
 
 _URL_SAFE, _STANDARD = re.compile(r"[-_]"), re.compile(r"[+/]")
 """What each alphabet of base64 has alone."""

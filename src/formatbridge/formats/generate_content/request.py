@@ -3,14 +3,6 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import read_all_objects
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._offer import note_moved
-from formatbridge.formats._results import with_results_in_place
-from formatbridge.formats._settings import decode_flat_settings
-from formatbridge.formats._tools import drop_choice
-from formatbridge.formats._turns import note_no_turns, note_prefill
 from formatbridge.formats.generate_content.calls import add_placeholders
 from formatbridge.formats.generate_content.content import (
     CONTENT,
@@ -44,8 +36,16 @@ from formatbridge.formats.generate_content.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.settings import decode_flat_settings
+from formatbridge.formats.shared.tool_arguments import read_all_objects
+from formatbridge.formats.shared.tool_results import with_results_in_place
+from formatbridge.formats.shared.tool_selection import note_moved
+from formatbridge.formats.shared.tools import drop_choice
+from formatbridge.formats.shared.turns import note_no_turns, note_prefill
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 _REQUEST = frozenset({
     "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",

@@ -5,12 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._choices import numbered
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._ids import encode_id
-from formatbridge.formats._models import encode_time, time_of
-from formatbridge.formats._protocol import Context
+from formatbridge.formats.format import Context
 from formatbridge.formats.generate_content.answer import decode_answer, encode_answer
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
 from formatbridge.formats.generate_content.content import CONTENT
@@ -18,8 +13,13 @@ from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.finish import UNSAID, decode_blocked, decode_finish, encode_finish
 from formatbridge.formats.generate_content.logprobs import Average, decode_logprobs, encode_logprobs
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.choices import numbered
+from formatbridge.formats.shared.model_lists import encode_time, time_of
+from formatbridge.formats.shared.unique_names import encode_id
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 _index = attrgetter("index")
 _RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})

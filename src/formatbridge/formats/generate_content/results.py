@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._codec import dumps, may_hold_infinity
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import read_lossless_object
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import is_plain, weigh_unknown
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.parts import decode_returned, encode_part
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.generate_content.surroundings import Surroundings
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.shared.parts import is_plain, weigh_unknown
+from formatbridge.formats.shared.tool_arguments import read_lossless_object
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.codec import dumps, may_hold_infinity
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import ITSELF, Ledger
 
 _RESULT_PART = frozenset({"functionResponse", "thoughtSignature"})
 _RESULT = frozenset({"id", "name", "response", "parts"})

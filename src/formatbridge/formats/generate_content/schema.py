@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from formatbridge._json import JsonObject
-from formatbridge.formats._limits import MOST_NODES
 from formatbridge.formats.generate_content.plain import is_json_schema
 from formatbridge.formats.generate_content.words import word_of
+from formatbridge.formats.shared.tool_arguments import MOST_NODES
+from formatbridge.jsontext.types import JsonObject
 
 _TYPES = ("TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
 _INTEGER = r"-?(0|[1-9]\d{0,18})"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._settings import drop_cache_options, drop_setting, encode_flat_settings
-from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats.generate_content.words import word_of
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.settings import drop_cache_options, drop_setting, encode_flat_settings
+from formatbridge.formats.shared.tables import FieldTable, ValueTable
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 SETTINGS = FieldTable(
     {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
 from formatbridge.formats.generate_content.settings import SETTINGS
-from formatbridge.losses import ITSELF, Own, Spelling
+from formatbridge.formats.shared.errors import ERROR_OWN, ERROR_PLACES
+from formatbridge.report.ledger import ITSELF, Own, Spelling
 
 _CONFIG = "generationConfig"
 _DIAGNOSTIC = Own("info", "diagnostic")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
 from formatbridge.formats.generate_content.citations import decode_citations
 from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
 from formatbridge.ir import events
+from formatbridge.jsontext.types import JsonObject
 
 
 @dataclass(slots=True)

@@ -7,11 +7,6 @@ count for the whole answer, so the last word on them comes at the end of the byt
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._errors import is_bare_error
-from formatbridge.formats._extra import rest
-from formatbridge.formats._head import name_late
-from formatbridge.formats._models import time_of
 from formatbridge.formats.generate_content.calls import decode_call
 from formatbridge.formats.generate_content.content import CONTENT, decode_rarer_part
 from formatbridge.formats.generate_content.errors import decode_error
@@ -25,7 +20,12 @@ from formatbridge.formats.generate_content.stream_choice import Choice
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
 from formatbridge.formats.generate_content.stream_untold import untold
 from formatbridge.formats.generate_content.usage import decode_usage
+from formatbridge.formats.shared.choices import name_late
+from formatbridge.formats.shared.errors import is_bare_error
+from formatbridge.formats.shared.model_lists import time_of
+from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.ir import events
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import unfold
 
 _USUAL = frozenset({"candidates", "modelVersion", "responseId", "usageMetadata"})

@@ -12,10 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge.formats._protocol import Context
-from formatbridge.formats._signatures import bound_to, is_carried
+from formatbridge.formats.format import Context
 from formatbridge.formats.generate_content.citations import encode_citations
 from formatbridge.formats.generate_content.content import belongs_to_next, encode_parts
 from formatbridge.formats.generate_content.errors import encode_error
@@ -28,9 +25,12 @@ from formatbridge.formats.generate_content.stream_fold import NOTHING
 from formatbridge.formats.generate_content.stream_tokens import Left, Order
 from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.formats.generate_content.usage import encode_usage
+from formatbridge.formats.shared.reasoning_tokens import bound_to, is_carried
 from formatbridge.ir import events
-from formatbridge.losses import nowhere
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import nowhere
 from formatbridge.streaming.replay import GROWS, altered
 from formatbridge.streaming.sse import encode_crlf_event
 

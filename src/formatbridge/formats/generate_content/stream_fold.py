@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from formatbridge._json import JsonObject
-from formatbridge._pointers import Path, continued, index_in
-from formatbridge.formats._choices import told_apart
 from formatbridge.formats.generate_content.reasoning import decode_signature, is_carried
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
+from formatbridge.formats.shared.choices import told_apart
+from formatbridge.jsontext.pointers import Path, continued, index_in
+from formatbridge.jsontext.types import JsonObject
 
 _SOURCES = ("groundingMetadata", "citationMetadata")
 _PAGES = "urlContextMetadata"

@@ -6,12 +6,12 @@ import re
 from collections import deque
 from typing import Any
 
-from formatbridge._codec import dumps
-from formatbridge._deep import MAX_DEPTH, spell
-from formatbridge._json import JsonObject
 from formatbridge.errors import StreamDecodeError
-from formatbridge.formats._extra import rest
-from formatbridge.formats._limits import EXACT
+from formatbridge.formats.shared.tool_arguments import EXACT
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.depth import MAX_DEPTH, spell
+from formatbridge.jsontext.types import JsonObject
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
 _LISTS = ("groundingChunks", "groundingSupports", "citations", "citationSources")

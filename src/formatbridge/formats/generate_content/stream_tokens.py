@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
 from formatbridge.formats.generate_content.reasoning import ends_unsigned, is_late
+from formatbridge.jsontext.types import JsonObject
 
 
 @dataclass(slots=True)

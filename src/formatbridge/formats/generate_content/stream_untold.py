@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats._extra import joined
 from formatbridge.formats.generate_content.stream_choice import Choice
+from formatbridge.formats.shared.unmodelled_fields import joined
 from formatbridge.ir import events
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from formatbridge import ir
-from formatbridge.formats._arguments import NOT_READ, Objects
-from formatbridge.formats._results import Unanswered
+from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects
+from formatbridge.formats.shared.tool_results import Unanswered
 from formatbridge.options import Severity
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import assert_never
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._offer import note_excess, server_word
 from formatbridge.formats.generate_content.hosted_tools import decode_hosted_tool, decode_server, encode_hosted_tool, encode_server
 from formatbridge.formats.generate_content.schema import decode_schema
 from formatbridge.formats.generate_content.words import word_of
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.tool_selection import note_excess, server_word
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _FUNCTION = frozenset({"name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema"})
 _OBJECT = frozenset({"object", "null"})

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._protocol import ToolRules
+from formatbridge.formats.format import ToolRules
 from formatbridge.formats.messages.errors import decode_error, encode_error
 from formatbridge.formats.messages.finish import FINISH, unfinished
 from formatbridge.formats.messages.hosted_tools import SERVER_NAMES

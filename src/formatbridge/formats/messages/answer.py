@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import read_objects
-from formatbridge.formats._parts import drop_id, encode_opaque, is_plain
 from formatbridge.formats.messages.calls import encode_answer_call
 from formatbridge.formats.messages.citations import encode_cited_text, place_citations
 from formatbridge.formats.messages.content import decode_blocks
 from formatbridge.formats.messages.hosted_content import encode_hosted
 from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carrier
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import drop_id, encode_opaque, is_plain
+from formatbridge.formats.shared.tool_arguments import read_objects
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 
 def decode_answer(content: list[JsonObject], src: str) -> list[ir.Part]:

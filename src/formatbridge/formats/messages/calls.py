@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import NOT_READ, Objects, encode_arguments_object, wrap_text
-from formatbridge.formats._extra import rest
-from formatbridge.formats._parts import note_beside
-from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.messages.parts import decode_cache, encode_cache
-from formatbridge.losses import Ledger, nowhere
+from formatbridge.formats.shared.parts import note_beside
+from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects, encode_arguments_object, wrap_text
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger, nowhere
 
 _CALL = frozenset({"type", "id", "name", "input", "cache_control"})
 

@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import Literal
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import rest
-from formatbridge.formats._spans import may_repeat
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.shared.parts import may_repeat
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import ITSELF, Ledger
 
 _Kind = Literal["web", "document", "search"]
 

@@ -10,11 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import Objects
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import encode_opaque, is_plain, join_texts, weigh_unknown
-from formatbridge.formats._signatures import carries_call_token
 from formatbridge.formats.messages.calls import decode_call, encode_call
 from formatbridge.formats.messages.hosted_content import (
     decode_code_result,
@@ -43,7 +38,12 @@ from formatbridge.formats.messages.reasoning import (
 )
 from formatbridge.formats.messages.results import decode_result
 from formatbridge.formats.messages.tools import decode_tool
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import encode_opaque, is_plain, join_texts, weigh_unknown
+from formatbridge.formats.shared.reasoning_tokens import carries_call_token
+from formatbridge.formats.shared.tool_arguments import Objects
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _MESSAGE = frozenset({"role", "content"})
 _SYSTEM = _MESSAGE | {"output_config"}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._error_shapes import decode_error_body
-from formatbridge.formats._errors import kept_status, note_type, note_unread
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.errors import decode_error_body, kept_status, note_type, note_unread
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 ERRORS: Mapping[ir.ErrorKind, tuple[int, str]] = {
     "invalid_request": (400, "invalid_request_error"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import rest
-from formatbridge.formats._finish import OVERRULED
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import OVERRULED
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 FINISH: Mapping[str, ir.FinishReason] = {
     "end_turn": "stop",

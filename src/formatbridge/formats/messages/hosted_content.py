@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import read_object
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats.messages.parts import decode_opaque
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import encode_opaque
+from formatbridge.formats.shared.tool_arguments import read_object
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _Family = Literal["web_search", "web_fetch", "code", "mcp"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge._pointers import escape
-from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.messages.parts import decode_cache, encode_cache
-from formatbridge.losses import Ledger, resolve
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger, resolve
 
 _Family = Literal["web_search", "web_fetch", "code", "image_generation", "tool_search", "other"]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import rest
-from formatbridge.formats._models import encode_time, text_of, time_of
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.model_lists import encode_time, text_of, time_of
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _LIST = frozenset({"data", "has_more", "first_id", "last_id"})
 _MODEL = frozenset({

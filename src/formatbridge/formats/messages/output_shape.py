@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge._reasons import REASONS
-from formatbridge.formats._extra import joined, rest
 from formatbridge.formats.messages.parts import as_blocks
 from formatbridge.formats.messages.schema import encode_schema
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
+from formatbridge.report.reasons import REASONS
 
 INSTRUCTION = "Respond with valid JSON only: no other text and no code fence."
 """What the system prompt says in the place of a JSON mode."""

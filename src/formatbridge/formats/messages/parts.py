@@ -7,13 +7,13 @@ from collections.abc import Callable, Container
 from typing import Literal, assert_never
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import PDF, at_home, read_text
-from formatbridge.formats._parts import drop_citations, drop_id, encode_mime, encode_opaque, known_mime
-from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.messages.citations import decode_citations
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.media import PDF, at_home, read_text
+from formatbridge.formats.shared.parts import drop_citations, drop_id, encode_mime, encode_opaque, known_mime
+from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _TEXT = frozenset({"type", "text", "citations", "cache_control"})
 _MEDIA = frozenset({"type", "source", "cache_control"})

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import drop_id
-from formatbridge.formats._signatures import carries_call_token, decode_token, drop_unsigned, encode_token, keeps_id
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.shared.reasoning_tokens import carries_call_token, decode_token, drop_unsigned, encode_token, keeps_id
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 TAKEN_EFFORTS = frozenset({"low", "medium", "high", "xhigh", "max"})
 """The words of effort that this format has."""

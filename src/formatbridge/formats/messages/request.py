@@ -5,12 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._offer import brings_tools
-from formatbridge.formats._settings import decode_flat_settings
-from formatbridge.formats._tools import drop_choice
-from formatbridge.formats._turns import leading_instructions, note_no_turns
 from formatbridge.formats.messages.content import decode_message, encode_instruction, sole_text
 from formatbridge.formats.messages.hosted_tools import decode_servers
 from formatbridge.formats.messages.output_shape import decode_format, encode_format, encode_json_mode
@@ -30,8 +24,14 @@ from formatbridge.formats.messages.tools import (
     servers_of,
 )
 from formatbridge.formats.messages.turns import TurnEncoder, lacks_thinking, tools_in
-from formatbridge.losses import Ledger, nowhere
+from formatbridge.formats.shared.settings import decode_flat_settings
+from formatbridge.formats.shared.tool_selection import brings_tools
+from formatbridge.formats.shared.tools import drop_choice
+from formatbridge.formats.shared.turns import leading_instructions, note_no_turns
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger, nowhere
 
 _MOST_MARKS = 4
 

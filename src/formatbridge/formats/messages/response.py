@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._ids import encode_id
-from formatbridge.formats._logprobs import drop_all_tokens
-from formatbridge.formats._protocol import Context
+from formatbridge.formats.format import Context
 from formatbridge.formats.messages.answer import decode_answer, encode_answer
 from formatbridge.formats.messages.finish import decode_finish, encode_finish
 from formatbridge.formats.messages.usage import decode_usage, encode_usage
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.logprobs import drop_all_tokens
+from formatbridge.formats.shared.unique_names import encode_id
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 RESPONSE_FIELDS = frozenset({
     "id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "stop_details", "usage",

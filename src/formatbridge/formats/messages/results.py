@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import rest
-from formatbridge.formats._parts import weigh_unknown
-from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.messages.parts import collapse, decode_cache, decode_content, encode_cache, encode_content, encode_text
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import weigh_unknown
+from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_control"})
 

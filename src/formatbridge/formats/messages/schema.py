@@ -9,10 +9,10 @@ import json
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge._pointers import escape
-from formatbridge.formats._limits import MOST_NODES
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.tool_arguments import MOST_NODES
+from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"})
 _LABELS = frozenset({"$schema", "$id", "$comment", "$anchor"})

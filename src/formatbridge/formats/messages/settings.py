@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import rest
-from formatbridge.formats._settings import Ranges, drop_cache_options, drop_setting, encode_flat_settings
-from formatbridge.formats._tables import FieldTable, ValueTable
 from formatbridge.formats.messages.parts import nearest_ttl
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.settings import Ranges, drop_cache_options, drop_setting, encode_flat_settings
+from formatbridge.formats.shared.tables import FieldTable, ValueTable
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 SETTINGS = FieldTable(
     {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
 from formatbridge.formats.messages.settings import SETTINGS
-from formatbridge.losses import Own, Spelling
+from formatbridge.formats.shared.errors import ERROR_OWN, ERROR_PLACES
+from formatbridge.report.ledger import Own, Spelling
 
 _BOTH = Own("info", "nearest_value", kind="changed", after="the tools that no list forbids")
 _BINDING = Own(neutral=({"prefix_mismatch_behavior": "error"},))

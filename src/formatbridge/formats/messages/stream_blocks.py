@@ -11,16 +11,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
 from formatbridge.errors import StreamDecodeError
-from formatbridge.formats._arguments import parse_object
-from formatbridge.formats._extra import Pieces, rest
-from formatbridge.formats._lengths import Lengths
-from formatbridge.formats._signatures import carries_call_token, decode_token
 from formatbridge.formats.messages.citations import decode_citation
 from formatbridge.formats.messages.content import decode_block
+from formatbridge.formats.shared.reasoning_tokens import carries_call_token, decode_token
+from formatbridge.formats.shared.text_lengths import Lengths
+from formatbridge.formats.shared.tool_arguments import parse_object
+from formatbridge.formats.shared.unmodelled_fields import Pieces, rest
 from formatbridge.ir import events
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
 
 _HOT: dict[object, tuple[str, str]] = {
     "text_delta": ("text", "text"),

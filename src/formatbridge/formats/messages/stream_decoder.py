@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import Pieces, rest, unknown_event
-from formatbridge.formats._head import name_late
 from formatbridge.formats.messages.errors import decode_error
 from formatbridge.formats.messages.finish import decode_finish
 from formatbridge.formats.messages.response import RESPONSE_FIELDS
 from formatbridge.formats.messages.stream_blocks import Blocks, without_nulls
 from formatbridge.formats.messages.stream_untold import untold
 from formatbridge.formats.messages.usage import decode_usage
+from formatbridge.formats.shared.choices import name_late
+from formatbridge.formats.shared.unmodelled_fields import Pieces, rest, unknown_event
 from formatbridge.ir import events
+from formatbridge.jsontext.types import JsonObject
 
 _STOP = frozenset({"stop_reason", "stop_sequence", "stop_details"})
 _EVENT = frozenset({"type", "delta", "usage", "index", "content_block", "message"})

@@ -11,11 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge.formats._arguments import encode_arguments_text, wrap_text
-from formatbridge.formats._choices import FirstChoice, is_of_a_choice
-from formatbridge.formats._protocol import Context
-from formatbridge.formats._signatures import encode_token, is_carried
+from formatbridge.formats.format import Context
 from formatbridge.formats.messages.answer import encode_answer
 from formatbridge.formats.messages.calls import encode_opening
 from formatbridge.formats.messages.citations import can_cite, encode_citation
@@ -25,9 +21,13 @@ from formatbridge.formats.messages.reasoning import encode_answer_reasoning, enc
 from formatbridge.formats.messages.response import NO_USAGE, encode_beginning
 from formatbridge.formats.messages.stream_writer import EMPTY, BlockWriter, write_event
 from formatbridge.formats.messages.usage import encode_usage
+from formatbridge.formats.shared.choices import FirstChoice, is_of_a_choice
+from formatbridge.formats.shared.reasoning_tokens import encode_token, is_carried
+from formatbridge.formats.shared.tool_arguments import encode_arguments_text, wrap_text
 from formatbridge.ir import events
-from formatbridge.losses import nowhere
+from formatbridge.jsontext.codec import dumps
 from formatbridge.options import Options
+from formatbridge.report.ledger import nowhere
 from formatbridge.streaming.replay import altered
 
 _PartEvent = events.PartStart | events.Delta | events.PartMeta | events.PartEnd

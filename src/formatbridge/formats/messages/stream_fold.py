@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge._pointers import Path, index_in
-from formatbridge.formats._arguments import parse_object
-from formatbridge.formats._extra import Pieces, rest, unknown_event
 from formatbridge.formats.messages.stream_blocks import with_kind
 from formatbridge.formats.messages.stream_decoder import EVENTS, is_failure
+from formatbridge.formats.shared.tool_arguments import parse_object
+from formatbridge.formats.shared.unmodelled_fields import Pieces, rest, unknown_event
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.pointers import Path, index_in
+from formatbridge.jsontext.types import JsonObject
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "input"}
 """Kind of delta to the field of its block that it adds to."""

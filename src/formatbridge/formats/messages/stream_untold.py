@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge.formats._extra import joined
 from formatbridge.formats.messages.content import decode_block
 from formatbridge.formats.messages.stream_blocks import Block, Blocks, with_input
+from formatbridge.formats.shared.unmodelled_fields import joined
 from formatbridge.ir import events
+from formatbridge.jsontext.codec import dumps
 from formatbridge.streaming.replay import unfold
 
 

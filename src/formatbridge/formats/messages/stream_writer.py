@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
 
 _DELTA = (
     b"event: content_block_delta\n"

@@ -5,10 +5,6 @@ from __future__ import annotations
 from typing import assert_never
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._offer import server_word
-from formatbridge.formats._root_unions import fold_parameters, has_root_union
 from formatbridge.formats.messages.hosted_tools import (
     SERVER_NAMES,
     decode_hosted_tool,
@@ -18,7 +14,11 @@ from formatbridge.formats.messages.hosted_tools import (
 )
 from formatbridge.formats.messages.parts import decode_cache, encode_cache
 from formatbridge.formats.messages.schema import encode_schema
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
+from formatbridge.formats.shared.tool_selection import server_word
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import ITSELF, Ledger
 
 _FUNCTION = frozenset({
     "type", "name", "description", "input_schema", "strict", "defer_loading", "allowed_callers", "cache_control",

@@ -6,10 +6,6 @@ from dataclasses import dataclass
 from itertools import chain
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import NOT_READ, read_all_objects
-from formatbridge.formats._results import note_orphan
-from formatbridge.formats._turns import note_empty
 from formatbridge.formats.messages.content import (
     encode_instruction,
     encode_said,
@@ -20,7 +16,11 @@ from formatbridge.formats.messages.parts import as_blocks, collapse, encode_part
 from formatbridge.formats.messages.reasoning import encode_word_of_effort
 from formatbridge.formats.messages.results import encode_result
 from formatbridge.formats.messages.tools import encode_tool
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.tool_arguments import NOT_READ, read_all_objects
+from formatbridge.formats.shared.tool_results import note_orphan
+from formatbridge.formats.shared.turns import note_empty
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _IDS = {"tool_use": "id", "tool_result": "tool_use_id"}
 

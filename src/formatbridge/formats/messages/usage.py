@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._usage import drop_counts, join_ttls
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.usage import drop_counts, join_ttls
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _USAGE = frozenset({
     "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation", "output_tokens_details",

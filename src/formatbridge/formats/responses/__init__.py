@@ -11,8 +11,7 @@ import re
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats._foreign import as_it_is as settle_history
-from formatbridge.formats._protocol import ToolRules
+from formatbridge.formats.format import ToolRules
 from formatbridge.formats.responses.errors import decode_error, encode_error
 from formatbridge.formats.responses.finish import FINISH, unfinished
 from formatbridge.formats.responses.hosted_tools import HOSTED
@@ -24,6 +23,7 @@ from formatbridge.formats.responses.spelling import SPELLING
 from formatbridge.formats.responses.stream_decoder import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
 from formatbridge.formats.responses.stream_fold import fold_stream, place_of, unfold_stream
+from formatbridge.formats.shared.foreign_tokens import as_it_is as settle_history
 from formatbridge.streaming.sse import encode_event as frame_event
 
 NAME: ir.Format = "responses"

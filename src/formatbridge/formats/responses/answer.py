@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import deque
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import gathered
-from formatbridge.formats._logprobs import PendingTokens, decode_tokens, drop_tokens, encode_tokens
-from formatbridge.formats._parts import encode_opaque
 from formatbridge.formats.responses.calls import encode_answer_call
 from formatbridge.formats.responses.citations import encode_citations, shift
 from formatbridge.formats.responses.content import decode_item, kind_of, settle
 from formatbridge.formats.responses.hosted_content import encode_generated_image, encode_hosted, has_item
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_answer_reasoning, encode_item
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.logprobs import PendingTokens, decode_tokens, drop_tokens, encode_tokens
+from formatbridge.formats.shared.parts import encode_opaque
+from formatbridge.formats.shared.unmodelled_fields import gathered
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 
 def decode_answer(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.TokenLogprob] | None, JsonObject | None]:

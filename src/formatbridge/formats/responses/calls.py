@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import encode_arguments_object, encode_arguments_text
-from formatbridge.formats._extra import rest
 from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.tool_arguments import encode_arguments_object, encode_arguments_text
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _CALL = frozenset({"type", "id", "call_id", "name", "arguments", "namespace"})
 _WHOLE_CALL = _CALL | {"status"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import rest
-from formatbridge.formats._spans import put_in
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import put_in
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _URL = frozenset({"type", "url", "title", "start_index", "end_index"})
 _FILE = frozenset({"type", "file_id", "filename", "index"})

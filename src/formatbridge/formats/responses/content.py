@@ -10,19 +10,19 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import rest
-from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, weigh_unknown
-from formatbridge.formats._signatures import carries_call_token, drop_token
-from formatbridge.formats._turns import note_empty
 from formatbridge.formats.responses.calls import decode_call, decode_custom_call, decode_search_call, encode_call
 from formatbridge.formats.responses.hosted_content import decode_hosted, encode_generated_image
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.parts import decode_content, encode_content, mark_last
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
 from formatbridge.formats.responses.results import encode_result
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import drop_citations, encode_opaque, is_plain, weigh_unknown
+from formatbridge.formats.shared.reasoning_tokens import carries_call_token, drop_token
+from formatbridge.formats.shared.turns import note_empty
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 _MESSAGE = frozenset({"type", "role", "content"})
 _ANSWER = frozenset({"type", "role", "content", "id"})

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge.formats._error_shapes import decode_error_body
-from formatbridge.formats._errors import FAULTS, WORDINGS, classify, encode_error_object, note_type, note_unread
-from formatbridge.losses import Ledger, nowhere
+from formatbridge.formats.shared.errors import (
+    FAULTS,
+    WORDINGS,
+    classify,
+    decode_error_body,
+    encode_error_object,
+    note_type,
+    note_unread,
+)
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger, nowhere
 
 _CODES = FAULTS | {"server_error", "rate_limit_exceeded", "vector_store_timeout"}
 """The codes inside a failed answer; there are no others."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import is_whole
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._finish import note_finish
-from formatbridge.formats._finish import refusal_of as explanation_of
 from formatbridge.formats.responses.content import kind_of
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import note_finish
+from formatbridge.formats.shared.parts import refusal_of as explanation_of
+from formatbridge.formats.shared.tool_arguments import is_whole
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 FINISH: Mapping[str, ir.FinishReason] = {
     "max_output_tokens": "length",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import bare_mime
-from formatbridge.formats._parts import encode_mime
 from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.media import bare_mime
+from formatbridge.formats.shared.parts import encode_mime
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Severity
+from formatbridge.report.ledger import Ledger
 
 _SEVERITY: Mapping[str, Severity] = {
     "file_search_call": "lossy",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge._pointers import escape
-from formatbridge.formats._extra import joined, rest
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import ITSELF, Ledger
 
 HOSTED: Mapping[str, str] = {
     "web_search": "web_search",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.losses import Ledger
+from formatbridge.report.ledger import Ledger
 
 
 class ItemIds:

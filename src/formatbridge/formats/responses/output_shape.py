@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import rest
-from formatbridge.formats._output import note_root
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.shared.settings import note_root
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import ITSELF, Ledger
 
 _FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
 

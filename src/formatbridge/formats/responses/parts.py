@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import assert_never
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._arguments import encode_arguments_text
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._media import (
+from formatbridge.formats.responses.citations import decode_citations
+from formatbridge.formats.shared.media import (
     PDF,
     at_home,
     guess_mime,
@@ -20,10 +18,12 @@ from formatbridge.formats._media import (
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats._parts import drop_citations, encode_opaque, is_plain, known_mime
-from formatbridge.formats._signatures import drop_token
-from formatbridge.formats.responses.citations import decode_citations
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import drop_citations, encode_opaque, is_plain, known_mime
+from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.tool_arguments import encode_arguments_text
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 from formatbridge.streaming.replay import GROWS
 
 _DETAILS = frozenset({"auto", "low", "high", "original"})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import gathered, joined, rest
-from formatbridge.formats._parts import drop_id
-from formatbridge.formats._reasoning import EFFORTS, encode_effort
-from formatbridge.formats._signatures import decode_token, drop_unsigned, encode_token, id_of, is_at_home
 from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_unsigned, encode_token, id_of, is_at_home
+from formatbridge.formats.shared.settings import EFFORTS, encode_effort
+from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 _ITEM = frozenset({"type", "id", "summary", "content", "encrypted_content"})
 _PART = frozenset({"type", "text"})

@@ -3,13 +3,6 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import gathered, joined, rest
-from formatbridge.formats._reasoning import EFFORTS
-from formatbridge.formats._results import note_orphans, pair_loose
-from formatbridge.formats._settings import decode_flat_settings
-from formatbridge.formats._tools import drop_choice
-from formatbridge.formats._turns import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats.responses.content import decode_item, decode_message, encode_message, kind_of, settle
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.output_shape import decode_format, encode_text_config
@@ -17,8 +10,14 @@ from formatbridge.formats.responses.reasoning import decode_reasoning_config, en
 from formatbridge.formats.responses.results import decode_result, decode_search_output, leave_repeated_tools
 from formatbridge.formats.responses.settings import FIELDS, SEALED, SETTINGS, decode_shaped_settings, encode_settings
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.settings import EFFORTS, decode_flat_settings
+from formatbridge.formats.shared.tool_results import note_orphans, pair_loose
+from formatbridge.formats.shared.tools import drop_choice
+from formatbridge.formats.shared.turns import leading_instructions, note_no_turns, note_prefill, with_instructions_first
+from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 _BESIDE = frozenset({"model", "input", "instructions", "stream"})
 _KNOWN = FIELDS | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}

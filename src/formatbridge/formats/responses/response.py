@@ -5,17 +5,17 @@ from __future__ import annotations
 from operator import attrgetter
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._ids import encode_id
-from formatbridge.formats._protocol import Context
+from formatbridge.formats.format import Context
 from formatbridge.formats.responses.answer import decode_answer, encode_answer
 from formatbridge.formats.responses.errors import decode_failure, encode_failure, says_cancelled, take_request_id
 from formatbridge.formats.responses.finish import as_ended, decode_finish, encode_finish, refusal_of, status_of_last
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.unique_names import encode_id
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
 
 RESPONSE_FIELDS = frozenset({"id", "object", "created_at", "model", "output", "usage", "status", "incomplete_details", "error"})
 _index = attrgetter("index")

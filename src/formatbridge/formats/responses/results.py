@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._parts import weigh_unknown
-from formatbridge.formats._signatures import drop_token
 from formatbridge.formats.responses.parts import decode_content, encode_content
 from formatbridge.formats.responses.tools import decode_tool
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.shared.parts import weigh_unknown
+from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import ITSELF, Ledger
 
 _RESULT = frozenset({"type", "call_id", "name", "namespace", "output"})
 _SEARCH = frozenset({"type", "call_id", "execution", "tools"})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject, JsonValue
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._settings import drop_setting, encode_flat_settings
-from formatbridge.formats._tables import FieldTable, ValueTable
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.settings import drop_setting, encode_flat_settings
+from formatbridge.formats.shared.tables import FieldTable, ValueTable
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject, JsonValue
+from formatbridge.report.ledger import Ledger
 
 SETTINGS = FieldTable(
     {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from formatbridge.formats._error_shapes import ERROR_OWN, ERROR_PLACES
-from formatbridge.formats._models import INPUT_LIMITS, OUTPUT_LIMITS
 from formatbridge.formats.responses.settings import LOGPROBS, SETTINGS
 from formatbridge.formats.responses.usage import ALIASES
-from formatbridge.losses import ITSELF, Own, Spelling
+from formatbridge.formats.shared.errors import ERROR_OWN, ERROR_PLACES
+from formatbridge.formats.shared.model_lists import INPUT_LIMITS, OUTPUT_LIMITS
+from formatbridge.report.ledger import ITSELF, Own, Spelling
 
 _ECHO = Own("info", "echo")
 _DIAGNOSTIC = Own("info", "diagnostic")

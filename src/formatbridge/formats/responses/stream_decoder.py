@@ -10,11 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import Pieces, gathered, joined, rest, unknown_event
-from formatbridge.formats._head import head_of, name_late
-from formatbridge.formats._logprobs import decode_tokens
-from formatbridge.formats._signatures import carries_call_token
 from formatbridge.formats.responses.answer import take_message
 from formatbridge.formats.responses.content import decode_item, kind_of
 from formatbridge.formats.responses.errors import decode_error, failure_in, take_request_id
@@ -26,7 +21,12 @@ from formatbridge.formats.responses.stream_order import Items, cites, length_of
 from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare, cited, opening
 from formatbridge.formats.responses.stream_untold import untold
 from formatbridge.formats.responses.stream_words import ARGUMENTS, BEGUN, MEMBERS, SAID, is_plain_error
+from formatbridge.formats.shared.choices import head_of, name_late
+from formatbridge.formats.shared.logprobs import decode_tokens
+from formatbridge.formats.shared.reasoning_tokens import carries_call_token
+from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, unknown_event
 from formatbridge.ir import events
+from formatbridge.jsontext.types import JsonObject
 
 _LATE = frozenset({"message", "reasoning", "image_generation_call", "tool_search_call"})
 """Items whose parts open only when something of them comes: what they are is not known before."""

@@ -12,12 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._codec import dumps
-from formatbridge._json import JsonObject
-from formatbridge.formats._choices import FirstChoice
-from formatbridge.formats._parts import encode_opaque
-from formatbridge.formats._protocol import Context
-from formatbridge.formats._signatures import is_carried
+from formatbridge.formats.format import Context
 from formatbridge.formats.responses.errors import encode_error_event
 from formatbridge.formats.responses.finish import refusal_of, status_of_last
 from formatbridge.formats.responses.hosted_content import encode_generated_image, has_item
@@ -27,9 +22,14 @@ from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response
 from formatbridge.formats.responses.stream_calls import Call, Calls, Search, open_call
 from formatbridge.formats.responses.stream_writer import Content, Live, Message, Run, Runs, Thought, Writer, write_image
+from formatbridge.formats.shared.choices import FirstChoice
+from formatbridge.formats.shared.parts import encode_opaque
+from formatbridge.formats.shared.reasoning_tokens import is_carried
 from formatbridge.ir import events
-from formatbridge.losses import nowhere
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.ledger import nowhere
 
 _ENDS = {"completed": "response.completed", "failed": "response.failed"}
 """Status of an answer to its last event; for all others it is incomplete."""

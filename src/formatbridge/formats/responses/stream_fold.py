@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formatbridge._json import JsonObject
-from formatbridge._pointers import Path, index_in
-from formatbridge.formats._extra import Pieces
 from formatbridge.formats.responses.content import kind_of
 from formatbridge.formats.responses.stream_decoder import unknown
 from formatbridge.formats.responses.stream_words import is_plain_error
+from formatbridge.formats.shared.unmodelled_fields import Pieces
+from formatbridge.jsontext.pointers import Path, index_in
+from formatbridge.jsontext.types import JsonObject
 
 _ENDS = frozenset({"response.completed", "response.incomplete"})
 _GROWING = {

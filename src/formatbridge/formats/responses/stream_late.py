@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge._pointers import escape
 from formatbridge.formats.responses.answer import take_message
 from formatbridge.formats.responses.content import decode_item
 from formatbridge.formats.responses.stream_parts import Item, Slot
+from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.types import JsonObject
 
 _LISTS = ("summary", "content")
 _TEXTS = ("arguments", "input", "code")

@@ -9,10 +9,10 @@ from sys import maxsize
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
 from formatbridge.formats.responses.citations import decode_citations, shift
 from formatbridge.formats.responses.content import as_text, decode_item
 from formatbridge.ir import events
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import GROWS
 
 GROWING = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}

@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import gathered, joined, rest
-from formatbridge.formats._logprobs import decode_tokens
-from formatbridge.formats._signatures import carries_call_token
 from formatbridge.formats.responses.citations import shift
 from formatbridge.formats.responses.content import as_text, decode_item
 from formatbridge.formats.responses.parts import decode_part
 from formatbridge.formats.responses.response import RESPONSE_FIELDS
 from formatbridge.formats.responses.stream_order import Items, length_of
 from formatbridge.formats.responses.stream_parts import GROWING, Item, Slot, Teller, cited, new_among
+from formatbridge.formats.shared.logprobs import decode_tokens
+from formatbridge.formats.shared.reasoning_tokens import carries_call_token
+from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
 from formatbridge.ir import events
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import GROWS, unfold
 
 _MESSAGE = frozenset({"type", "role", "content", "id", "status"})

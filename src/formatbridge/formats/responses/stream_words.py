@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formatbridge._json import JsonObject
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.sse import PINGS
 
 ARGUMENTS = ("function_call_arguments", "custom_tool_call_input", "mcp_call_arguments", "code_interpreter_call_code")

@@ -6,16 +6,16 @@ from collections import deque
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge._codec import dumps, loads
-from formatbridge._json import JsonObject
-from formatbridge.formats._lengths import Lengths
-from formatbridge.formats._logprobs import PendingTokens, encode_tokens
-from formatbridge.formats._signatures import id_of
 from formatbridge.formats.responses.citations import encode_citations
 from formatbridge.formats.responses.hosted_content import encode_hosted
 from formatbridge.formats.responses.ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_item
-from formatbridge.losses import nowhere
+from formatbridge.formats.shared.logprobs import PendingTokens, encode_tokens
+from formatbridge.formats.shared.reasoning_tokens import id_of
+from formatbridge.formats.shared.text_lengths import Lengths
+from formatbridge.jsontext.codec import dumps, loads
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import nowhere
 
 _ARGUMENTS = {
     "mcp_call": ("response.mcp_call_arguments", "arguments"),

@@ -7,9 +7,6 @@ from dataclasses import replace
 from typing import Literal, assert_never
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._tools import encode_parameters
 from formatbridge.formats.responses.calls import SEARCH
 from formatbridge.formats.responses.hosted_tools import (
     ALLOWED,
@@ -21,7 +18,10 @@ from formatbridge.formats.responses.hosted_tools import (
     encode_server,
 )
 from formatbridge.formats.responses.parts import decode_cache
-from formatbridge.losses import ITSELF, Ledger
+from formatbridge.formats.shared.tools import encode_parameters
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import ITSELF, Ledger
 
 _COMMON = frozenset({"type", "name", "description", "allowed_callers", "defer_loading"})
 _FUNCTION = _COMMON | {"parameters", "strict", "output_schema"}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge._json import JsonObject
-from formatbridge.formats._extra import joined, rest
-from formatbridge.formats._usage import count_reasoning_in, details, drop_counts, either
-from formatbridge.losses import Ledger
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.usage import count_reasoning_in, details, drop_counts, either
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
 
 _NAMES = (
     ("input_tokens", "prompt_tokens"),

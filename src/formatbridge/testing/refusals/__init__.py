@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import formatbridge as fb
-from formatbridge._json import JsonObject
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.refusals import chat_completions, generate_content, messages, responses
 from formatbridge.testing.refusals.rule import Facts, Issued, Rule
 from formatbridge.testing.script import Failure

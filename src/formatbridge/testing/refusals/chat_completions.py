@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formatbridge._json import JsonObject
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.refusals.openai import SCHEMA_SOURCE, check_parameters, openai_failure
 from formatbridge.testing.refusals.rule import Facts, Rule, is_tagged, objects
 from formatbridge.testing.script import Failure
@@ -34,5 +34,6 @@ def _check_tokens(body: JsonObject, _facts: Facts) -> Failure | None:
 RULES = (
     Rule("schema_without_properties", "the root of a function's `parameters` is no object with `properties`, or has a union",
          SCHEMA_SOURCE, _check_schemas),
-    Rule("foreign_token", "a reasoning token carries the tag `fb1|` of another format", "formats/_signatures.py", _check_tokens),
+    Rule("foreign_token", "a reasoning token carries the tag `fb1|` of another format",
+         "formats/shared/reasoning_tokens.py", _check_tokens),
 )  # fmt: skip

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from formatbridge._json import JsonObject
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.refusals.rule import Facts, Rule
 from formatbridge.testing.script import Failure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from formatbridge._json import JsonObject
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.refusals.rule import Facts, Rule
 from formatbridge.testing.script import Failure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from formatbridge._json import JsonObject
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.refusals.openai import SCHEMA_SOURCE, check_parameters, openai_failure
 from formatbridge.testing.refusals.rule import Facts, Rule, is_tagged
 from formatbridge.testing.script import Failure

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import formatbridge as fb
-from formatbridge._json import JsonObject
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 
 _TAG = "fb1|"

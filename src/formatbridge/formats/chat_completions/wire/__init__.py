@@ -1,6 +1,5 @@
 """The JSON of the chat completions format, one class per object, fields as on the wire."""
 
-from formatbridge.formats._wire import Unknown
 from formatbridge.formats.chat_completions.wire.content import (
     Annotation,
     Audio,
@@ -117,6 +116,7 @@ from formatbridge.formats.chat_completions.wire.tools import (
     ToolChoice,
     ToolName,
 )
+from formatbridge.validation.wire_base import Unknown
 
 __all__ = [
     "AllowedTools",

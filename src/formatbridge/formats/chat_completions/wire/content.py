@@ -2,8 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats._wire import Int, Open, Unknown, Wire
 from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent
+from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 
 class PromptCacheBreakpoint(Wire):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formatbridge.formats._wire import AT_ONCE, Int, Wire
+from formatbridge.validation.wire_base import AT_ONCE, Int, Wire
 
 
 class Steer(Wire):

@@ -1,6 +1,6 @@
 """The list of models in this format, from GET /v1/models."""
 
-from formatbridge.formats._wire import AT_ONCE, Count, Number, Wire
+from formatbridge.validation.wire_base import AT_ONCE, Count, Number, Wire
 
 
 class Model(Wire):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import Number, Open, Unknown, Wire
+from formatbridge.validation.wire_base import Number, Open, Unknown, Wire
 
 
 class ModerationResult(Wire):

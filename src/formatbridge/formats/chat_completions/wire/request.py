@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from formatbridge.formats._wire import AT_ONCE, Int, Number, Numeric, Open, Unknown, Wire
 from formatbridge.formats.chat_completions.wire.content import CacheControl, Content
 from formatbridge.formats.chat_completions.wire.message import Message
 from formatbridge.formats.chat_completions.wire.tools import Function, Tool, ToolChoice, ToolName
+from formatbridge.validation.wire_base import AT_ONCE, Int, Number, Numeric, Open, Unknown, Wire
 
 
 class VoiceId(Wire):

@@ -5,9 +5,9 @@ from typing import Any
 from pydantic import ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from formatbridge.formats._wire import AT_ONCE, Count, Int, Number, Wire
 from formatbridge.formats.chat_completions.wire.message import Answer
 from formatbridge.formats.chat_completions.wire.moderation import Moderation
+from formatbridge.validation.wire_base import AT_ONCE, Count, Int, Number, Wire
 
 
 class PromptTokensDetails(Wire):

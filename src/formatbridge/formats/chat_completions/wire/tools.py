@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats._wire import Int, Open, Unknown, Wire
 from formatbridge.formats.chat_completions.wire.content import CacheControl
 from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent
+from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 _BY_TYPE = Open("type", having={"function": "function"})
 """Seen: recorded traffic, requests and streams that leave ``type`` out."""

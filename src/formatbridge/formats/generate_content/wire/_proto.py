@@ -6,8 +6,8 @@ from pydantic import AliasChoices, AliasGenerator, ConfigDict, Field, GetCoreSch
 from pydantic.alias_generators import to_snake
 from pydantic_core import CoreSchema, core_schema
 
-from formatbridge._json import JsonObject
-from formatbridge.formats._wire import Int, Number, Wire
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.validation.wire_base import Int, Number, Wire
 
 T = TypeVar("T")
 

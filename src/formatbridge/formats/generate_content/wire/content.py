@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any
 
-from formatbridge.formats._wire import Number, Plain
 from formatbridge.formats.generate_content.plain import plain_content
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
 from formatbridge.formats.generate_content.wire.media import (
@@ -14,6 +13,7 @@ from formatbridge.formats.generate_content.wire.media import (
     Transcription,
     VideoMetadata,
 )
+from formatbridge.validation.wire_base import Number, Plain
 
 
 class Blob(Proto):

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from formatbridge.formats._wire import AT_ONCE, Int
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
+from formatbridge.validation.wire_base import AT_ONCE, Int
 
 
 class ErrorDetail(Proto):

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field
 
-from formatbridge.formats._wire import Count, Int, Numeric
 from formatbridge.formats.generate_content.wire._proto import Proto, Word
 from formatbridge.formats.generate_content.wire.schema import RootSchema
 from formatbridge.formats.generate_content.wire.speech import (
@@ -13,6 +12,7 @@ from formatbridge.formats.generate_content.wire.speech import (
     SpeechConfig,
     TranslationConfig,
 )
+from formatbridge.validation.wire_base import Count, Int, Numeric
 
 Penalty = Annotated[float, Numeric(-2, 2)]
 """A finite number from -2 to 2."""

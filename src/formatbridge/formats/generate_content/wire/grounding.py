@@ -1,7 +1,7 @@
 """What an answer rests on: search results, documents, places, quoted works."""
 
-from formatbridge.formats._wire import Count, Int
 from formatbridge.formats.generate_content.wire._proto import Double, Proto
+from formatbridge.validation.wire_base import Count, Int
 
 
 class Date(Proto):

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from formatbridge.formats._wire import Count, Number
 from formatbridge.formats.generate_content.wire._proto import Proto, Word
 from formatbridge.formats.generate_content.wire.retrieval import AuthConfig
+from formatbridge.validation.wire_base import Count, Number
 
 
 class ComputerUse(Proto):

@@ -1,7 +1,7 @@
 """What may be said about the media of a part: clip ranges, page ranges, resolution, transcripts."""
 
-from formatbridge.formats._wire import Count, Int, Number
 from formatbridge.formats.generate_content.wire._proto import Proto, Word
+from formatbridge.validation.wire_base import Count, Int, Number
 
 
 class MediaResolution(Proto):

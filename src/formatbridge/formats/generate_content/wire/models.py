@@ -1,7 +1,7 @@
 """The list of models."""
 
-from formatbridge.formats._wire import AT_ONCE, Count, Number
 from formatbridge.formats.generate_content.wire._proto import Int64, Proto
+from formatbridge.validation.wire_base import AT_ONCE, Count, Number
 
 
 class DeployedModel(Proto):

@@ -1,10 +1,10 @@
 """The request body. The model and whether to stream stand in the address."""
 
-from formatbridge.formats._wire import AT_ONCE
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
 from formatbridge.formats.generate_content.wire.content import Turn
 from formatbridge.formats.generate_content.wire.generation import GenerationConfig
 from formatbridge.formats.generate_content.wire.tools import Tool, ToolConfig
+from formatbridge.validation.wire_base import AT_ONCE
 
 
 class SafetySetting(Proto):

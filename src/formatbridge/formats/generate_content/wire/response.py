@@ -6,10 +6,10 @@ from pydantic import ConfigDict, GetCoreSchemaHandler
 from pydantic.alias_generators import to_snake
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from formatbridge.formats._wire import Count, Int
 from formatbridge.formats.generate_content.wire._proto import Double, Proto, Word
 from formatbridge.formats.generate_content.wire.content import Turn
 from formatbridge.formats.generate_content.wire.grounding import CitationMetadata, GroundingMetadata
+from formatbridge.validation.wire_base import Count, Int
 
 
 class LogprobsCandidate(Proto):

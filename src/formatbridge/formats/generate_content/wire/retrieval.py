@@ -1,7 +1,7 @@
 """Grounding in the customer's own data, and how to log in to it. Only the vendor's cloud platform takes this."""
 
-from formatbridge.formats._wire import Count, Number
 from formatbridge.formats.generate_content.wire._proto import Int64, Proto, Word
+from formatbridge.validation.wire_base import Count, Number
 
 
 class SecretKey(Proto):

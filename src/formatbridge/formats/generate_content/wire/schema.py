@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any
 
-from formatbridge.formats._wire import Number, Plain
 from formatbridge.formats.generate_content.plain import plain_schema
 from formatbridge.formats.generate_content.wire._proto import Int64, Proto, Word
+from formatbridge.validation.wire_base import Number, Plain
 
 
 class Schema(Proto):

@@ -1,8 +1,8 @@
 """Events of a stream."""
 
-from formatbridge.formats._wire import AT_ONCE
 from formatbridge.formats.generate_content.wire.error import Status
 from formatbridge.formats.generate_content.wire.response import Piece
+from formatbridge.validation.wire_base import AT_ONCE
 
 
 class StreamEvent(Piece):

@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any
 
-from formatbridge.formats._wire import Number, Plain
 from formatbridge.formats.generate_content.plain import plain_function
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
 from formatbridge.formats.generate_content.wire.hosted_tools import (
@@ -20,6 +19,7 @@ from formatbridge.formats.generate_content.wire.hosted_tools import (
 )
 from formatbridge.formats.generate_content.wire.retrieval import Retrieval
 from formatbridge.formats.generate_content.wire.schema import RootSchema
+from formatbridge.validation.wire_base import Number, Plain
 
 
 class FunctionDeclaration(Proto):

@@ -1,6 +1,5 @@
 """The JSON of the messages format: requests, answers, streams, errors and model lists, as pydantic models."""
 
-from formatbridge.formats._wire import Unknown
 from formatbridge.formats.messages.wire.cache import (
     CacheControl,
     CacheMiss,
@@ -203,6 +202,7 @@ from formatbridge.formats.messages.wire.tools import (
     Tool,
     ToolChoice,
 )
+from formatbridge.validation.wire_base import Unknown
 
 __all__ = [
     "AdaptiveThinking",

@@ -5,7 +5,7 @@ A citation sent back in a later request has the same shape as the one received.
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import Count, Open, Unknown, Wire
+from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class CitationOptions(Wire):

@@ -5,9 +5,9 @@ What the server's own tools add stands in ``hosted_content.py``; the union of al
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats._wire import Count, Open, Unknown, Wire
 from formatbridge.formats.messages.wire.cache import CacheControl
 from formatbridge.formats.messages.wire.citations import Citation, CitationOptions
+from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class Base64Source(Wire):

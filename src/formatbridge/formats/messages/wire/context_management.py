@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import Count, Open, Unknown, Wire
+from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class Amount(Wire):

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats._wire import Int, Open, Unknown, Wire
 from formatbridge.formats.messages.wire.cache import CacheControl
 from formatbridge.formats.messages.wire.content import Caller, DocumentBlock, TextBlock, ToolReferenceBlock
 from formatbridge.formats.messages.wire.hosted_tools import McpTool
+from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 
 class ServerToolUseBlock(Wire):

@@ -5,9 +5,9 @@ One class serves all dated versions of a tool; it has the fields of every versio
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats._wire import Count, Int, Open, Unknown, Wire
 from formatbridge.formats.messages.wire.cache import CacheControl
 from formatbridge.formats.messages.wire.citations import CitationOptions
+from formatbridge.validation.wire_base import Count, Int, Open, Unknown, Wire
 
 
 class NamedTool(Wire):

@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from formatbridge.formats._wire import Open, Unknown, Wire
 from formatbridge.formats.messages.wire.cache import CacheControl
 from formatbridge.formats.messages.wire.content import (
     DocumentBlock,
@@ -31,6 +30,7 @@ from formatbridge.formats.messages.wire.hosted_content import (
 )
 from formatbridge.formats.messages.wire.hosted_tools import ToolReference
 from formatbridge.formats.messages.wire.tools import Tool
+from formatbridge.validation.wire_base import Open, Unknown, Wire
 
 
 class McpToolReference(Wire):

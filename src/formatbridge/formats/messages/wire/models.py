@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from formatbridge.formats._wire import AT_ONCE, Count, Wire
+from formatbridge.validation.wire_base import AT_ONCE, Count, Wire
 
 
 class Capability(Wire):

@@ -4,12 +4,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats._wire import AT_ONCE, Count, Int, Numeric, Open, Unknown, Wire
 from formatbridge.formats.messages.wire.cache import CacheControl, DiagnosticsOptions
 from formatbridge.formats.messages.wire.context_management import ContextManagementOptions
 from formatbridge.formats.messages.wire.messages import Message, SystemBlock
 from formatbridge.formats.messages.wire.response import Container
 from formatbridge.formats.messages.wire.tools import Tool, ToolChoice
+from formatbridge.validation.wire_base import AT_ONCE, Count, Int, Numeric, Open, Unknown, Wire
 
 
 class Metadata(Wire):

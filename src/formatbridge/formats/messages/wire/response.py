@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import AT_ONCE, Count, Open, Unknown, Wire
 from formatbridge.formats.messages.wire.cache import Diagnostics
 from formatbridge.formats.messages.wire.context_management import ContextManagement
 from formatbridge.formats.messages.wire.messages import Block, RefusalTrigger
+from formatbridge.validation.wire_base import AT_ONCE, Count, Open, Unknown, Wire
 
 
 class Skill(Wire):

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats._wire import Count, Open, Unknown, Wire
 from formatbridge.formats.messages.wire.citations import Citation
 from formatbridge.formats.messages.wire.context_management import ContextManagement
 from formatbridge.formats.messages.wire.error import ErrorObject
 from formatbridge.formats.messages.wire.messages import Block
 from formatbridge.formats.messages.wire.response import Container, InputTransformation, Response, StopDetails, Usage
+from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class TextDelta(Wire):

@@ -5,7 +5,6 @@ Tools that the vendor defines stand in ``hosted_tools.py``.
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats._wire import Open, Unknown, Wire
 from formatbridge.formats.messages.wire.hosted_tools import (
     AdvisorTool,
     BashTool,
@@ -21,6 +20,7 @@ from formatbridge.formats.messages.wire.hosted_tools import (
     WebFetchTool,
     WebSearchTool,
 )
+from formatbridge.validation.wire_base import Open, Unknown, Wire
 
 
 class FunctionTool(NamedTool):

@@ -1,6 +1,5 @@
 """The JSON of the responses format: requests, answers, errors, model lists and stream events."""
 
-from formatbridge.formats._wire import Unknown
 from formatbridge.formats.responses.wire.citations import (
     Annotation,
     ContainerFileCitation,
@@ -270,6 +269,7 @@ from formatbridge.formats.responses.wire.usage import (
     Usage,
     WebSearchUsage,
 )
+from formatbridge.validation.wire_base import Unknown
 
 # fmt: off
 __all__ = [

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import Int, Number, Open, Unknown, Wire
+from formatbridge.validation.wire_base import Int, Number, Open, Unknown, Wire
 
 
 class FileCitation(Wire):

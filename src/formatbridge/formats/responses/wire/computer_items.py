@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import Int, Open, Unknown, Wire
+from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 
 class Point(Wire):

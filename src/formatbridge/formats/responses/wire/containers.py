@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import Open, Unknown, Wire
+from formatbridge.validation.wire_base import Open, Unknown, Wire
 
 
 class DomainSecret(Wire):

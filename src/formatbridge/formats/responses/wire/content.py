@@ -2,8 +2,8 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import Open, Unknown, Wire
 from formatbridge.formats.responses.wire.citations import Annotation, Logprob
+from formatbridge.validation.wire_base import Open, Unknown, Wire
 
 
 class CacheBreakpoint(Wire):

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import Count, Int, Open, Unknown, Wire
 from formatbridge.formats.responses.wire.citations import Annotation, Logprob
 from formatbridge.formats.responses.wire.content import OutputTextPart, ReasoningText, RefusalPart, SummaryPart
+from formatbridge.validation.wire_base import Count, Int, Open, Unknown, Wire
 
 
 class Event(Wire):

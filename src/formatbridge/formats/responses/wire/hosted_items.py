@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats._wire import Count, Int, Number, Open, Unknown, Wire
+from formatbridge.validation.wire_base import Count, Int, Number, Open, Unknown, Wire
 
 
 class UrlSource(Wire):

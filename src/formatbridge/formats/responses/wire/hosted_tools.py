@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import Count, Number, Open, Unknown, Wire
 from formatbridge.formats.responses.wire.containers import CodeContainer, Environment
 from formatbridge.formats.responses.wire.settings import Reasoning
+from formatbridge.validation.wire_base import Count, Number, Open, Unknown, Wire
 
 
 class UserLocation(Wire):

@@ -4,7 +4,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats._wire import Open, Unknown, Wire
 from formatbridge.formats.responses.wire.computer_items import ComputerCall, ComputerCallOutput
 from formatbridge.formats.responses.wire.content import InputPart, Part, ReasoningPart, SummaryPart
 from formatbridge.formats.responses.wire.hosted_items import (
@@ -28,6 +27,7 @@ from formatbridge.formats.responses.wire.local_items import (
 )
 from formatbridge.formats.responses.wire.settings import Reasoning, TextConfig
 from formatbridge.formats.responses.wire.tools import Tool
+from formatbridge.validation.wire_base import Open, Unknown, Wire
 
 
 class Message(Wire):

@@ -2,8 +2,8 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats._wire import Int, Open, Unknown, Wire
 from formatbridge.formats.responses.wire.containers import Environment
+from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 
 class DirectCaller(Wire):

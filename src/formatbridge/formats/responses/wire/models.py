@@ -1,6 +1,6 @@
 """The list of models; the same body as in chat completions, since both share an endpoint."""
 
-from formatbridge.formats._wire import AT_ONCE, Count, Number, Wire
+from formatbridge.validation.wire_base import AT_ONCE, Count, Number, Wire
 
 
 class Model(Wire):

@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from formatbridge.formats._wire import AT_ONCE, Count, Int, Number, Numeric, Wire
 from formatbridge.formats.responses.wire.items import Item
 from formatbridge.formats.responses.wire.settings import (
     AccessPrograms,
@@ -20,6 +19,7 @@ from formatbridge.formats.responses.wire.settings import (
     TextConfig,
 )
 from formatbridge.formats.responses.wire.tools import Tool, ToolChoice
+from formatbridge.validation.wire_base import AT_ONCE, Count, Int, Number, Numeric, Wire
 
 
 class Request(Wire):

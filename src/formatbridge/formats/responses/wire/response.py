@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats._wire import AT_ONCE, Count, Number, Open, Unknown, Wire
 from formatbridge.formats.responses.wire.error import ErrorDetail
 from formatbridge.formats.responses.wire.items import Item, OutputItem
 from formatbridge.formats.responses.wire.settings import (
@@ -16,6 +15,7 @@ from formatbridge.formats.responses.wire.settings import (
 )
 from formatbridge.formats.responses.wire.tools import Tool, ToolChoice
 from formatbridge.formats.responses.wire.usage import ToolUsage, Usage
+from formatbridge.validation.wire_base import AT_ONCE, Count, Number, Open, Unknown, Wire
 
 
 class IncompleteDetails(Wire):

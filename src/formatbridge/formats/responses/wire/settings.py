@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats._wire import Count, Open, Unknown, Wire
 from formatbridge.formats.responses.wire.content import InputPart
+from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class TextFormat(Wire):

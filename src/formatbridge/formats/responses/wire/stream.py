@@ -6,7 +6,6 @@ other than the vendor's leave out sequence numbers, item ids and log probabiliti
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats._wire import Count, Open, Unknown
 from formatbridge.formats.responses.wire.error import ErrorDetail
 from formatbridge.formats.responses.wire.events import (
     AnnotationAdded,
@@ -40,6 +39,7 @@ from formatbridge.formats.responses.wire.tool_events import (
     ShellOutputDelta,
     ShellOutputDone,
 )
+from formatbridge.validation.wire_base import Count, Open, Unknown
 
 
 class LifecycleEvent(Event):

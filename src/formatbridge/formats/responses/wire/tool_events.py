@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from formatbridge.formats._wire import Count, Wire
 from formatbridge.formats.responses.wire.events import Event, ItemEvent
 from formatbridge.formats.responses.wire.local_items import ShellOutput
+from formatbridge.validation.wire_base import Count, Wire
 
 
 class ProgressEvent(ItemEvent):

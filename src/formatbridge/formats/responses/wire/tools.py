@@ -4,7 +4,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats._wire import Open, Unknown, Wire
 from formatbridge.formats.responses.wire.hosted_tools import (
     ApplyPatchTool,
     CodeInterpreterTool,
@@ -20,6 +19,7 @@ from formatbridge.formats.responses.wire.hosted_tools import (
     WebSearchTool,
 )
 from formatbridge.formats.responses.wire.settings import TextFormat
+from formatbridge.validation.wire_base import Open, Unknown, Wire
 
 
 class FunctionTool(Wire):

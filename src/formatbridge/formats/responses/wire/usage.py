@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formatbridge.formats._wire import Count, Int, Number, Wire
+from formatbridge.validation.wire_base import Count, Int, Number, Wire
 
 
 class CacheWriteDetails(Wire):

@@ -1,0 +1,368 @@
+"""A whole body from one format to another: parse, check, decode, encode, and the report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import BaseModel, ValidationError
+
+from formatbridge import formats, ir
+from formatbridge.arguments import a, checked_model, checked_status, checked_stream
+from formatbridge.convert.input import (
+    check_error,
+    note_malformed,
+    read_answer,
+    read_checked,
+    read_error_body,
+    source_of,
+    tells_error,
+    wire_model,
+)
+from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
+from formatbridge.formats.format import Context, Format, Kind, OwnTool
+from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
+from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.shared.token_authentication import check_request_tokens, check_response_tokens
+from formatbridge.formats.shared.tool_call_ids import tell_apart
+from formatbridge.formats.shared.tool_restoration import bring_home
+from formatbridge.formats.shared.tools import adapt_tools
+from formatbridge.formats.shared.turns import without_billing_header
+from formatbridge.jsontext import codec
+from formatbridge.jsontext.codec import Mend
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options, options_of
+from formatbridge.report.ledger import Addition, Ledger, Loss, nowhere
+from formatbridge.report.reasons import REASONS
+from formatbridge.validation.error_messages import problems_of
+
+
+class Converted:
+    """A body in the target format, and what it cost to get it there.
+
+    ``body`` is ready for JSON; what is nested in it is shared, so change a copy. The report is worked out, and equal keys in JSON text
+    are looked for, when it is first read (or at once where ``Options(raise_on=...)`` is set): whoever does not ask does not pay.
+    """
+
+    __slots__ = ("_ledger", "_losses", "body", "kind", "source", "target")
+
+    def __init__(self, body: JsonObject, ledger: Ledger, source: ir.Format, target: ir.Format, kind: Kind) -> None:
+        #: The payload in the target format.
+        self.body = body
+        #: The format that the body came in.
+        self.source = source
+        #: The format that it is in now.
+        self.target = target
+        #: ``request``, ``response``, ``error`` or ``models``.
+        self.kind: Kind = kind
+        self._ledger = ledger
+        if ledger.unplaced is not None:
+            ledger.place(body)
+        self._losses: tuple[Loss, ...] | None = None
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the target could not hold as it was."""
+        if self._losses is None:
+            self._losses = losses_of(self._ledger)
+        return self._losses
+
+    @property
+    def additions(self) -> tuple[Addition, ...]:
+        """Values that the target demanded and the source lacked."""
+        return self._ledger.additions
+
+    def json(self) -> bytes:
+        """Write the body as JSON in UTF-8, without spaces."""
+        return codec.dumps(self.body, self._ledger.text)
+
+    def parse(self) -> BaseModel:
+        """Read the body as the target's typed model; raise ``InvalidPayloadError`` where it is not one."""
+        model = wire_model(self.target, self.kind)
+        try:
+            return model.model_validate(self.body)
+        except ValidationError:
+            raise InvalidPayloadError(self.target, self.kind, problems_of(model, self.body)) from None
+
+    def __repr__(self) -> str:
+        """Show the direction and the size of the report, not the payload. A debugger asks for this: it works out no report."""
+        report = "report unread"
+        if self._losses is not None:
+            report = f"{_counted(self._losses, 'loss', 'losses')}, {_counted(self.additions, 'addition', 'additions')}"
+        return f"<{type(self).__name__} {self.kind} {self.source} -> {self.target}, {report}>"
+
+
+def _counted(told: tuple[object, ...], one: str, several: str) -> str:
+    return f"{len(told)} {one if len(told) == 1 else several}"
+
+
+class ConvertedRequest(Converted):
+    """A request in the target format, and where on the relay it goes."""
+
+    __slots__ = ("_tools", "model", "stream")
+
+    def __init__(
+        self, body: JsonObject, ledger: Ledger, ends: tuple[Format, Format], model: str, stream: bool, tools: dict[str, OwnTool]
+    ) -> None:
+        # What the base class would set, without a call of it: that is a fiftieth of a small request, and most small bodies are requests.
+        self.body = body
+        self.source = ends[0].NAME
+        self.target = ends[1].NAME
+        self.kind = "request"
+        self._ledger = ledger
+        if ledger.unplaced is not None:
+            ledger.place(body)
+        self._losses = None
+        #: The model as the body or the path names it; empty where nothing does.
+        self.model = model
+        #: Whether the answer is to be a stream.
+        self.stream = stream
+        self._tools = tools
+
+    @property
+    def context(self) -> Context:
+        """What ``convert_response`` needs to bring the answer home."""
+        return Context(self.source, self._ledger.body, self._tools)
+
+    def note(self, loss: Loss) -> None:
+        """Add a loss to the report, of what happens to the request beside its conversion."""
+        self._losses = (*self.losses, loss)
+
+    @property
+    def path(self) -> str:
+        """URL path and query on the relay, such as ``/v1beta/models/m:streamGenerateContent?alt=sse``."""
+        path = (formats.STREAM_PATHS.get(self.target) if self.stream else None) or formats.PATHS[self.target]
+        return path.replace("{model}", quote(self.model.removeprefix("models/"), safe="")) if "{model}" in path else path
+
+
+class ConvertedError(Converted):
+    """An error body in the target format, and the HTTP status that belongs to it."""
+
+    __slots__ = ("status",)
+
+    def __init__(self, body: JsonObject, ledger: Ledger, source: ir.Format, target: ir.Format, status: int) -> None:
+        super().__init__(body, ledger, source, target, "error")
+        #: The HTTP status.
+        self.status = status
+
+
+def losses_of(ledger: Ledger) -> tuple[Loss, ...]:
+    """Return what the encoders noted, and the equal keys of the source's text."""
+    return ledger.losses if ledger.text is None else (*ledger.losses, *repeated_key_losses(ledger.text))
+
+
+def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
+    """Return a loss for each key that stands again in its object."""
+    code = "duplicate_keys"
+    return [Loss(path, "dropped", "lossy", code, REASONS[code], before) for path, before in codec.repeated_keys(text)]
+
+
+def checked_request(request: ConvertedRequest | None, near: Format, far: Format) -> ConvertedRequest | None:
+    """Return the request that an answer on its way from ``near`` to ``far`` belongs to.
+
+    Raises ``ConfigurationError`` on anything that is none, and on one that went another way.
+    """
+    if request is None:
+        return None
+    if not isinstance(request, ConvertedRequest):
+        raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
+    if request.target != near.NAME or request.source != far.NAME:
+        went, comes = f"{request.source} to {request.target}", f"{near.NAME} to {far.NAME}"
+        raise ConfigurationError(f"request went from {went}, expected the way back of an answer from {comes}")
+    return request
+
+
+def refuse_losses(losses: Ledger, options: Options) -> None:
+    """Raise ``LossyConversionError`` where the options forbid what was lost."""
+    if options.raise_on is not None:
+        floor = SEVERITIES.index(options.raise_on)
+        grave = [loss for loss in losses_of(losses) if SEVERITIES.index(loss.severity) >= floor]
+        if grave:
+            raise LossyConversionError(grave)
+
+
+def convert_request(
+    body: Any,
+    *,
+    source: ir.Format | str | None = None,
+    target: ir.Format | str,
+    model: str | None = None,
+    stream: bool | None = None,
+    options: Options | None = None,
+) -> ConvertedRequest:
+    """Convert a request.
+
+    ``body``: a dict, JSON text or a typed model; never changed. ``model`` and ``stream`` say what generate_content keeps in its URL; for
+    other sources they override the body. Raises ``InvalidPayloadError`` for a body that is not of its format,
+    ``LossyConversionError`` as ``options.raise_on`` says.
+    """
+    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    if model is not None:
+        checked_model(model)
+    if stream is not None:
+        checked_stream(stream)
+    near, far = formats.load_both(source_of(body) if source is None else source, target)
+    losses, checked = read_checked(body, near, "request")
+    raw: JsonObject = losses.body
+    model = model or raw.get("model") or ""
+    if not model and far.IN_URL:
+        raise ConfigurationError(f"{far.NAME} needs a model: pass model=")
+    stream = bool(raw.get("stream")) if stream is None else stream
+    if near is far:
+        tools: dict[str, OwnTool] = {}
+        made = _same_request(without_foreign_tokens(raw, checked, near, body, losses, options.token_key), near, model, stream)
+    else:
+        request = near.decode_request(checked, model=model or None, stream=stream)
+        del checked  # as large as the body, and of no more use
+        request = check_request_tokens(request, options.token_key, losses)
+        model = request.model or ""
+        made, tools = encode_request_for(request, far, losses, options)
+    if options.raise_on is not None:
+        refuse_losses(losses, options)
+    return ConvertedRequest(made, losses, (near, far), model, stream, tools)
+
+
+def encode_request_for(request: ir.Request, far: Format, losses: Ledger, options: Options) -> tuple[JsonObject, dict[str, OwnTool]]:
+    """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home."""
+    if options.strip_billing_header:
+        request = without_billing_header(request, losses)
+    request, tools = adapt_tools(request, far.TOOL_RULES, losses)
+    return far.encode_request(request, losses, options), tools
+
+
+def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> JsonObject:
+    """Hand a request back as it is; a model or stream flag that the caller overrides is the only change.
+
+    What the URL has is overridden in a body that has it, too, and added to none. Whoever turns a stream off takes its options with it: the
+    vendors refuse them beside ``stream: false``.
+    """
+    overrides = {"model": model, "stream": stream}
+    if format.IN_URL:
+        overrides = {key: value for key, value in overrides.items() if key in raw}
+    made = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
+    if raw.get("stream") and not stream:
+        made.pop("stream_options", None)
+    return made
+
+
+def convert_response(
+    body: Any,
+    *,
+    source: ir.Format | str | None = None,
+    target: ir.Format | str,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
+) -> Converted:
+    """Convert a whole answer.
+
+    ``request`` is the converted request that this answers; with it custom and renamed tools, echoed fields and stop sequences come
+    home. An answer that failed, or an error in the place of one, becomes the target's error: a ``ConvertedError``. The losses of the
+    latter never raise, for the error matters more. A malformed detail is left out and reported; ``InvalidPayloadError`` is raised only
+    for what is no JSON object or lacks its content.
+    """
+    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    near, far = formats.load_both(source_of(body) if source is None else source, target)
+    request = checked_request(request, near, far)
+    context = request.context if request else None
+    try:
+        losses, checked, repaired = read_answer(body, near, "response")
+    except InvalidPayloadError:
+        if not tells_error(body, near.NAME):
+            raise
+        lenient = replace(options, raise_on=None)
+        return convert_error(body, source=near.NAME, target=far.NAME, status=200, options=lenient)
+    if near is far:
+        refuse_losses(losses, options)
+        return Converted(losses.body, losses, near.NAME, far.NAME, "response")
+    note_malformed(losses, repaired)
+    return encode_response_for(near.decode_response(checked), far, losses, options, context)
+
+
+def encode_response_for(
+    response: ir.Response,
+    far: Format,
+    losses: Ledger,
+    options: Options,
+    context: Context | None,
+) -> Converted:
+    """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error."""
+    if options.token_key is not None and response.format != far.NAME:
+        response = check_response_tokens(response, options.token_key, losses)
+    if context:
+        response = bring_home(response, context, losses)
+    if response.error and not far.HOLDS_FAILURES:
+        status, made = _failed(response, far, losses)
+        refuse_losses(losses, options)
+        return ConvertedError(made, losses, response.format, far.NAME, status)
+    response = tell_apart(response, far.NAME, losses)
+    made = far.encode_response(response, losses, options, context)
+    if options.raise_on is not None:
+        refuse_losses(losses, options)
+    return Converted(made, losses, response.format, far.NAME, "response")
+
+
+def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, JsonObject]:
+    """Turn an answer that failed on the way into the target's error; what came before the failure is lost."""
+    assert response.error is not None
+    for name in ("id", "model", "created"):
+        if getattr(response, name) is not None:
+            losses.dropped(response, name, "diagnostic", severity="info")
+    for choice in response.choices:
+        if choice.extra:
+            losses.extras(choice)
+        for part in choice.parts:
+            if isinstance(part, ir.Text | ir.Refusal):
+                drop_id(part, losses)
+            losses.dropped(part, severity="impossible")
+    if response.extra:
+        losses.extras(response)
+    if response.usage:
+        losses.dropped(response.usage, code="accounting", severity="info")
+    return far.encode_error(response.error, losses)
+
+
+def convert_error(
+    body: Any, *, source: ir.Format | str | None = None, target: ir.Format | str, status: int, options: Options | None = None
+) -> ConvertedError:
+    """Convert an error body and its HTTP status. A body that is no JSON object becomes the message, and none is refused.
+
+    ``status``: from 200 to 599. Below 400 the error came in the place of a success, and gets the status that belongs to it.
+    """
+    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    status = checked_status(status)
+    near, far = formats.load_both(source_of(body) if source is None else source, target)
+    mended: list[Mend] = []
+    raw, at, text = read_error_body(body, near.NAME, mended)
+    checked, is_known = check_error(raw, near.NAME)
+    losses = Ledger([raw] if at else raw, near.SPELLING, text)
+    losses.mended(mended)
+    made_status, made = status, raw
+    is_crossing = near is not far or at is None or not is_known
+    if is_crossing or status < 400:
+        error = near.decode_error(checked, status=status if status >= 400 else None)
+        error.src = at or ""
+        told = losses if is_crossing else nowhere()
+        if at is not None and not error.message:  # then the whole body is the message, in which nothing is lost
+            error.message, told = codec.dumps(raw).decode(), nowhere()
+        made_status, written = far.encode_error(error, told)
+        made = written if is_crossing else raw
+    refuse_losses(losses, options)
+    return ConvertedError(made, losses, near.NAME, far.NAME, made_status)
+
+
+def convert_models(
+    body: Any, *, source: ir.Format | str | None = None, target: ir.Format | str, options: Options | None = None
+) -> Converted:
+    """Convert a list of models."""
+    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    near, far = formats.load_both(source_of(body) if source is None else source, target)
+    losses, checked, repaired = read_answer(body, near, "models")
+    losses.is_list = True
+    if near is far:
+        made = losses.body
+    else:
+        note_malformed(losses, repaired)
+        made = far.encode_models(near.decode_models(checked), losses)
+    refuse_losses(losses, options)
+    return Converted(made, losses, near.NAME, far.NAME, "models")

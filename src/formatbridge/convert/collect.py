@@ -1,0 +1,232 @@
+"""What streams add up to: one whole answer, or typed events one by one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, overload
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from formatbridge import formats, ir
+from formatbridge.arguments import bytes_of, checked_chunks
+from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request
+from formatbridge.convert.event_validation import PARTS, event_type, read_event, refusal
+from formatbridge.convert.input import check_error
+from formatbridge.convert.stream_reader import StreamSource, unbroken, unbroken_async
+from formatbridge.convert.streams import whole_of
+from formatbridge.errors import LossyConversionError, StreamError, StreamFailedError, TruncatedStreamError
+from formatbridge.formats.format import Format
+from formatbridge.options import Options, options_of
+from formatbridge.streaming.sse import ServerSentEvent, StreamReader, carries_json
+from formatbridge.validation.error_messages import problems_of
+from formatbridge.validation.malformed_fields import repair
+from formatbridge.validation.wire_base import Unknown
+
+
+@overload
+def collect_stream(
+    chunks: Iterable[bytes],
+    *,
+    source: ir.Format | str,
+    target: ir.Format | str | None = None,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
+) -> Converted: ...
+
+
+@overload
+def collect_stream(
+    chunks: AsyncIterable[bytes],
+    *,
+    source: ir.Format | str,
+    target: ir.Format | str | None = None,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
+) -> Coroutine[Any, Any, Converted]: ...
+
+
+def collect_stream(
+    chunks: Iterable[bytes] | AsyncIterable[bytes],
+    *,
+    source: ir.Format | str,
+    target: ir.Format | str | None = None,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
+) -> Converted | Coroutine[Any, Any, Converted]:
+    """Collect a stream to one answer; await it for an async iterable.
+
+    ``request`` is the converted request that the stream answers: tools come home as ``convert_response`` brings them.
+    A stream that was cut raises ``TruncatedStreamError`` (or ends with finish reason ``length``, where ``on_truncated="close"`` says so),
+    one that brought an error ``StreamFailedError``; both have the answer so far in ``partial``. What the iterable itself raises is the
+    cause of a ``TruncatedStreamError``; with ``on_truncated="close"`` its ``partial`` has an end.
+    """
+    near = formats.load(source)
+    far = formats.load(target) if target is not None else near
+    reading = _Reading(StreamSource(near), far, checked_request(request, near, far), options_of(options))
+    chunks = checked_chunks(chunks)
+    if isinstance(chunks, AsyncIterable):
+        return _collect_async(chunks, reading)
+    with reading.telling_what_came():
+        for chunk in unbroken(chunks, reading.broken):
+            reading.take(chunk)
+    return reading.whole()
+
+
+async def _collect_async(chunks: AsyncIterable[bytes], reading: _Reading) -> Converted:
+    with reading.telling_what_came():
+        async for chunk in unbroken_async(chunks, reading.broken):
+            reading.take(chunk)
+    return reading.whole()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A stream that is read to its end for the one answer that it tells."""
+
+    held: StreamSource
+    far: Format
+    request: ConvertedRequest | None
+    options: Options
+
+    @contextmanager
+    def telling_what_came(self) -> Iterator[None]:
+        """Give an error the answer so far."""
+        try:
+            yield
+        except (StreamError, LossyConversionError) as error:
+            error.partial = self._so_far()
+            raise
+
+    def broken(self, cause: Exception) -> TruncatedStreamError:
+        """Take a break in the place of the end, and return the error that says so."""
+        self._end(is_break=True)
+        return self.held.truncated(self._so_far(), cause=cause)
+
+    def take(self, chunk: bytes) -> None:
+        """Take bytes."""
+        for event in self.held.read(bytes_of(chunk)):
+            self.held.decode(event)
+
+    def whole(self) -> Converted:
+        """Take the end of the bytes and return the answer."""
+        with self.telling_what_came():
+            for event in self.held.read_rest():
+                self.held.decode(event)
+            self._end()
+            if self.held.is_complete and not self.held.error:
+                return whole_of(self.held, self.far, self.request, self.options)
+        partial = self._so_far()
+        raise StreamFailedError(self.held.error, partial=partial) if self.held.error else self.held.truncated(partial)
+
+    def _end(self, *, is_break: bool = False) -> None:
+        closes = self.options.on_truncated == "close"
+        self.held.end(closes=closes, is_break=is_break and not closes)
+
+    def _so_far(self) -> Converted:
+        return whole_of(self.held, self.far, self.request, replace(self.options, raise_on=None))
+
+
+@overload
+def iter_events(chunks: Iterable[bytes], *, format: ir.Format | str) -> Iterator[BaseModel]: ...
+
+
+@overload
+def iter_events(chunks: AsyncIterable[bytes], *, format: ir.Format | str) -> AsyncIterator[BaseModel]: ...
+
+
+def iter_events(
+    chunks: Iterable[bytes] | AsyncIterable[bytes], *, format: ir.Format | str
+) -> Iterator[BaseModel] | AsyncIterator[BaseModel]:
+    """Yield the typed events of a stream in its own format: an async iterator for an async iterable.
+
+    ``[DONE]`` and empty events are left out. A stream that was cut raises ``TruncatedStreamError`` after its last whole event. One that
+    brought an error ends with that, an event like the others. Whatever breaks off has the answer so far in ``partial``, also where the
+    iterable itself raised, which is the cause of a ``TruncatedStreamError``.
+    """
+    near = formats.load(format)
+    reading = _Reading(StreamSource(near), near, None, Options())
+    chunks = checked_chunks(chunks)
+    if isinstance(chunks, AsyncIterable):
+        return _typed_events_async(chunks, reading)
+    return _typed_events(chunks, reading)
+
+
+def _typed_events(chunks: Iterable[bytes], reading: _Reading) -> Iterator[BaseModel]:
+    with reading.telling_what_came():
+        for chunk in unbroken(chunks, reading.broken):
+            yield from _typed(reading.held.read(bytes_of(chunk)), reading.held)
+        yield from _typed(reading.held.read_rest(), reading.held)
+    _refuse_a_cut(reading)
+
+
+async def _typed_events_async(chunks: AsyncIterable[bytes], reading: _Reading) -> AsyncIterator[BaseModel]:
+    with reading.telling_what_came():
+        async for chunk in unbroken_async(chunks, reading.broken):
+            for event in _typed(reading.held.read(bytes_of(chunk)), reading.held):
+                yield event
+        for event in _typed(reading.held.read_rest(), reading.held):
+            yield event
+    _refuse_a_cut(reading)
+
+
+def _typed(read: list[ServerSentEvent], held: StreamSource) -> Iterator[BaseModel]:
+    """Read each event twice: as a conversion does, which knows where the stream ends, and as the model that the caller gets."""
+    for event in read:
+        held.decode(event)
+        if carries_json(event):
+            yield typed_event(held.as_read(event), held.near.NAME)
+
+
+def _refuse_a_cut(reading: _Reading) -> None:
+    reading.held.end()
+    if not reading.held.is_complete:
+        raise reading.held.truncated(whole_of(reading.held, reading.far, None, reading.options))
+
+
+class EventReader:
+    """Reads the bytes of a stream in its own format, in any pieces, as typed events; ``[DONE]`` is none.
+
+    It does not know where a stream ends: it is for streams that somebody else has checked.
+    """
+
+    def __init__(self, format: str) -> None:
+        self._format: ir.Format = formats.load(format).NAME
+        self._reader = StreamReader()
+
+    def feed(self, chunk: bytes) -> list[BaseModel]:
+        """Take bytes and return the events that they complete."""
+        return [typed_event(event, self._format) for event in self._reader.feed(chunk) if carries_json(event)]
+
+    def finish(self) -> list[BaseModel]:
+        """Take the end of the bytes."""
+        return [typed_event(event, self._format) for event in self._reader.finish() if carries_json(event)]
+
+
+def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
+    """Return an event as its format's model, an error of any other shape in words; raise ``StreamDecodeError`` where it is none.
+
+    The model has no malformed details. An event of which nothing else is left is an ``Unknown``, with all its fields.
+    """
+    near = formats.load(format)
+    _, raw = read_event(event, near)
+    validate = _events_of(format).validate_python
+    try:
+        return validate(raw)
+    except ValidationError:
+        if raw.get("error"):
+            return validate(check_error({"error": raw["error"]}, format)[0])
+        repaired = repair(event_type(format), raw, parts=PARTS)
+        if repaired is None and not near.is_own_event(raw):
+            raise refusal(event, format, problems_of(event_type(format), raw)) from None
+    try:
+        return validate(raw if repaired is None else repaired.body)
+    except ValidationError:
+        return Unknown.model_validate(raw)
+
+
+@cache
+def _events_of(format: ir.Format) -> TypeAdapter[BaseModel]:
+    return TypeAdapter(event_type(format))

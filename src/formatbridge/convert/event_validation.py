@@ -1,0 +1,171 @@
+"""One event of a stream: its bytes to a dict that the wire model of its format has accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from itertools import groupby, islice
+from typing import Any
+
+from pydantic import ValidationError
+
+from formatbridge import ir
+from formatbridge.convert.input import check_error, repair_answer
+from formatbridge.errors import StreamDecodeError
+from formatbridge.formats.format import Format
+from formatbridge.jsontext import codec
+from formatbridge.jsontext.pointers import Path, pointer_of, value_at
+from formatbridge.jsontext.types import JsonObject, JsonValue
+from formatbridge.report.ledger import Ledger
+from formatbridge.streaming.sse import PINGS, ServerSentEvent
+from formatbridge.validation.error_messages import problems_of
+from formatbridge.validation.malformed_fields import faults, repair
+from formatbridge.validation.validators import reader
+
+_SHOWN = 3
+_NOTHING: Mapping[Path, JsonValue] = {}
+PARTS: frozenset[Path] = frozenset({("content_block",), ("item",), ("part",), ("delta", "citation")})
+"""Members of events that hold a part of the answer, of which later events tell more."""
+_ANYWHERE = PINGS | {"error"}
+"""Types of events that more than one format has."""
+
+
+def event_type(format: ir.Format) -> Any:
+    """Return the type of a format's events."""
+    return import_module(f"formatbridge.formats.{format}.wire").StreamEvent
+
+
+@cache
+def event_reader(format: ir.Format) -> Callable[[Any], Any]:
+    """Return what validates a format's events by their wire model."""
+    return reader(event_type(format)).read
+
+
+def object_of(event: ServerSentEvent, format: ir.Format) -> JsonObject:
+    """Return the JSON of an event; raise ``StreamDecodeError`` where that is no object."""
+    try:
+        value = codec.loads(event.data)
+    except codec.NotJsonError as error:
+        raise refusal(event, format, [(error.pointer, error.message)]) from None
+    if not isinstance(value, dict):
+        raise refusal(event, format, [("", f"is {codec.describe(value)}, expected an object")])
+    return value
+
+
+def read_event(event: ServerSentEvent, near: Format) -> tuple[ServerSentEvent, JsonObject]:
+    """Return an event and its JSON. Where that has no ``type``, the name of the event stands for it, if the format has such a type."""
+    raw, name = object_of(event, near.NAME), event.event
+    if name and near.NAMES_EVENTS and raw.get("type") is None and (name in _ANYWHERE or near.is_own_event({"type": name})):
+        raw = {**raw, "type": name}
+        event = ServerSentEvent(name, codec.dumps(raw), event.offset)
+    return event, raw
+
+
+def check_event(raw: JsonObject, event: ServerSentEvent, near: Format) -> tuple[JsonObject | None, Mapping[Path, JsonValue]]:
+    """Validate an event by its wire model; an error is understood whatever its shape.
+
+    Malformed details are left out of the event; the second value has them by their paths. None instead of the event: it cannot be read
+    without them, although it is of its format. Raises ``StreamDecodeError`` where it is not.
+    """
+    try:
+        return event_reader(near.NAME)(raw), _NOTHING
+    except ValidationError:
+        if raw.get("error"):
+            return check_error({"error": raw["error"]}, near.NAME)[0], _NOTHING
+    repaired = repair(event_type(near.NAME), raw, parts=PARTS)
+    if repaired is not None:
+        return repaired.checked, repaired.removed
+    if not near.is_own_event(raw):
+        raise refusal(event, near.NAME, problems_of(event_type(near.NAME), raw))
+    return None, {**faults(event_type(near.NAME), raw), (): raw}
+
+
+class MalformedDetails:
+    """The malformed details of a stream, by their places in the whole answer."""
+
+    def __init__(self) -> None:
+        self._values: dict[Path, JsonValue] = {}
+        self._parts: dict[Path, JsonObject] = {}
+        self._lost: dict[Path, JsonObject] = {}
+        self._lengths: dict[Path, int] = {}
+
+    def take(self, raw: JsonObject, removed: Mapping[Path, JsonValue], near: Format) -> None:
+        """Take what was left out of an event, by its paths in it; nothing but the event itself adds nothing to the answer."""
+        places = {near.place_of(raw, path, self._lengths): value for path, value in removed.items() if path}
+        for path in removed:
+            if not path:
+                self._lost[near.place_of(raw, path, self._lengths)] = raw
+            elif path[:-1] in PARTS and path[-1] == "type":
+                self._parts[near.place_of(raw, path[:-1], self._lengths)] = value_at(raw, path[:-1])
+        self.put(places)
+
+    def copy(self) -> MalformedDetails:
+        """Return what has come until now."""
+        made = MalformedDetails()
+        made._values, made._parts, made._lost = dict(self._values), dict(self._parts), dict(self._lost)
+        return made
+
+    def put(self, places: Mapping[Path, JsonValue]) -> None:
+        """Take details by their places in the whole answer."""
+        self._values.update(places)
+        for place in places:
+            for depth, step in enumerate(place):
+                if isinstance(step, int):
+                    self._lengths[place[:depth]] = max(self._lengths.get(place[:depth], 0), step + 1)
+
+    @property
+    def pointers(self) -> dict[str, JsonValue]:
+        """The details by their pointers into the whole answer; of a malformed part the part."""
+        details = {place: value for place, value in self._values.items() if place[:-1] not in self._parts}
+        return {pointer_of(place): value for place, value in (details | self._parts | self._lost).items()}
+
+    def report(self, losses: Ledger, body: JsonObject | None, near: Format) -> None:
+        """Report the details by their places in a whole answer, into which they are put; None: nobody knows the whole.
+
+        What adds nothing there, because something else has its place, has changed that.
+        """
+        left = {} if body is None else self.put_into(body)
+        repaired = None if body is None else repair_answer(body, near, "response")
+        if repaired is not None and not near.NAMES_EVENTS:  # elsewhere events name the places of what they bring
+            losses.repaired(repaired.body, repaired.original)
+        losses.malformed(self.pointers if repaired is None else repaired.pointers)
+        losses.malformed(left, "changed")
+
+    def put_into(self, body: JsonObject) -> dict[str, JsonValue]:
+        """Put the details into a whole answer that has none of them; return those for which it has no place."""
+        left: dict[str, JsonValue] = {pointer_of(place): raw for place, raw in self._lost.items()}
+        for above, group in groupby(sorted(self._values.items(), key=_order), key=lambda item: item[0][:-1]):
+            details = list(group)
+            holder = value_at(body, above)
+            if isinstance(holder, list) and isinstance(details[0][0][-1], int):
+                _insert(holder, details)
+                continue
+            for place, value in details:
+                if place and isinstance(holder, dict) and isinstance(place[-1], str) and holder.get(place[-1]) is None:
+                    holder[place[-1]] = value
+                else:
+                    left[pointer_of(place)] = value
+        return left
+
+
+def _order(item: tuple[Path, JsonValue]) -> list[tuple[bool, Any]]:
+    return [(isinstance(step, int), step) for step in item[0]]
+
+
+def _insert(items: list[JsonValue], details: list[tuple[Path, JsonValue]]) -> None:
+    """Insert values into a list at their indexes, which ascend."""
+    made: list[JsonValue] = []
+    others = iter(items)
+    for place, value in details:
+        index = place[-1]
+        assert isinstance(index, int)
+        made += islice(others, max(0, index - len(made)))
+        made.append(value)
+    items[:] = [*made, *others]
+
+
+def refusal(event: ServerSentEvent, format: ir.Format, problems: list[tuple[str, str]]) -> StreamDecodeError:
+    """Return the error for an event that is not of its format: what is wrong, after the pointer to it."""
+    told = "; ".join(f"{pointer} {message}".strip() for pointer, message in problems[:_SHOWN])
+    return StreamDecodeError(f"is not of {format}: {told}", offset=event.offset, snippet=event.data)

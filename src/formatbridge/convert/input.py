@@ -1,0 +1,299 @@
+"""What a caller hands in, read and checked: JSON text, objects and typed models to bodies of a format; errors by their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
+
+from formatbridge import formats, ir
+from formatbridge.errors import ConfigurationError, InvalidPayloadError
+from formatbridge.formats.format import Format, Kind
+from formatbridge.formats.shared.errors import is_error_body
+from formatbridge.jsontext import codec
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger, resolve
+from formatbridge.validation.error_messages import problems_of
+from formatbridge.validation.malformed_fields import Repair, repair
+
+if TYPE_CHECKING:
+    from formatbridge.validation.validators import Reader
+    from formatbridge.validation.wire_base import Wire
+
+TEXT = (bytes, bytearray, str)
+"""What JSON text may be."""
+
+_MODELS: dict[Kind, str] = {"request": "Request", "response": "Response", "error": "Error", "models": "ModelList"}
+
+KINDS: dict[str, Kind] = {name: kind for kind, name in _MODELS.items()}
+"""Name of a typed model to the kind of document it reads."""
+
+
+@cache
+def wire_model(name: str, kind: Kind) -> type[BaseModel]:
+    """Return the typed model of one kind of document."""
+    from importlib import import_module
+
+    wire = import_module(f"{formats.load(name).__name__}.wire")  # type: ignore[attr-defined]  # a format is a module
+    return cast("type[BaseModel]", getattr(wire, _MODELS[kind]))
+
+
+@cache
+def _reader(name: str, kind: Kind) -> Reader:
+    from formatbridge.validation.validators import reader
+
+    model = cast("type[Wire]", wire_model(name, kind))
+    return reader(model, model.USUAL)
+
+
+def _object_of(body: Any, source: str, kind: Kind, mended: list[codec.Mend]) -> JsonObject:
+    """Turn an object or a typed model into a JSON object of its own; raise ``InvalidPayloadError`` where it is none.
+
+    A typed model of another format than ``source`` is a contradiction: read as the latter it would lose what only its own has.
+    ``mended`` takes what was half a character.
+    """
+    try:
+        value = codec.checked(_dumped(body, source, kind) if isinstance(body, BaseModel) else body, mended)
+    except codec.NotJsonError as error:
+        raise _no_json(error, source, kind) from None
+    return value if type(value) is dict else _no_object(value, source, kind)
+
+
+def _reread(text: bytes | bytearray | str, source: str, kind: Kind, mended: list[codec.Mend]) -> JsonObject:
+    """Read text that the quick parser refused; raise ``InvalidPayloadError`` where it is no JSON object."""
+    try:
+        value = codec.reread(text, mended)
+    except codec.NotJsonError as error:
+        raise _no_json(error, source, kind) from None
+    return value if type(value) is dict else _no_object(value, source, kind)
+
+
+def _no_json(error: codec.NotJsonError, source: str, kind: Kind) -> InvalidPayloadError:
+    return InvalidPayloadError(source, kind, [(error.pointer, error.message)])
+
+
+def _no_object(value: Any, source: str, kind: Kind) -> NoReturn:
+    raise InvalidPayloadError(source, kind, [("", f"is {codec.describe(value)}, expected an object")])
+
+
+def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
+    """Return the plain values of a typed model."""
+    found = model_of(body)
+    if found and found[0] != source:
+        raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
+    if found and found[1] not in (kind, None):
+        raise codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
+    from formatbridge.validation.model_dump import written
+
+    return written(body)
+
+
+def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
+    """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
+    return _read(_reader(source, kind).read, raw, source, kind)
+
+
+def _read(read: Callable[[Any], Any], raw: JsonObject, source: str, kind: Kind) -> JsonObject:
+    try:
+        return read(raw)  # type: ignore[no-any-return]  # an object, as the models are
+    except ValidationError:
+        raise InvalidPayloadError(source, kind, problems_of(wire_model(source, kind), raw)) from None
+
+
+def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject]:
+    """Read and validate the body that a caller passes; return its ledger, and the body as ``check`` returns it."""
+    losses = _read_object(body, near, kind)
+    return losses, _checked(losses, near, kind)
+
+
+def _checked(losses: Ledger, near: Format, kind: Kind) -> JsonObject:
+    """Validate the body of a ledger and return it as ``check`` returns it."""
+    reader = _reader(near.NAME, kind)
+    raw: JsonObject = losses.body
+    try:
+        checked = raw if reader.is_sound(raw) else _read(reader.in_full, raw, near.NAME, kind)
+    except InvalidPayloadError:
+        if losses.text is not None:  # an infinity is the more severe fault, and explains others
+            _refuse_infinity(losses, near.NAME, kind)
+        raise
+    if losses.text is not None:
+        _refuse_infinity(losses, near.NAME, kind)
+    return checked
+
+
+def read_answer(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject, Repair | None]:
+    """Read what a server sent as ``read_checked`` does, but without its malformed details, which the third value has.
+
+    Raises ``InvalidPayloadError`` where that leaves nothing to read, and on an error in the place of an answer.
+    """
+    losses = _read_object(body, near, kind)
+    raw: JsonObject = losses.body
+    try:
+        checked, repaired = _checked(losses, near, kind), None
+    except InvalidPayloadError:
+        if losses.text is not None:
+            _refuse_infinity(losses, near.NAME, kind)
+        repaired = repair_answer(raw, near, kind)
+        if repaired is None:
+            raise
+        checked = repaired.checked
+    return losses, checked, repaired
+
+
+def repair_answer(raw: JsonObject, near: Format, kind: Kind) -> Repair | None:
+    """Return an answer without its malformed details; None where that leaves nothing to read, and for an error in its place."""
+    if kind == "response" and is_error_body(raw):
+        return None
+    model = cast("type[Wire]", wire_model(near.NAME, kind))
+    return repair(model, raw, model.ESSENTIAL)
+
+
+def note_malformed(losses: Ledger, repaired: Repair | None) -> None:
+    """Report what was left out of an answer before it was decoded."""
+    if repaired is not None:
+        losses.repaired(repaired.body, repaired.original)
+        losses.malformed(repaired.pointers)
+
+
+def check_answer(raw: JsonObject, near: Format, kind: Kind = "response") -> JsonObject:
+    """Validate an answer as ``check`` does, and leave out its malformed details."""
+    try:
+        return check(raw, near.NAME, kind)
+    except InvalidPayloadError:
+        repaired = repair_answer(raw, near, kind)
+        if repaired is None:
+            raise
+        return repaired.checked
+
+
+def _read_object(body: Any, near: Format, kind: Kind) -> Ledger:
+    """Read the JSON object that a caller passes; return a ledger that holds it."""
+    if not isinstance(body, TEXT):
+        return _read_slowly(body, near, kind)
+    if isinstance(body, bytearray):  # the caller may change it before the report is read
+        body = bytes(body)
+    try:  # infinities pass, for ``1e400`` becomes one without a word; ``_refuse_infinity`` looks for them
+        raw = from_json(body, allow_inf_nan=False, cache_strings="keys")
+    except (ValueError, TypeError):
+        return _read_slowly(body, near, kind)
+    return Ledger(raw, near.SPELLING, body) if type(raw) is dict else _no_object(raw, near.NAME, kind)
+
+
+def _read_slowly(body: Any, near: Format, kind: Kind) -> Ledger:
+    """Read an object or a typed model, or text that the quick parser refuses, of which half a character may be mended."""
+    mended: list[codec.Mend] = []
+    text = body if isinstance(body, TEXT) else None
+    raw = _object_of(body, near.NAME, kind, mended) if text is None else _reread(text, near.NAME, kind, mended)
+    losses = Ledger(raw, near.SPELLING, text)
+    if mended:
+        losses.mended(mended)
+    return losses
+
+
+def _refuse_infinity(losses: Ledger, source: str, kind: Kind) -> None:
+    """Raise ``InvalidPayloadError`` where a number of a body's text is an infinity, which no JSON can hold."""
+    text = losses.text
+    assert text is not None
+    if codec.has_no_exponent(text) or codec.is_finite(losses.body, len(text)):
+        return
+    try:
+        codec.checked(losses.body)
+    except codec.NotJsonError as error:
+        raise _no_json(error, source, kind) from None
+
+
+def source_of(body: Any) -> str:
+    """Return the name of a typed model's format, for a source that is not given."""
+    found = model_of(body)
+    if found is not None:
+        return found[0]
+    raise ConfigurationError("source is missing; it may be left out for a typed model only")
+
+
+def model_of(body: Any) -> tuple[ir.Format, Kind | None] | None:
+    """Return the format and kind of a typed model, a subclass included; None where it is none of ours."""
+    for ancestor in type(body).__mro__ if isinstance(body, BaseModel) else ():
+        for name in formats.FORMATS:
+            if ancestor.__module__.startswith(f"formatbridge.formats.{name}.wire"):
+                return name, KINDS.get(ancestor.__name__)
+    return None
+
+
+def _decode_error_text(body: Any, mended: list[codec.Mend]) -> Any:
+    """Return an error body, text in the place of bytes. U+FFFD replaces bytes that are not UTF-8; ``mended`` takes each text with any."""
+    if not isinstance(body, bytes | bytearray):
+        return body
+    raw = bytes(body)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        text = raw.decode(errors="replace")
+    found: list[codec.Mend] = []
+    try:
+        value = codec.loads(text, [])
+        codec.loads(raw.decode(errors="surrogateescape"), found)  # each such byte becomes a lone surrogate, which has a pointer
+    except codec.NotJsonError:  # no JSON, or such a byte is in a key: then the whole body is named
+        mended.append(codec.Mend("", raw.decode(errors="backslashreplace"), text, "invalid_utf8"))
+        return text
+    for pointer, before, _, code in found:
+        after = resolve(value, pointer)[1]
+        is_byte = "\\udc" in before and isinstance(after, str)
+        mended.append(codec.Mend(pointer, before.replace("\\udc", "\\x"), after, "invalid_utf8" if is_byte else code))
+    return text
+
+
+def read_error_body(body: Any, source: ir.Format, mended: list[codec.Mend]) -> tuple[JsonObject, str | None, str | None]:
+    """Read an error body by its shape: an object, a list of one, or anything else, which is then the message.
+
+    The second value is the pointer of the object, None where there is none; the third is the JSON text of the body, where it came as text
+    that holds one. ``mended`` takes what was no valid Unicode.
+    """
+    body = _decode_error_text(body, mended)
+    text = body if isinstance(body, str) else None
+    if isinstance(body, str):
+        found: list[codec.Mend] = []
+        try:
+            body = codec.loads(body, found)
+        except codec.NotJsonError:
+            return _object_of({"message": body}, source, "error", mended), None, None
+        mended += found
+    if isinstance(body, dict | BaseModel):
+        return _object_of(body, source, "error", mended), "", text
+    if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
+        inner: list[codec.Mend] = []
+        only = _object_of(body[0], source, "error", inner)
+        mended += [mend._replace(pointer=f"/0{mend.pointer}") for mend in inner]
+        return only, "/0", text
+    whole = _object_of({"message": body}, source, "error", mended)["message"]
+    return {"message": "" if whole is None else codec.dumps(whole).decode()}, None, None
+
+
+def tells_error(body: Any, source: ir.Format) -> bool:
+    """Say whether what is no answer is an error that came in the place of one."""
+    try:
+        raw, at, _ = read_error_body(body, source, [])
+    except InvalidPayloadError:
+        return False
+    return at is not None and is_error_body(raw)
+
+
+def check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
+    """Validate an error body. One that breaks every known shape is put in words, as few as will do, and the second value is false."""
+    told = _in_words(raw, "error", "message", "detail")
+    detail = raw.get("error")
+    inner = {**raw, "error": _in_words(detail, "message")} if isinstance(detail, dict) else raw
+    for reading in (raw, inner, told):
+        try:
+            return check(reading, source, "error"), reading is raw
+        except InvalidPayloadError:
+            continue
+    return {"message": codec.dumps(raw).decode()}, False
+
+
+def _in_words(raw: JsonObject, *keys: str) -> JsonObject:
+    """Return an object with JSON text for whatever stands under some keys and is no text."""
+    texts = {key: raw[key] for key in keys if raw.get(key) is not None and not isinstance(raw[key], str)}
+    return raw | {key: codec.dumps(value).decode() for key, value in texts.items()}

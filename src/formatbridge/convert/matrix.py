@@ -1,0 +1,233 @@
+"""What each format can hold of what the others say, found by asking the encoders themselves.
+
+Every row is a small canonical request or answer with one thing in it; what an encoder notes about it is the cell. So the table cannot
+drift from the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from formatbridge import formats, ir
+from formatbridge.formats.shared.tools import adapt_tools
+from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES
+from formatbridge.report.ledger import Ledger, Spelling
+
+_PNG = "iVBORw0KGgo="
+_SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+_MARKS = {"info": "(=)", "lossy": "~", "impossible": "-"}
+_LEGEND = "= held   (=) only labels or cost change   ~ changed or lost, the answer may differ   - cannot be said"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One thing that a request or an answer may hold."""
+
+    topic: str
+    name: str
+    node: ir.Request | ir.Response
+
+
+def _user(*parts: ir.Part) -> ir.Request:
+    return _request(messages=[ir.Message("user", [ir.Text("hi"), *parts])])
+
+
+def _history(*parts: ir.Part) -> ir.Request:
+    """Return a conversation in which the model said this; its calls were answered."""
+    calls = [part for part in parts if isinstance(part, ir.ToolCall)]
+    results = [ir.Message("tool", [ir.ToolResult(call.id, [ir.Text("ok")], name=call.name, kind=call.kind)]) for call in calls]
+    turns = [ir.Message("user", [ir.Text("hi")]), ir.Message("assistant", list(parts)), *results]
+    return _request(messages=[*turns, ir.Message("user", [ir.Text("go")])])
+
+
+def _result(**fields: Any) -> ir.Request:
+    call = ir.ToolCall("c1", "f", {})
+    result = replace(ir.ToolResult("c1", [ir.Text("ok")], name="f"), **fields)
+    return _request(
+        messages=[ir.Message("user", [ir.Text("hi")]), ir.Message("assistant", [call]), ir.Message("tool", [result])],
+        tools=[ir.FunctionTool("f")],
+    )
+
+
+def _request(**fields: Any) -> ir.Request:
+    base = ir.Request(
+        format="chat_completions",
+        model="m",
+        stream=False,
+        messages=[ir.Message("user", [ir.Text("hi")])],
+        settings={"max_tokens": 9000},
+    )
+    settings = base.settings | fields.pop("settings", {})
+    return replace(base, settings=settings, **fields)
+
+
+def _answer(*parts: ir.Part, **fields: Any) -> ir.Response:
+    finish = fields.pop("finish", ir.Finish(reason="stop"))
+    choice = ir.Choice(parts=list(parts) or [ir.Text("ok")], finish=finish, logprobs=fields.pop("logprobs", None))
+    return ir.Response(format="chat_completions", id="r1", model="m", choices=fields.pop("choices", [choice]), **fields)
+
+
+def _usage(name: str) -> ir.Usage:
+    usage = ir.Usage(input=9, output=9, total=18)
+    setattr(usage, name, 5)
+    return usage
+
+
+def _token(home: ir.Format, kind: ir.SignatureKind) -> ir.Signature:
+    return ir.Signature(home=home, kind=kind, token="c2ln")
+
+
+def probes() -> Iterator[Probe]:
+    """Yield every row of the table, by topic."""
+    for topic, rows in _TOPICS.items():
+        for name, make in rows.items():
+            yield Probe(topic, name, make())
+
+
+_TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
+    "Instructions": {
+        "system prompt": lambda: _request(messages=[ir.Message("system", [ir.Text("S")]), ir.Message("user", [ir.Text("hi")])]),
+        "instruction in mid-conversation": lambda: _request(
+            messages=[ir.Message("user", [ir.Text("hi")]), ir.Message("system", [ir.Text("S")]), ir.Message("assistant", [ir.Text("a")]),
+                      ir.Message("user", [ir.Text("b")])]
+        ),
+    },
+    "Content of a user's turn": {
+        "image as data": lambda: _user(ir.Media(kind="image", mime="image/png", data=_PNG)),
+        "image by URL": lambda: _user(ir.Media(kind="image", mime="image/png", url="https://example.com/a.png")),
+        "image detail": lambda: _user(ir.Media(kind="image", mime="image/png", data=_PNG, detail="low")),
+        "audio (wav, mp3)": lambda: _user(ir.Media(kind="audio", mime="audio/wav", data=_PNG)),
+        "video by URL": lambda: _user(ir.Media(kind="video", mime="video/mp4", url="https://example.com/a.mp4")),
+        "PDF as data": lambda: _user(ir.Media(kind="document", mime="application/pdf", data=_PNG, filename="a.pdf")),
+        "PDF by URL": lambda: _user(ir.Media(kind="document", mime="application/pdf", url="https://example.com/a.pdf")),
+        "cache mark": lambda: _request(messages=[ir.Message("user", [ir.Text("hi", cache=ir.CacheMark())])]),
+    },
+    "History of the model's turns": {
+        "text": lambda: _history(ir.Text("a")),
+        "refusal": lambda: _history(ir.Refusal(text="no")),
+        "reasoning text": lambda: _history(ir.Reasoning(text="hm"), ir.Text("a")),
+        "reasoning signed by messages": lambda: _history(ir.Reasoning(text="hm", signature=_token("messages", "thinking")), ir.Text("a")),
+        "reasoning encrypted by responses": lambda: _history(ir.Reasoning(signature=_token("responses", "encrypted")), ir.Text("a")),
+        "signature of generate_content on a call": lambda: _history(
+            ir.ToolCall("c1", "f", {}, signature=_token("generate_content", "thought"))
+        ),
+        "text behind a tool call": lambda: _history(ir.ToolCall("c1", "f", {}), ir.Text("a")),
+        "custom tool call": lambda: _history(ir.ToolCall("c1", "f", "text", kind="custom")),
+    },
+    "Tool results": {
+        "text": _result,
+        "image": lambda: _result(content=[ir.Text("ok"), ir.Media(kind="image", mime="image/png", data=_PNG)]),
+        "error flag": lambda: _result(is_error=True),
+    },
+    "Tools": {
+        "function": lambda: _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, False)]),
+        "strict function": lambda: _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, True)]),
+        "output schema": lambda: _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, False, output_schema=_SCHEMA)]),
+        "deferred loading": lambda: _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, False, defer_loading=True)]),
+        "free-form tool": lambda: _request(tools=[ir.CustomTool(name="f", description="d")]),
+        "grammar": lambda: _request(tools=[ir.CustomTool(name="f", syntax="lark", definition="start: /a/")]),
+        "namespace": lambda: _request(tools=[ir.Namespace(name="n", tools=[ir.FunctionTool("f", "d", _SCHEMA, False)])]),
+        "web search": lambda: _request(tools=[ir.HostedTool(family="web_search", kind="web_search")]),
+        "web fetch": lambda: _request(tools=[ir.HostedTool(family="web_fetch", kind="web_fetch")]),
+        "code execution": lambda: _request(tools=[ir.HostedTool(family="code", kind="code")]),
+        "image generation": lambda: _request(tools=[ir.HostedTool(family="image_generation", kind="image_generation")]),
+        "tool search of messages": lambda: _request(tools=[ir.HostedTool(family="tool_search", kind="tool_search_tool_bm25")]),
+        "tool search of responses": lambda: _request(tools=[ir.HostedTool(family="tool_search", kind="tool_search")]),
+        "MCP server": lambda: _request(tools=[ir.McpServer(label="s", url="https://example.com/mcp", approval="never")]),
+    },
+    "Tool choice": {
+        mode: lambda mode=mode: _request(
+            tools=[ir.FunctionTool("f", "d", _SCHEMA, False)], tool_choice=ir.ToolChoice(mode=mode, names=["f"])
+        )
+        for mode in ("auto", "none", "required", "named", "allowed", "validated")
+    }
+    | {"no parallel calls": lambda: _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, False)], settings={"parallel_tool_calls": False})},
+    "Reasoning": {
+        **{
+            f"effort {word}": lambda word=word: _request(reasoning=ir.ReasoningConfig(effort=word))  # type: ignore[misc]
+            for word in ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+        },
+        "budget": lambda: _request(reasoning=ir.ReasoningConfig(mode="on", budget=8192)),
+        "adaptive": lambda: _request(reasoning=ir.ReasoningConfig(mode="adaptive")),
+        "show": lambda: _request(reasoning=ir.ReasoningConfig(mode="adaptive", effort="high", show="auto")),
+    },
+    "Shape of the answer": {
+        "JSON object": lambda: _request(output_format=ir.OutputFormat(type="json_object")),
+        "JSON Schema": lambda: _request(output_format=ir.OutputFormat(type="json_schema", schema=_SCHEMA, strict=True)),
+        "name of the schema": lambda: _request(output_format=ir.OutputFormat(type="json_schema", schema=_SCHEMA, name="n", strict=True)),
+        "audio": lambda: _request(settings={"modalities": ["text", "audio"]}, audio=ir.AudioOutput(voice="v", format="wav")),
+        "image": lambda: _request(settings={"modalities": ["text", "image"]}, image=ir.ImageOutput(aspect_ratio="1:1")),
+    },
+    "Settings": {
+        name: lambda name=name, value=value: _request(settings={name: value})  # type: ignore[misc]
+        for name, value in {
+            "temperature": 0.5, "top_p": 0.5, "top_k": 5, "seed": 1, "presence_penalty": 0.5, "frequency_penalty": 0.5, "logprobs": True,
+            "n": 2, "stop": ["a"], "user": "u", "safety_identifier": "s", "metadata": {"a": "b"}, "verbosity": "low", "store": True,
+            "prompt_cache_key": "k", "tier": "priority",
+        }.items()
+    },
+    "Answers": {
+        "text": _answer,
+        "tool call": lambda: _answer(ir.ToolCall("c1", "f", {}), finish=ir.Finish(reason="tool_calls")),
+        "custom tool call": lambda: _answer(ir.ToolCall("c1", "f", "text", kind="custom"), finish=ir.Finish(reason="tool_calls")),
+        "reasoning, signed (carried)": lambda: _answer(ir.Reasoning(text="hm", signature=_token("messages", "thinking")), ir.Text("a")),
+        "refusal": lambda: _answer(ir.Refusal(text="no"), finish=ir.Finish(reason="refusal")),
+        "web citation": lambda: _answer(
+            ir.Text("abc", citations=[ir.Citation(kind="web", url="https://example.com", title="t", start=0, end=3)])
+        ),
+        "image": lambda: _answer(ir.Media(kind="image", mime="image/png", data=_PNG)),
+        "audio": lambda: _answer(ir.Media(kind="audio", mime="audio/wav", data=_PNG)),
+        "logprobs": lambda: _answer(logprobs=[ir.TokenLogprob(token="ok", logprob=-0.5, top=[])]),
+        "two choices": lambda: _answer(
+            choices=[ir.Choice(parts=[ir.Text("a")], finish=ir.Finish(reason="stop"), index=index) for index in range(2)]
+        ),
+        "MCP call": lambda: _answer(ir.Hosted(family="mcp", role="both", id="m1", name="f", server="s", arguments="{}", output="ok")),
+        "code execution": lambda: _answer(ir.Hosted(family="code", role="both", id="m1", arguments="1", output="1")),
+    },
+    "Finish reasons": {
+        reason: lambda reason=reason: _answer(finish=ir.Finish(reason=reason))  # type: ignore[misc]
+        for reason in ("stop", "stop_sequence", "length", "context_length", "content_filter", "pause", "compaction", "error", "other")
+    },
+    "Usage": {
+        name: lambda name=name: _answer(usage=_usage(name))  # type: ignore[misc]  # mypy does not see the bound default
+        for name in ("cache_read", "cache_write", "reasoning", "tool_prompt", "accepted_prediction")
+    },
+}  # fmt: skip
+
+
+def cell(node: ir.Request | ir.Response, target: str) -> str:
+    """Return how a format holds a thing: the mark of the gravest loss, ``=`` where there is none."""
+    far, losses = formats.load(target), Ledger({}, Spelling())
+    if isinstance(node, ir.Request):
+        adapted, _ = adapt_tools(node, far.TOOL_RULES, losses)
+        far.encode_request(adapted, losses, DEFAULT_OPTIONS)
+    else:
+        far.encode_response(node, losses, DEFAULT_OPTIONS, None)
+    worst = max((SEVERITIES.index(loss.severity) for loss in losses.losses), default=-1)
+    return _MARKS[SEVERITIES[worst]] if worst >= 0 else "="
+
+
+def matrix_rows() -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return topic, thing, and a mark for each format in the order of ``FORMATS``."""
+    return [(probe.topic, probe.name, tuple(cell(probe.node, target) for target in formats.FORMATS)) for probe in probes()]
+
+
+def matrix_table(source: str | None = None) -> str:
+    """Return the table as text; with ``source``, only what that format can say itself, and the other three."""
+    rows = matrix_rows()
+    columns = [index for index, name in enumerate(formats.FORMATS) if name != source]
+    if source is not None:
+        own = formats.FORMATS.index(formats.load(source).NAME)
+        rows = [row for row in rows if row[2][own] in ("=", "(=)")]
+    width = max(len(name) for _, name, _ in rows) + 2
+    lines = [_LEGEND, "", " " * width + "  ".join(formats.FORMATS[index] for index in columns)]
+    topic = ""
+    for row_topic, name, marks in rows:
+        if row_topic != topic:
+            topic = row_topic
+            lines += ["", topic]
+        cells = "  ".join(marks[index].center(len(formats.FORMATS[index])) for index in columns)
+        lines.append(f"{name:<{width}}{cells}".rstrip())
+    return "\n".join(lines)

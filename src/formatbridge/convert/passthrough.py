@@ -1,0 +1,147 @@
+"""A stream that is passed on in its own format: its events as they came, in the lines that the format's official client reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from formatbridge import formats, ir
+from formatbridge.convert.bodies import Converted
+from formatbridge.convert.stream_reader import StreamSource
+from formatbridge.jsontext import codec
+from formatbridge.jsontext.pointers import unescape
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
+from formatbridge.streaming.sse import DONE, ServerSentEvent, escape_separators
+
+_NO_JSON = (b"", DONE)
+
+
+class Passage:
+    """Writes the events of a stream again. An error that the official client would take for none is put as the format puts one."""
+
+    def __init__(self, source: StreamSource, options: Options) -> None:
+        self._source = source
+        self._near = source.near
+        self._frame, self._has_names = source.near.frame_event, source.near.NAMES_EVENTS
+        self._options = options
+        self._losses = Ledger(None, self._near.SPELLING)
+
+    def write(self, event: ServerSentEvent) -> bytes:
+        """Write an event, whatever came before it. An empty one is left out, and so is ``[DONE]`` before the answer has ended."""
+        source = self._source
+        if source.is_over or event.data.strip() in _NO_JSON:
+            return self._write_rarely(event)
+        source.decode(event)
+        event = source.as_read(event)
+        name = (source.kind if self._has_names else "") or event.event
+        return self._frame(event.data, name or None) if source.error is None else self._write_error(event.data, name)
+
+    def _write_rarely(self, event: ServerSentEvent) -> bytes:
+        """Write what is no event of the format, or follows its end or an error."""
+        source, said = self._source, event.data.strip()
+        if not said:
+            return b""
+        if said != DONE:
+            return self._frame(event.data, self._name_of(event) or None)
+        source.decode(event)
+        if not source.is_complete:  # the client would read no error behind it
+            return b""
+        # The official client of generate_content reads every event as JSON and raises on this one; the others stop at it, or skip it.
+        return self._frame(DONE, None) if self._has_names else self._near.END_OF_STREAM
+
+    def _name_of(self, event: ServerSentEvent) -> str:
+        """Return the name of an event that nobody has read, where the format names events; it may be anything."""
+        if event.event or not self._has_names:
+            return event.event
+        try:
+            raw = codec.loads(event.data)
+        except codec.NotJsonError:
+            return ""
+        kind = raw.get("type") if isinstance(raw, dict) else None
+        return kind if isinstance(kind, str) else ""
+
+    def _write_error(self, data: bytes, name: str) -> bytes:
+        """Write an event that brought an error: as it came, and the error again where the client would not see it."""
+        near, source, raw = self._near, self._source, codec.loads(data)
+        as_it_came = self._frame(data, name or None)
+        if near.is_own_error(raw, name):
+            return as_it_came
+        assert source.error is not None
+        self._losses = Ledger(raw, near.SPELLING)
+        near.encode_error(source.error, self._losses)
+        if near.is_own_event(raw):
+            return as_it_came + self.fail(source.error, behind=source.heard)
+        return self.fail(source.error, behind=source.heard - 1)
+
+    def fail(self, error: ir.Error, *, behind: int) -> bytes:
+        """Write an error in the stream, behind so many events. There has been no encoder until now.
+
+        Where a failure is an answer, it needs a beginning.
+        """
+        encoder = self._near.StreamEncoder(self._options, None)
+        begun = b"".join([encoder.feed(event) for event in self._source.so_far()])
+        made = (begun if self._near.HOLDS_FAILURES and not behind else b"") + encoder.fail(error, behind=behind)
+        return escape_separators(made)
+
+    def reported(self, made: Converted) -> Converted:
+        """Return the answer so far with what was lost on the way: of events that are passed on nothing is."""
+        return Converted(made.body, self._losses, made.source, made.target, made.kind)
+
+
+def without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:
+    """Take from an answer its id, the words and texts that only its own format ends with, and the fields that only that knows, by pointer.
+
+    What stands in a list stays.
+    """
+    own: JsonObject = {}
+    places = formats.load(answer.format).SPELLING.places
+    field, *others = places["Finish.reason"]
+    stop, *_ = places.get("Finish.stop_sequence", ("stop_sequence",))
+    if answer.id:
+        own[f"/{formats.load(answer.format).ID_FIELD}"] = answer.id
+
+    def bare(node: Any) -> Any:
+        kept: JsonObject = {}
+        for name, value in (node.extra or {}).items():
+            if any(step.isdigit() or not step for step in name.split("/")):
+                kept[name] = value
+            else:
+                own[f"{node.src}/{name}"] = value
+        return replace(node, extra=kept or None)
+
+    def ended(choice: ir.Choice) -> ir.Choice:
+        finish = choice.finish
+        if others or not finish or not finish.raw or finish.src not in ("", choice.src):
+            return choice
+        if not finish.finer and finish.stop_sequence is None:
+            return choice
+        own[f"{choice.src}/{field}"] = finish.raw
+        if finish.stop_sequence is not None:
+            own[f"{choice.src}/{stop}"] = finish.stop_sequence
+        return replace(choice, finish=replace(finish, reason="stop", finer=False, stop_sequence=None))
+
+    error = answer.error
+    if error and error.request_id:
+        own["/request_id"], error = error.request_id, replace(error, request_id=None)
+    made = replace(
+        bare(answer),
+        error=error,
+        choices=[ended(bare(choice)) for choice in answer.choices],
+        usage=answer.usage and bare(answer.usage),
+    )
+    return made, own
+
+
+def put(body: Any, pointer: str, value: Any) -> None:
+    """Set a value in a body; objects on the way that are not there, or null, are made."""
+    *way, last = [unescape(step) for step in pointer.split("/")[1:]]
+    for step in way:
+        if isinstance(body, list):
+            body = body[int(step)]
+            continue
+        if body.get(step) is None:
+            body[step] = {}
+        body = body[step]
+    body[last] = value

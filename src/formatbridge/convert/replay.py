@@ -1,0 +1,100 @@
+"""A whole answer told as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from formatbridge import formats, ir
+from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request, encode_response_for, refuse_losses
+from formatbridge.convert.input import note_malformed, read_answer, source_of
+from formatbridge.formats.format import Format
+from formatbridge.formats.shared.token_authentication import check_response_tokens
+from formatbridge.formats.shared.tool_call_ids import tell_apart
+from formatbridge.formats.shared.tool_restoration import bring_home
+from formatbridge.jsontext import codec
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.options import Options, options_of
+from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.streaming.replay import replay
+from formatbridge.streaming.sse import escape_separators
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A stream that tells a whole answer. ``whole`` has the report; ``error`` is what the stream ends in, None: its end."""
+
+    pieces: Iterator[bytes]
+    whole: Converted
+    error: ir.Error | None
+
+
+def replay_response(
+    body: Any,
+    *,
+    source: ir.Format | str | None = None,
+    target: ir.Format | str | None = None,
+    request: ConvertedRequest | None = None,
+    options: Options | None = None,
+) -> Iterator[bytes]:
+    """Turn a whole answer into a stream of the target format, one event per part of it.
+
+    ``request`` is the converted request that it answers: tools come home as ``convert_response`` brings them.
+    What the target cannot hold is what ``convert_response`` reports of the same body, except of an answer that failed: the stream tells
+    what came before, and then the error. Malformed details of the answer are in no event, not even of its own format.
+    ``Options(raise_on=...)`` raises here.
+    """
+    return replayed(body, source=source, target=target, request=request, options=options).pieces
+
+
+def replayed(
+    body: Any,
+    *,
+    source: ir.Format | str | None,
+    target: ir.Format | str | None,
+    request: ConvertedRequest | None = None,
+    options: Options | None,
+) -> Replay:
+    """Do what ``replay_response`` does, and say what became of the answer."""
+    near = formats.load(source_of(body) if source is None else source)
+    far = formats.load(target) if target is not None else near
+    chosen, request = options_of(options), checked_request(request, near, far)
+    context = request.context if request else None
+    losses, checked, repaired = read_answer(body, near, "response")
+    note_malformed(losses, repaired)
+    if near is far:
+        refuse_losses(losses, chosen)
+        whole = losses.body if repaired is None else repaired.body
+        return Replay(_write_again(near, whole), Converted(whole, losses, near.NAME, far.NAME, "response"), near.failure_of(whole))
+    answer = near.decode_response(checked)
+    if chosen.token_key is not None:
+        answer = check_response_tokens(answer, chosen.token_key, losses)
+    handed = handed_out(answer, far, losses)
+    whole = encode_response_for(handed, far, losses, chosen, context)
+    if handed is not answer:
+        whole.body = far.unfinished(whole.body)
+        losses.withdraw(whole.body)
+    encoder = far.StreamEncoder(chosen, context)
+    home = bring_home(answer, context, nowhere()) if context else answer
+    told = replay(tell_apart(home, far.NAME, nowhere()))
+    return Replay((escape_separators(made) for event in told if (made := encoder.feed(event))), whole, answer.error)
+
+
+def handed_out(answer: ir.Response, far: Format, losses: Ledger) -> ir.Response:
+    """Return an answer without its failure, where the target has no answers that failed; note what the target cannot say of that.
+
+    A stream tells the failure behind what came before, which stays true.
+    """
+    if not answer.error or far.HOLDS_FAILURES:
+        return answer
+    far.encode_error(replace(answer.error, status=None), losses)  # the call itself went well
+    return replace(answer, error=None)
+
+
+def _write_again(format: Format, body: JsonObject) -> Iterator[bytes]:
+    """Write a body as the stream of its own format, all that it holds."""
+    for raw in format.unfold_stream(body):
+        yield format.frame_event(codec.dumps(raw), raw.get("type"))
+    if format.END_OF_STREAM:
+        yield format.END_OF_STREAM

@@ -1,0 +1,57 @@
+"""The typed models of each format by name: what may be imported, and what each of them is."""
+
+from __future__ import annotations
+
+import inspect
+from difflib import get_close_matches
+from importlib import import_module
+from types import ModuleType
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from formatbridge import ir
+from formatbridge.convert.input import KINDS, wire_model
+from formatbridge.errors import ConfigurationError
+
+BODIES = ("Request", "Response", "StreamEvent", "Error", "ModelList")
+"""The names of whole bodies, which every format has."""
+
+
+def model_named(format: ir.Format, name: str) -> Any:
+    """Return a typed model, or a union of some, by its name or its kind of document; raise ``ConfigurationError`` where there is none."""
+    kind = next((kind for kind in KINDS.values() if kind == name), None)
+    if kind:
+        return wire_model(format, kind)
+    names = models_of(format)
+    if name in names:
+        return getattr(_wire(format), name)
+    near = get_close_matches(name, (*KINDS.values(), *names), cutoff=0.5)
+    guess = f"perhaps {' or '.join(near)}; " if near else ""
+    raise ConfigurationError(f"{format} has no model {name!r}: {guess}`formatbridge schema {format}` names them all")
+
+
+def models_of(format: ir.Format) -> dict[str, str]:
+    """Return the names of a format's typed models and of the unions of some, those of whole bodies first, each with what it is."""
+    wire = _wire(format)
+    found = {name: _about(getattr(wire, name)) for name in dict.fromkeys((*BODIES, *wire.__all__))}
+    return {name: about for name, about in found.items() if about}
+
+
+def _wire(format: ir.Format) -> ModuleType:
+    return import_module(f"formatbridge.formats.{format}.wire")
+
+
+def _about(model: Any) -> str:
+    """Return the first sentence of a model's docstring; of a union, its members; nothing of what is neither."""
+    if isinstance(model, type):
+        return " ".join(inspect.cleandoc(model.__doc__ or "").partition("\n\n")[0].split())
+    members = [member.__name__ for member in _members(model)]
+    return f"one of {', '.join(members)}" if members else ""
+
+
+def _members(shape: Any) -> list[type[BaseModel]]:
+    """Return the models in a union, and in the unions in it."""
+    if isinstance(shape, type):
+        return [shape] if issubclass(shape, BaseModel) else []
+    return [member for part in get_args(shape) for member in _members(part)]

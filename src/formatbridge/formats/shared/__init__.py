@@ -1,0 +1,1 @@
+"""What several formats share, one module for each subject."""

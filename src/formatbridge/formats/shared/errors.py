@@ -1,0 +1,351 @@
+"""Errors across formats: one kind for each class of failure, and the word, code and status that each format gives it.
+
+A stable code decides first, then the HTTP status, then the words: a vendor says ``invalid_request_error`` for three statuses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from formatbridge import ir
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger, Own
+
+BY_STATUS: Mapping[int, ir.ErrorKind] = {
+    400: "invalid_request", 401: "authentication", 402: "billing", 403: "permission", 404: "not_found", 408: "timeout", 409: "conflict",
+    413: "too_large", 422: "invalid_request", 429: "rate_limit", 499: "cancelled", 500: "server", 503: "overloaded", 504: "timeout",
+    529: "overloaded",
+}  # fmt: skip
+
+BY_WORD: Mapping[str, ir.ErrorKind] = {
+    "invalid_request_error": "invalid_request", "authentication_error": "authentication", "billing_error": "billing",
+    "insufficient_quota": "billing", "permission_error": "permission", "not_found_error": "not_found", "conflict_error": "conflict",
+    "request_too_large": "too_large", "rate_limit_error": "rate_limit", "timeout_error": "timeout", "api_error": "server",
+    "server_error": "server", "overloaded_error": "overloaded", "timeout": "timeout", "cancelled": "cancelled",
+    "INVALID_ARGUMENT": "invalid_request", "FAILED_PRECONDITION": "invalid_request", "OUT_OF_RANGE": "invalid_request",
+    "UNAUTHENTICATED": "authentication", "PERMISSION_DENIED": "permission", "NOT_FOUND": "not_found", "ABORTED": "conflict",
+    "ALREADY_EXISTS": "conflict",
+    "RESOURCE_EXHAUSTED": "rate_limit", "CANCELLED": "cancelled", "INTERNAL": "server", "UNKNOWN": "server", "UNAVAILABLE": "overloaded",
+    "DEADLINE_EXCEEDED": "timeout",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """How chat_completions and responses put a kind: HTTP status, type, and code where there is a fixed one."""
+
+    status: int
+    type: str
+    code: str | None = None
+
+
+WORDINGS: Mapping[ir.ErrorKind, _Wording] = {
+    "invalid_request": _Wording(400, "invalid_request_error"),
+    "authentication": _Wording(401, "authentication_error", "invalid_api_key"),
+    "billing": _Wording(402, "insufficient_quota", "insufficient_quota"),
+    "permission": _Wording(403, "permission_error"),
+    "not_found": _Wording(404, "invalid_request_error", "model_not_found"),
+    "conflict": _Wording(409, "conflict_error"),
+    "too_large": _Wording(413, "invalid_request_error", "request_too_large"),
+    "rate_limit": _Wording(429, "rate_limit_error", "rate_limit_exceeded"),
+    "cancelled": _Wording(499, "server_error", "cancelled"),
+    "server": _Wording(500, "server_error"),
+    "overloaded": _Wording(503, "server_error", "overloaded_error"),
+    "timeout": _Wording(504, "server_error", "timeout"),
+}
+
+QUOTA_CODES = frozenset({
+    "insufficient_user_quota", "pre_consume_token_quota_failed", "insufficient_quota", "quota_exceeded", "billing_error",
+    "billing_hard_limit_reached", "credit_balance_too_low",
+})  # fmt: skip
+"""Codes and types that say that the account is empty."""
+
+FORBIDDEN = (401, 403)
+"""Statuses that relays also give for an account that is empty; the type alone may say it there."""
+
+BY_CODE: Mapping[str, ir.ErrorKind] = {
+    "API_KEY_INVALID": "authentication",
+    "context_length_exceeded": "invalid_request",
+    **dict.fromkeys(QUOTA_CODES, "billing"),
+    **{wording.code: kind for kind, wording in WORDINGS.items() if wording.code},
+}
+"""Codes that mean the same whatever the status beside them."""
+
+FAULTS = frozenset({
+    "invalid_prompt", "data_residency_mismatch", "bio_policy", "misalignment_policy_violation", "invalid_image", "invalid_image_format",
+    "invalid_base64_image", "invalid_image_url", "image_too_large", "image_too_small", "image_parse_error",
+    "image_content_policy_violation", "invalid_image_mode", "image_file_too_large", "unsupported_image_media_type", "empty_image_file",
+    "failed_to_download_image", "image_file_not_found",
+})  # fmt: skip
+"""Codes of an answer that failed on the way that lay the fault on the request."""
+
+_BY_CODE_ALONE: Mapping[str, ir.ErrorKind] = {
+    "vector_store_timeout": "timeout",
+    **dict.fromkeys(FAULTS, "invalid_request"),
+}
+"""Codes that decide where there is no status: in a stream, and in an answer that failed."""
+
+
+def classify(status: int | None, *, code: object = None, word: object = None) -> ir.ErrorKind:
+    """Name the kind of an error. A 429 stays a rate limit whatever its words, for clients retry by status.
+
+    Streams have no status; relays put it in the code.
+    """
+    if status is None and isinstance(code, int):
+        status = code
+    if isinstance(code, str) and code in BY_CODE and status != 429:
+        return BY_CODE[code]
+    if status is None and isinstance(code, str) and code in _BY_CODE_ALONE:
+        return _BY_CODE_ALONE[code]
+    if status in FORBIDDEN and isinstance(word, str) and word in QUOTA_CODES:
+        return "billing"
+    if status is not None and status in BY_STATUS:
+        return BY_STATUS[status]
+    if status is not None and 500 <= status < 600:
+        return "server"
+    found = BY_WORD.get(word) if isinstance(word, str) else None
+    if status is not None and 400 <= status < 500 and (found is None or WORDINGS[found].status >= 500):
+        return "invalid_request"
+    return found or "server"
+
+
+def plain_message(body: JsonObject) -> tuple[str, str]:
+    """Return the words of an error body without an error object, and the key where they stand; JSON text of what are no words.
+
+    A word beside a message or a detail only names the class, as servers' frameworks have it: ``{"error": "Bad Request", "message": …}``.
+    """
+    says_more = [key for key in ("message", "detail") if body.get(key) and isinstance(body[key], str | list)]
+    for key in (*says_more, "error", "message", "detail"):
+        value = body.get(key)
+        if value is not None and (value != "" or key == "error"):
+            return value if isinstance(value, str) else dumps(value).decode(), key
+    return "", "message"
+
+
+def is_bare_error(event: JsonObject) -> bool:
+    """Say whether an event with nothing of its format is an error in words alone, and neither a ping nor another format's message."""
+    return event.get("type") != "ping" and (isinstance(event.get("message"), str) or event.get("detail") is not None)
+
+
+def says_error(body: JsonObject) -> bool:
+    """Say whether a whole body is an error beyond doubt, whatever its format: by an error in it, or by its own word."""
+    return bool(body.get("error")) or body.get("success") is False or body.get("type") == "error"
+
+
+def is_error_body(body: JsonObject) -> bool:
+    """Say whether a whole body that is no answer of its format is an error of any shape."""
+    return says_error(body) or is_bare_error(body)
+
+
+_USUAL = frozenset({400, 401, 402, 403, 404, 409, 413, 429, 499, 500, 503, 504, 529})
+"""Statuses that stand for a kind in some format."""
+
+
+def kept_status(error: ir.Error, usual: int) -> int:
+    """Return the HTTP status of an error: the target's ``usual`` one for its kind, but a finer one of the source stays.
+
+    Formats have statuses of their own for one kind (an overload is 503 or 529); 422, 502 and the like say more than any of them.
+    """
+    given = error.status
+    if given is None or given in _USUAL:
+        return usual
+    says = BY_STATUS.get(given)
+    return given if says == error.kind or (says is None and given // 100 == usual // 100) else usual
+
+
+def note_unread(error: ir.Error, losses: Ledger) -> None:
+    """Note what only its own shape has of an error. Of details beside a status the reason and the wait are read, the rest is not."""
+    if not error.extra:
+        return
+    if error.family == "status" and isinstance(error.extra.get("error/details"), list):
+        losses.changed(error, "details", None, "diagnostic", severity="info")
+    losses.extras(error)
+
+
+def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object = None, status: int | None = None) -> None:
+    """Note that ``word`` stands for the type of an error, unless the target says no less with it.
+
+    The error's kind it says by the ``code`` and ``status`` beside the word, too; some formats have one word for two kinds.
+    """
+    known = BY_WORD.get(error.type) if isinstance(error.type, str) else None  # in a stream it may be anything
+    is_finer = error.type not in (None, "", word) and known != error.kind and WORDINGS[error.kind].type != error.type
+    by_status = "word" if error.family == "status" else None  # elsewhere the HTTP status alone may say what it is
+    told = next((name for name in ("type", "code") if getattr(error, name) not in (None, "")), by_status)
+    if is_finer or (told and classify(status, code=code, word=word) != error.kind):
+        losses.changed(error, told or "type", word, "diagnostic", severity="info")
+
+
+def encode_error_object(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
+    """Write the error body that chat_completions and responses share; words of the same family are kept, and a code beside a status."""
+    keep = error.family == "detail"
+    note_unread(error, losses)
+    if error.request_id is not None:
+        losses.dropped(error, "request_id", "diagnostic", severity="info")
+    if error.retry_after is not None:
+        losses.dropped(error, "retry_after", "diagnostic", severity="info")
+    wording = WORDINGS[error.kind]
+    word = (error.type if keep else None) or wording.type
+    keeps_code = keep or (error.family == "status" and error.code)
+    code: object = error.code if keeps_code else wording.code
+    status = kept_status(error, wording.status)
+    note_type(error, word, losses, code=code, status=error.status and status)
+    if not keeps_code and error.code is not None:
+        losses.dropped(error, "code", "diagnostic", severity="info")
+    detail = {"message": error.message, "type": word, "param": error.param, "code": code}
+    return status, {"error": detail}
+
+
+Family = Literal["detail", "messages", "status"]
+
+ERROR_PLACES: Mapping[str, tuple[str, ...]] = {
+    "Error.message": ("error/message", "message", "detail", "error"),
+    "Error.type": ("error/type",),
+    "Error.word": ("error/status", "error/code"),
+    "Error.code": ("error/code", "error/details/error_code"),
+    "Error.param": ("error/param",),
+    "Error.details": ("error/details",),
+    "Error.status": ("error/code",),
+    "Error.retry_after": ("error/details",),
+}
+"""Where all shapes keep what an error says; a format puts its own place first."""
+
+_DIAGNOSTIC = Own("info", "diagnostic")
+ERROR_OWN: Mapping[str, Own] = {
+    "Error.error": _DIAGNOSTIC,
+    "Error.error/code": _DIAGNOSTIC,
+    "Error.error/details": _DIAGNOSTIC,
+    "Error.error/metadata": _DIAGNOSTIC,
+    "Error.error/misalignment": _DIAGNOSTIC,
+    "Error.error/status": _DIAGNOSTIC,
+    "Error.error/type": Own("info", "diagnostic", kind="changed"),
+    "Error.success": Own("info", "diagnostic", neutral=(False,)),
+}
+"""How grave it is to lose what one shape alone has."""
+
+_NIL = "<nil>"
+"""What some relays write for no type."""
+_WORDED = frozenset({"message", "type", "param", "code"})
+_STATUS = frozenset({"message", "param", "code", "status", "details"})
+_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)s")
+_COARSER = {"billing": "PERMISSION_DENIED", "too_large": "INVALID_ARGUMENT"}
+"""Words for kinds of which they say less."""
+
+
+def decode_error_body(body: JsonObject, *, status: int | None, otherwise: Family) -> ir.Error:
+    """Read an error body. ``otherwise``: the shape of one that does not show which it has."""
+    detail = body.get("error")
+    if not isinstance(detail, dict):
+        message, key = plain_message(body)
+        error = ir.Error(kind=classify(status), message=message, status=status, extra=_outer(body, key))
+    elif (family := _family(body, detail, otherwise)) == "status":
+        error = _decode_status(body, detail, status)
+    else:
+        error = _decode_worded(body, detail, family, status)
+    given = body.get("request_id")
+    error.request_id = given if isinstance(given, str) else None
+    return error
+
+
+def _family(body: JsonObject, detail: JsonObject, otherwise: Family) -> Family:
+    if detail.get("type") is None and (isinstance(detail.get("status"), str) or _has_plain_details(detail)):
+        return "status"
+    if body.get("type") == "error" and detail.keys().isdisjoint(("code", "param")):
+        return "messages"
+    return "detail" if otherwise == "status" and "type" in detail else otherwise
+
+
+def _has_plain_details(detail: JsonObject) -> bool:
+    """Say whether an error has a list of objects for details, and neither a word for its code nor a parameter: those others have."""
+    details = detail.get("details")
+    is_listed = isinstance(details, list) and any(isinstance(item, dict) for item in details)
+    return is_listed and detail.get("param") is None and not isinstance(detail.get("code"), str)
+
+
+def _outer(body: JsonObject, key: str) -> JsonObject | None:
+    """Return what stands beside the error, but for the envelope's own."""
+    known = {
+        key,
+        *(["type"] if body.get("type") == "error" else ()),
+        *(["request_id"] if isinstance(body.get("request_id"), str) else ()),
+    }
+    return rest(body, known)
+
+
+def _decode_worded(body: JsonObject, detail: JsonObject, family: Family, status: int | None) -> ir.Error:
+    """Read an error with a word for its class, and perhaps a finer code."""
+    details, word = detail.get("details") if family == "messages" else None, detail.get("type")
+    finer = details.get("error_code") if isinstance(details, dict) else None
+    code = detail.get("code") if finer is None else finer
+    unread = rest(detail, _WORDED, "error/") or {}
+    if isinstance(details, dict):
+        del unread["error/details"]
+        unread |= rest(details, {"error_code"}, "error/details/") or {}
+    if finer is not None and detail.get("code") is not None:
+        unread["error/code"] = detail["code"]
+    if word == _NIL:
+        unread["error/type"] = word
+    return ir.Error(
+        kind=classify(status, code=code, word=word or detail.get("status")),
+        message=_text(detail.get("message")),
+        family=family,
+        status=status,
+        code=None if code == status or (code == "" and family == "messages") else code,
+        type=None if word == _NIL else word,
+        param=detail.get("param"),
+        extra=joined(_outer(body, "error"), unread),
+    )
+
+
+def _decode_status(body: JsonObject, detail: JsonObject, status: int | None) -> ir.Error:
+    """Read an error with a number and a word for its class, and details of several kinds."""
+    code, word = detail.get("code"), detail.get("status")
+    status = status if status is not None else code if isinstance(code, int) else None
+    details = detail.get("details") or []
+    kind = classify(status, code=reason_in(details) or code, word=word.upper() if isinstance(word, str) else None)
+    return ir.Error(
+        kind=kind,
+        message=_text(detail.get("message")),
+        family="status",
+        status=status,
+        code=code if isinstance(code, str) else None,
+        param=detail.get("param"),
+        retry_after=retry_delay(details),
+        extra=joined(
+            _outer(body, "error"),
+            rest(detail, _STATUS, "error/"),
+            {"error/code": code} if code != status and not isinstance(code, str | None) else None,
+            {"error/status": word} if word not in (None, "") and not _restates(word, kind) else None,
+            {"error/details": details} if details else None,
+        ),
+    )
+
+
+def _restates(word: object, kind: ir.ErrorKind) -> bool:
+    return isinstance(word, str) and (BY_WORD.get(word.upper()) == kind or _COARSER.get(kind) == word.upper())
+
+
+def _text(message: object) -> str:
+    """Return the words of an error; in a stream anything may stand there."""
+    return message if isinstance(message, str) else dumps(message).decode() if message else ""
+
+
+def reason_in(details: object) -> str | None:
+    """Return the code that the details of an error tell, such as ``API_KEY_INVALID``; None where none does."""
+    told = (item.get("reason") for item in _objects(details))
+    return next((reason for reason in told if isinstance(reason, str) and reason), None)
+
+
+def retry_delay(details: object) -> float | None:
+    """Return the seconds to wait that the details of an error tell, such as ``17s`` or ``0.5s``; None where none does."""
+    told = (item.get("retryDelay") for item in _objects(details))
+    found = (_DURATION.fullmatch(text) for text in told if isinstance(text, str))
+    return next((float(match[1]) for match in found if match), None)
+
+
+def _objects(details: object) -> list[JsonObject]:
+    return [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []

@@ -1,0 +1,150 @@
+"""Tokens with their log probabilities, in the one shape that chat_completions and responses share."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from formatbridge import ir
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
+
+_RUNNER_UP = frozenset({"token", "logprob", "bytes"})
+_TOKEN = _RUNNER_UP | {"top_logprobs"}
+
+_SEARCHED_PER_CHARACTER = 8
+"""How often a character of a token is searched in vain for texts, on the average of all."""
+
+
+def decode_tokens(raw: Sequence[JsonObject], src: str, start: int = 0) -> list[ir.TokenLogprob]:
+    """Read the tokens of a text; in a stream, from its token number ``start`` on."""
+    return [_decode_token(token, f"{src}/{index}") for index, token in enumerate(raw, start)]
+
+
+def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
+    token, runners_up = _decode_likely(raw, src, _TOKEN), raw.get("top_logprobs")
+    if runners_up is not None:
+        token.top = [_decode_likely(each, f"{src}/top_logprobs/{index}", _RUNNER_UP) for index, each in enumerate(runners_up)]
+    return token
+
+
+def _decode_likely(raw: JsonObject, src: str, known: frozenset[str]) -> ir.TokenLogprob:
+    return ir.TokenLogprob(
+        token=raw.get("token") or "", logprob=raw.get("logprob") or 0.0, bytes=raw.get("bytes"), src=src, extra=rest(raw, known)
+    )
+
+
+def encode_tokens(tokens: Sequence[ir.TokenLogprob], losses: Ledger, *, needs_bytes: bool = False) -> list[JsonObject]:
+    """Write tokens, each with its runners-up. ``needs_bytes``: the format has no null in place of a token's bytes."""
+    return [
+        _encode_token(token, losses, needs_bytes)
+        | {"top_logprobs": [_encode_token(top, losses, needs_bytes) for top in token.top or ()]}
+        for token in tokens
+    ]
+
+
+def _encode_token(token: ir.TokenLogprob, losses: Ledger, needs_bytes: bool) -> JsonObject:
+    if token.extra:
+        losses.extras(token)
+    spelled = list(token.token.encode()) if needs_bytes and token.bytes is None else token.bytes
+    return {"token": token.token, "logprob": token.logprob, "bytes": spelled}
+
+
+class PendingTokens:
+    """Tokens in the order of the answer, taken text by text. Time is linear in the tokens and the texts."""
+
+    __slots__ = ("_at", "_budget", "_tokens")
+
+    def __init__(self, tokens: Sequence[ir.TokenLogprob] = ()) -> None:
+        self._tokens: list[ir.TokenLogprob] = []
+        self._at = 0  # index of the first pending token
+        self._budget = 0  # characters that may still be searched in vain
+        self.add(tokens)
+
+    def __bool__(self) -> bool:
+        return self._at < len(self._tokens)
+
+    def add(self, tokens: Sequence[ir.TokenLogprob]) -> None:
+        """Append tokens."""
+        self._tokens += tokens
+        self._budget += _SEARCHED_PER_CHARACTER * (len(tokens) + sum(len(token.token) for token in tokens))
+
+    def rest(self) -> list[ir.TokenLogprob]:
+        """Return the pending tokens."""
+        return self._tokens[self._at :]
+
+    def take(self, text: str) -> tuple[list[ir.TokenLogprob], list[ir.TokenLogprob]]:
+        """Take the tokens that spell a text, and all before them; return those before, and those that spell it.
+
+        A token may be a part of a character, which spells nothing; then as many are taken as the text is long: close, not exact.
+        """
+        start, count = self._at, self._count(len(text))
+        if "".join(token.token for token in self._tokens[start:count]) == text:
+            first, last = start, self._skip_empty(count)
+        else:
+            first, last = self._find(text) or (start, count)
+        self._at = last
+        return self._tokens[start:first], self._tokens[first:last]
+
+    def _count(self, length: int) -> int:
+        """Return the index behind the first pending tokens that are at least so long together."""
+        at, tokens = self._at, self._tokens
+        while length > 0 and at < len(tokens):
+            length -= len(tokens[at].token)
+            at += 1
+        return at
+
+    def _skip_empty(self, at: int) -> int:
+        while at < len(self._tokens) and not self._tokens[at].token:
+            at += 1
+        return at
+
+    def _find(self, text: str) -> tuple[int, int] | None:
+        """Return where the tokens that spell a text begin and end, however many others are before them; None where there are none.
+
+        The window that is searched doubles until the text is in it, so that a search costs as much as it passes over. One without a
+        result costs as much as is pending; when the budget for these is spent, only the first window is searched.
+        """
+        size, spent = 2 * len(text) + 8, 0
+        while True:
+            end = self._count(size)
+            found = self._find_within(self._tokens[self._at : end], text)
+            if found is not None:
+                return self._at + found[0], self._skip_empty(self._at + found[1])
+            size *= 2
+            spent += size
+            if end == len(self._tokens) or spent > self._budget:
+                self._budget -= spent
+                return None
+
+    def _find_within(self, tokens: list[ir.TokenLogprob], text: str) -> tuple[int, int] | None:
+        ends = list(accumulate((len(token.token) for token in tokens), initial=0))
+        spelled = "".join(token.token for token in tokens)
+        at = spelled.find(text)
+        while at >= 0:
+            first, last = bisect_left(ends, at), bisect_right(ends, at + len(text)) - 1
+            if ends[first] == at and ends[last] == at + len(text):
+                return first, last
+            if self._budget <= 0:
+                break
+            self._budget -= len(text)  # a repetitive text is found at many places where no token begins or ends
+            at = spelled.find(text, at + 1)
+        return None
+
+
+def drop_tokens(tokens: Iterable[ir.TokenLogprob], losses: Ledger) -> None:
+    """Note tokens that belong to no text of the target."""
+    for token in tokens:
+        losses.dropped(token)
+
+
+def drop_all_tokens(choice: ir.Choice, losses: Ledger) -> None:
+    """Note that a choice loses its tokens, list by list where a format keeps those of each text with it."""
+    lists = dict.fromkeys(token.src.rpartition("/")[0] for token in choice.logprobs or ())
+    of_texts = [src for src in lists if src.endswith("/logprobs")]
+    for src in of_texts:
+        losses.dropped(ir.Text("", src))
+    if not of_texts:
+        losses.dropped(choice, "logprobs")

@@ -1,0 +1,118 @@
+"""The list of models that chat_completions and responses share, and the times of the others."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from formatbridge import ir
+from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
+
+_MODEL = frozenset({"id", "object", "created", "owned_by", "shutdown_date", "name", "description"})
+INPUT_LIMITS = ("context_length", "context_window", "max_context_length", "max_model_len", "max_input_tokens")
+"""Where servers of this list keep the longest context, in tokens: OpenRouter and Together, Groq, Mistral, vLLM, LiteLLM. The first above 0
+counts."""
+OUTPUT_LIMITS = ("max_completion_tokens", "max_output_tokens", "top_provider/max_completion_tokens")
+"""Where they keep the longest answer, in tokens: Groq, LiteLLM, OpenRouter. The first above 0 counts."""
+_TOP_CONTEXT = "top_provider/context_length"
+"""The longest context at the first provider of several, which may be shorter than that of the model."""
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+_EPOCH = datetime(1970, 1, 1)  # without a zone, whose sum and text take two thirds of the time
+
+
+def decode_data_list(body: JsonObject, format: ir.Format) -> ir.ModelList:
+    """Read ``{"object": "list", "data": [...]}``."""
+    models = [_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"] or ())]
+    return ir.ModelList(format=format, models=models, extra=rest(body, frozenset({"object", "data"})))
+
+
+def _decode_model(raw: JsonObject, src: str) -> ir.Model:
+    extra = rest(raw, _MODEL)
+    top = raw.get("top_provider")
+    if extra is not None and isinstance(top, dict):
+        del extra["top_provider"]
+        extra |= rest(top, frozenset(), "top_provider/") or {}
+    input_limit, output_limit = _take_limit(extra, INPUT_LIMITS), _take_limit(extra, OUTPUT_LIMITS)
+    if extra is not None and extra.get(_TOP_CONTEXT) == input_limit is not None:
+        del extra[_TOP_CONTEXT]
+    return ir.Model(
+        id=raw["id"],
+        display_name=raw.get("name"),
+        description=raw.get("description"),
+        created=raw.get("created"),
+        owner=raw.get("owned_by"),
+        input_limit=input_limit,
+        output_limit=output_limit,
+        retires=raw.get("shutdown_date"),
+        src=src,
+        extra=extra or None,
+    )
+
+
+def _take_limit(extra: JsonObject | None, names: tuple[str, ...]) -> int | None:
+    """Take a limit out of the fields that are not modelled, with all that repeat it; None where no field has a count."""
+    if extra is None:
+        return None
+    counts = {name: extra[name] for name in names if type(extra.get(name)) is int and extra[name] >= 0}
+    limit = next(filter(None, counts.values()), next(iter(counts.values()), None))
+    for name, count in counts.items():
+        if count == limit:
+            del extra[name]
+    return limit
+
+
+def encode_data_list(models: ir.ModelList, losses: Ledger) -> JsonObject:
+    """Write ``{"object": "list", "data": [...]}``; ids, times and owners are all it has."""
+    if models.extra:
+        losses.extras(models)
+    _note_pages(models, losses)
+    return {
+        "object": "list",
+        "data": [_encode_model(model, f"/data/{index}", losses) for index, model in enumerate(models.models)],
+    }
+
+
+def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
+    if model.extra:
+        losses.extras(model)
+    for name in ("display_name", "description", "version", "input_limit", "output_limit", "methods", "lifecycle"):
+        if getattr(model, name) not in (None, []):
+            losses.dropped(model, name, severity="info")
+    created = int(model.created) if model.created is not None else losses.added(f"{at}/created", 0)
+    if model.created is not None and created != model.created:  # whole seconds are all there is
+        losses.changed(model, "created", created, severity="info")
+    owner = model.owner if model.owner is not None else losses.added(f"{at}/owned_by", "")
+    made: JsonObject = {"id": model.id, "object": "model", "created": created, "owned_by": owner}
+    if model.retires is not None:
+        made["shutdown_date"] = model.retires
+    return made
+
+
+def _note_pages(models: ir.ModelList, losses: Ledger) -> None:
+    """Note what says that a list has more pages, for formats that have one page only."""
+    for name in ("more", "first_id", "last_id", "next_page"):
+        if getattr(models, name):
+            losses.dropped(models, name, severity="info")
+
+
+def time_of(text: str) -> float | None:
+    """Read an RFC 3339 time as seconds since the epoch, in UTC where it names no zone; None where it is none."""
+    try:
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def encode_time(node: ir.Response | ir.Model, seconds: float, losses: Ledger) -> str:
+    """Write when a node was made; a time that no such text can tell, such as one in milliseconds, becomes the nearest."""
+    if _FIRST_SECOND <= seconds <= _LAST_SECOND:
+        return text_of(seconds)
+    nearest = text_of(min(max(seconds, _FIRST_SECOND), _LAST_SECOND))
+    return str(losses.changed(node, "created", nearest, "out_of_range", severity="info"))
+
+
+def text_of(seconds: float) -> str:
+    """Write seconds since the epoch, of a moment between the years 1 and 9999, as an RFC 3339 time in UTC."""
+    return f"{(_EPOCH + timedelta(0, seconds)).isoformat()}Z"

@@ -1,0 +1,198 @@
+"""Unions at the root of a function's parameters, which servers of OpenAI and Anthropic reject: they are folded into one object schema.
+
+Anthropic: ``input_schema does not support oneOf, allOf, or anyOf at the top level`` (anthropics/claude-code#40075). OpenAI: ``schema must
+have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level`` (langchain-ai/langchainjs#9804,
+nspady/google-calendar-mcp#39). Below the root all three are allowed. The folded schema has the properties of all members. Which
+properties go together is lost, and a property that only some members restrict is restricted for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.jsontext.depth import spell
+from formatbridge.jsontext.pointers import unescape
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
+
+UNIONS = ("anyOf", "oneOf", "allOf")
+
+_ROOT = "root_unions"
+"""Where the unions of the root are kept for the references into them."""
+_MOST_MEMBERS = 1_000
+"""Members of unions that are looked at, those of nested unions and of references among them; any further one says nothing."""
+_MOST_LEVELS = 16
+_MERGED = frozenset({"type", "properties", "required", *UNIONS})
+_CONDITION = frozenset({"if", "then", "else"})
+_LABELS = frozenset({"title", "description", "$schema", "$id", "$comment"})
+"""Keywords of a member that say nothing about the whole."""
+
+
+def has_root_union(schema: JsonObject) -> bool:
+    """Return whether a schema has a union at its root."""
+    return any(name in schema for name in UNIONS)
+
+
+def fold_root_union(schema: JsonObject) -> JsonObject:
+    """Return an object schema without a union at its root; references into the unions lead to a copy of these in ``$defs``."""
+    folded = {"type": "object"} | _Folding(schema).fold(schema, 0)
+    text = spell(folded)
+    if not any(f'"#/{name}/' in text for name in UNIONS):
+        return folded
+    unions = {name: schema[name] for name in UNIONS if name in schema}
+    definitions: Any = folded.get("$defs")
+    known = definitions if isinstance(definitions, dict) else {}
+    moved: JsonObject = _moved_references(folded | {"$defs": known | {_ROOT: unions}})
+    return moved
+
+
+def _moved_references(node: Any) -> Any:
+    """Return a schema whose references into the unions of the root lead to their copies."""
+    if isinstance(node, list):
+        return [_moved_references(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    made = {name: _moved_references(value) for name, value in node.items()}
+    reference = made.get("$ref")
+    if isinstance(reference, str) and reference.startswith(tuple(f"#/{name}/" for name in UNIONS)):
+        made["$ref"] = f"#/$defs/{_ROOT}/{reference[2:]}"
+    return made
+
+
+def fold_parameters(tool: ir.FunctionTool, schema: JsonObject, losses: Ledger) -> JsonObject:
+    """Return the schema of a function's arguments without a union at its root; each union is reported."""
+    if not has_root_union(schema):
+        return schema
+    folded = fold_root_union(schema)
+    for name in UNIONS:
+        if name in schema:
+            losses.changed(tool, f"parameters/{name}", folded, "root_union")
+    return folded
+
+
+class _Folding:
+    """One schema on its way: where references lead, and how many members may still be looked at."""
+
+    def __init__(self, root: JsonObject) -> None:
+        self._root = root
+        self._left = _MOST_MEMBERS
+        self._referenced: dict[str, JsonObject] = {}
+
+    def fold(self, schema: JsonObject, level: int) -> JsonObject:
+        """Return a schema with its unions merged into it."""
+        made = {name: value for name, value in schema.items() if name not in UNIONS}
+        for name in UNIONS:
+            members = schema.get(name)
+            if isinstance(members, list) and members:
+                folded = [self._member(member, level) for member in members]
+                objects = [member for member in _distinct(folded) if _may_be_object(member)]
+                made = _all_of([made, *objects]) if name == "allOf" else _all_of([made, _any_of(objects, made)])
+        return made
+
+    def _member(self, member: Any, level: int) -> JsonObject:
+        """Return a member as an object schema without unions; one that is too deep or too far says nothing."""
+        self._left -= 1
+        if self._left < 0 or level >= _MOST_LEVELS or not isinstance(member, dict):
+            return {}
+        reference = member.get("$ref")
+        if isinstance(reference, str):
+            if reference not in self._referenced:
+                self._referenced[reference] = {}  # for a reference that leads back to itself
+                self._referenced[reference] = self._member(self._target(reference), level + 1)
+            return self._referenced[reference]
+        return self.fold(member, level + 1)
+
+    def _target(self, reference: str) -> Any:
+        """Return what a reference into the same schema leads to; None where that is nothing."""
+        node: Any = self._root if reference.startswith("#/") else None
+        for step in reference.split("/")[1:]:
+            node = node.get(unescape(step)) if isinstance(node, dict) else None
+        return node
+
+
+def _may_be_object(schema: JsonObject) -> bool:
+    kind = schema.get("type", "object")
+    return "object" in kind if isinstance(kind, list) else kind == "object"
+
+
+def _any_of(members: Sequence[JsonObject], base: JsonObject) -> JsonObject:
+    """Return a schema that admits what any of some members does.
+
+    A property that ``base`` has as well is narrowed only where every member says something about it.
+    """
+    known = _properties(base)
+    variants = _by_name(members)
+    narrowing = {name: each for name, each in variants.items() if name not in known or len(each) == len(members)}
+    return _merged(members, narrowing, _either, set.intersection)
+
+
+def _all_of(members: Sequence[JsonObject]) -> JsonObject:
+    """Return a schema that admits what all of some members do; of other keywords the first member that has one counts."""
+    made = _merged(members, _by_name(members), _both, set.union)
+    for member in reversed(members):
+        if not _CONDITION.isdisjoint(member):  # which is one keyword in three parts
+            made = {name: value for name, value in made.items() if name not in _CONDITION}
+        made |= {name: value for name, value in member.items() if name not in _MERGED and name not in _LABELS}
+    return members[0] | made
+
+
+def _merged(
+    members: Sequence[JsonObject],
+    properties: dict[str, list[Any]],
+    combine: Callable[[list[Any]], Any],
+    join: Callable[..., set[str]],
+) -> JsonObject:
+    """Return the properties and what is required of several schemas, and the other keywords on which all of them agree."""
+    made: JsonObject = {}
+    if properties:
+        made["properties"] = {name: combine(variants) for name, variants in properties.items()}
+    asked = [dict.fromkeys(_required(member)) for member in members]
+    wanted = join(*map(set, asked)) if asked else set()
+    if wanted:
+        made["required"] = list(dict.fromkeys(name for each in asked for name in each if name in wanted))
+    first = members[0] if members else {}
+    others = [name for name in first if name not in _MERGED and name not in _LABELS]
+    return made | {name: first[name] for name in others if _is_shared(name, members)}
+
+
+def _is_shared(name: str, members: Sequence[JsonObject]) -> bool:
+    """Return whether all schemas have a keyword, with the same value."""
+    return all(name in member for member in members) and len({spell(member[name]) for member in members}) == 1
+
+
+def _by_name(members: Sequence[JsonObject]) -> dict[str, list[Any]]:
+    variants: dict[str, list[Any]] = {}
+    for member in members:
+        for name, schema in _properties(member).items():
+            variants.setdefault(name, []).append(schema)
+    return variants
+
+
+def _either(schemas: list[Any]) -> Any:
+    """Return a schema for what any of some schemas admits."""
+    distinct = _distinct(schemas)
+    return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+
+
+def _both(schemas: list[Any]) -> Any:
+    """Return a schema for what all of some schemas admit."""
+    distinct = _distinct(schemas)
+    return distinct[0] if len(distinct) == 1 else {"allOf": distinct}
+
+
+def _distinct(schemas: Sequence[Any]) -> list[Any]:
+    """Return schemas without those that are equal to one before."""
+    objects = list({id(schema): schema for schema in schemas}.values())
+    return objects if len(objects) == 1 else list({spell(schema): schema for schema in reversed(objects)}.values())[::-1]
+
+
+def _properties(schema: JsonObject) -> JsonObject:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
+def _required(schema: JsonObject) -> list[str]:
+    required = schema.get("required")
+    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []

@@ -1,0 +1,204 @@
+"""Flat settings: one loop for every format, and what it means to lose each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from formatbridge import ir
+from formatbridge.formats.shared.tables import FieldTable
+from formatbridge.formats.shared.unique_names import shortened
+from formatbridge.jsontext.pointers import escape
+from formatbridge.options import Severity
+from formatbridge.report.ledger import Ledger, Own
+
+LOST: Mapping[str, Own] = {
+    "seed": Own(),
+    "presence_penalty": Own(neutral=(0, 0.0)),
+    "frequency_penalty": Own(neutral=(0, 0.0)),
+    "logprobs": Own(neutral=(False,)),
+    "top_logprobs": Own(neutral=(0,)),
+    "n": Own("impossible", "single_answer", (1,)),
+    "parallel_tool_calls": Own(neutral=(True,)),
+    "modalities": Own("impossible", "unsupported_media", neutral=("text",)),
+    "tier": Own(neutral=("auto",)),
+    "tier_beside": Own(neutral=("auto",)),
+    "user": Own("info"),
+    "safety_identifier": Own("info"),
+    "metadata": Own("info"),
+    "store": Own("info", neutral=(False,)),
+    "verbosity": Own(neutral=("medium",)),
+    "prompt_cache_key": Own("info"),
+    "prompt_cache_retention": Own("info"),
+    "automatic_cache": Own("info", "weaker_carrier", kind="changed", after="the server's own caching"),
+    "stream_options": Own("info"),
+    "usage_in_stream": Own("info", neutral=(True,)),
+}
+"""Canonical setting to what its loss means; one without a row is lossy and never neutral."""
+
+_PLAIN = Own()
+
+_CACHE_DEFAULTS = (("mode", "implicit"), ("ttl", "30m"))
+"""What a server that has options of the cache does anyway."""
+
+_BY_MEMBER = frozenset({"modalities", "stream_options"})
+"""Settings of which each member is lost by itself; their rows are about one."""
+
+_FOLLOWS = {"top_logprobs": "logprobs"}
+"""Settings that mean something beside another one only; a server that has both refuses the one without the other."""
+
+Ranges = Mapping[str, tuple[float, float]]
+"""Canonical setting to the least and the greatest value that a target takes."""
+
+_SPECIFIED: Ranges = {
+    "temperature": (0, 2),
+    "top_p": (0, 1),
+    "presence_penalty": (-2, 2),
+    "frequency_penalty": (-2, 2),
+    "top_logprobs": (0, 20),
+}
+"""Bounds of the specification, for formats that have no others."""
+
+_MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
+"""How much metadata the servers take that have any."""
+_LONGEST_NAMES = {"user": 64, "safety_identifier": 128}
+"""How many characters the names of an end user may have, where they have a field of their own."""
+_SIZED = frozenset({"metadata", *_LONGEST_NAMES})
+
+
+def decode_flat_settings(body: dict[str, Any], table: FieldTable, request: ir.Request, beside: frozenset[str]) -> bool:
+    """Read the flat settings; say whether the rest of the body is nothing but what is read ``beside`` them."""
+    names, is_flat = table.canonical, True
+    settings: dict[str, Any] = request.settings  # type: ignore[assignment]  # built key by key
+    for key, value in body.items():
+        if key in names:
+            if value is not None:
+                settings[names[key]] = value
+        elif key not in beside:
+            is_flat = False
+    return is_flat
+
+
+def encode_flat_settings(
+    request: ir.Request, table: FieldTable, body: dict[str, Any], losses: Ledger, done: frozenset[str], ranges: Ranges = _SPECIFIED
+) -> None:
+    """Write the flat settings that the target has into ``body`` under its names, and note the others.
+
+    ``done`` are written elsewhere. A number outside its range becomes the nearest one inside.
+    """
+    value: Any
+    wire = table.wire
+    for name, value in request.settings.items():
+        if name in done:
+            continue
+        key = wire.get(name)
+        if key is None:
+            drop_setting(request, name, value, losses)
+        elif name in _FOLLOWS and _FOLLOWS[name] in wire and not request.settings.get(_FOLLOWS[name]):
+            if not LOST.get(name, _PLAIN).is_neutral(value):
+                losses.dropped(request, name, "excluded", severity="info")
+        elif (bounds := ranges.get(name)) is None or bounds[0] <= value <= bounds[1]:
+            body[key] = value
+        else:
+            body[key] = losses.changed(request, name, min(max(value, bounds[0]), bounds[1]), "out_of_range")
+    if not _SIZED.isdisjoint(request.settings):
+        _cut_to_size(request, wire, body, losses)
+
+
+def _cut_to_size(request: ir.Request, wire: Mapping[str, str], body: dict[str, Any], losses: Ledger) -> None:
+    """Write what the target takes no more than so much of: a label, or a name of the end user, which then still tells one from others."""
+    settings = request.settings
+    if (metadata := settings.get("metadata")) and "metadata" in wire:
+        body[wire["metadata"]] = _fitting(request, metadata, losses)
+    for name, longest in _LONGEST_NAMES.items():
+        value: Any = settings.get(name)
+        if value is not None and name in wire and len(value) > longest:
+            body[wire[name]] = losses.changed(request, name, shortened(value, longest, value), "out_of_range", severity="info")
+
+
+def _fitting(request: ir.Request, metadata: Mapping[str, str], losses: Ledger) -> dict[str, str]:
+    """Return as much metadata as the target takes: the first pairs, without those of a long name, and the beginnings of long values."""
+    kept: dict[str, str] = {}
+    for key, value in metadata.items():
+        place = f"metadata/{escape(key)}"
+        if len(key) > _LONGEST_KEY or len(kept) == _MOST_PAIRS:
+            losses.dropped(request, place, "too_many" if len(key) <= _LONGEST_KEY else "out_of_range", severity="info")
+        elif len(value) > _LONGEST_VALUE:
+            kept[key] = losses.changed(request, place, value[:_LONGEST_VALUE], "out_of_range", severity="info")
+        else:
+            kept[key] = value
+    return kept
+
+
+def drop_cache_options(request: ir.Request, losses: Ledger, beside: str = "") -> None:
+    """Note that the options of the cache are lost, ``beside`` one that is not. Whoever only fills it wants no answer at all."""
+    for name, value in (request.settings.get("prompt_cache_options") or {}).items():
+        if value is not None and value is not False and name != beside and (name, value) not in _CACHE_DEFAULTS:
+            severity: Severity = "impossible" if name == "prewarm" else "info"
+            losses.dropped(request, f"prompt_cache_options.{name}", severity=severity)
+
+
+def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> None:
+    """Note that a setting is lost, unless its value says what the target does anyway."""
+    own = LOST.get(name, _PLAIN)
+    if name in _BY_MEMBER:
+        for place, member in value.items() if isinstance(value, dict) else enumerate(value):
+            if not own.is_neutral(member):
+                losses.dropped(request, f"{name}/{escape(str(place))}", own.code, severity=own.severity)
+        return
+    if value is not None and own.is_neutral(value):
+        return
+    if own.kind == "changed":
+        losses.changed(request, name, own.after, own.code, severity=own.severity)
+    else:
+        losses.dropped(request, name, own.code, severity=own.severity)
+
+
+EFFORTS: frozenset[str] = frozenset(get_args(ir.Effort))
+"""Every word of effort; one of some server's own stays with it."""
+
+ANCHORS: tuple[tuple[int, ir.Effort], ...] = (
+    (512, "minimal"), (1024, "low"), (8192, "medium"), (24576, "high"), (32768, "xhigh"), (65536, "max"),
+)  # fmt: skip
+"""Budget in tokens up to which an effort reaches; the last one has no upper end."""
+
+
+def _effort_of(budget: int) -> ir.Effort:
+    """Name the effort that a budget in tokens stands for."""
+    return next((effort for limit, effort in ANCHORS if budget <= limit), "max")
+
+
+def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | None:
+    """Write the configuration as one word of effort, for formats that have no budget; None: nothing was asked."""
+    if config.mode == "off":  # whatever else is asked
+        for name in ("effort", "budget"):
+            if getattr(config, name) not in (None, "none"):
+                losses.dropped(config, name, "excluded")
+        return "none"
+    if config.mode == "between_tools":
+        losses.changed(config, "mode", "none")
+        if config.effort not in (None, "none"):
+            losses.dropped(config, "effort", "excluded")
+        return "none"
+    if config.effort is not None:
+        if config.budget is not None:
+            losses.dropped(config, "budget", "excluded")
+        return config.effort
+    made: ir.Effort | None = None
+    if config.budget is not None:
+        made = _effort_of(config.budget)
+        losses.changed(config, "budget", made)
+    elif config.mode in ("adaptive", "on"):  # as much as the model finds fit, or as nobody said
+        made = "high"
+        losses.changed(config, "mode", made)
+    return made
+
+
+def note_root(format: ir.OutputFormat, losses: Ledger) -> None:
+    """Note a schema whose root is no object: it is written as it is, and the vendor's own server refuses it.
+
+    To wrap it in an object would change the answer that the caller reads. A root without a type may be one all the same.
+    """
+    kind = format.schema.get("type") if format.schema else None
+    if kind is not None and kind != "object" and not (isinstance(kind, list) and "object" in kind):
+        losses.changed(format, "schema/type", kind, "out_of_range")

@@ -1,0 +1,159 @@
+"""Ids of calls: no two calls share one, for each is what its result names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from formatbridge import ir
+from formatbridge.formats.format import ToolRules
+from formatbridge.formats.shared.tool_results import Unanswered
+from formatbridge.formats.shared.unique_names import Numbers, with_legal_letters
+from formatbridge.ir import events
+from formatbridge.report.ledger import Ledger
+
+
+class CallIds:
+    """Tells the calls of one choice apart: of several with one id the later ones get a number behind it.
+
+    ``reserved``: the ids that the whole choice has, which stay with the calls that have them; none where nobody knows what is to come.
+    """
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._reserved = frozenset(reserved)
+        self._given: set[str] = set()
+        self._numbers = Numbers()
+
+    def give(self, call_id: str) -> str:
+        """Return the id of the next call."""
+        given = call_id
+        if call_id in self._given:
+            given = self._numbers.tell_apart(call_id, self._given, self._reserved)
+        self._given.add(given)
+        return given
+
+
+def tell_apart(response: ir.Response, target: ir.Format, losses: Ledger) -> ir.Response:
+    """Give each call of an answer an id of its own; in its own format it stays as it is."""
+    for choice in response.choices if response.format != target else ():
+        ids = [part.id for part in choice.parts if type(part) is ir.ToolCall]
+        if len(ids) > 1 and len(set(ids)) < len(ids):
+            return replace(response, choices=[_told_apart(choice, losses) for choice in response.choices])
+    return response  # nearly always
+
+
+def _told_apart(choice: ir.Choice, losses: Ledger) -> ir.Choice:
+    ids = CallIds(part.id for part in choice.parts if isinstance(part, ir.ToolCall))
+    return replace(choice, parts=[_with_id(part, ids, losses) if isinstance(part, ir.ToolCall) else part for part in choice.parts])
+
+
+def _with_id(call: ir.ToolCall, ids: CallIds, losses: Ledger) -> ir.ToolCall:
+    given = ids.give(call.id)
+    if given == call.id:
+        return call
+    return replace(call, id=losses.changed(call, "id", given, "repeated_id", severity="info"))
+
+
+class CallsApart:
+    """Does for a stream what ``tell_apart`` does for an answer.
+
+    What was written stays written: an id that comes after the same one was given to another call is numbered itself.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[int, CallIds] = {}
+        self._given: dict[tuple[int, int], str] = {}
+
+    def feed(self, event: events.PartStart | events.PartEnd) -> events.PartStart | events.PartEnd:
+        """Return an event with its id for the call that it tells of."""
+        part = event.part
+        if type(part) is not ir.ToolCall:
+            return event
+        place = event.choice, event.index
+        if type(event) is events.PartStart:
+            if event.choice not in self._ids:
+                self._ids[event.choice] = CallIds()
+            self._given[place] = self._ids[event.choice].give(part.id)
+        if part.id == self._given.get(place, part.id):
+            return event
+        return replace(event, part=replace(part, id=self._given[place]))
+
+
+# Requests.
+
+
+class IdsOfRequest:
+    """The ids that the calls and results of a whole request have in the target; those that need no change stay with whoever has them."""
+
+    __slots__ = ("_later", "_numbers", "_rules", "_taken", "_there")
+
+    def __init__(self, rules: ToolRules, messages: list[ir.Message]) -> None:
+        parts = [part for message in messages for part in message.parts]
+        ids = {part.id for part in parts if type(part) is ir.ToolCall} | {
+            part.call_id for part in parts if type(part) is ir.ToolResult
+        }
+        self._rules = rules
+        self._taken = {call_id for call_id in ids if _is_legal_id(call_id, rules)}
+        self._there = {(call_id, 0): call_id for call_id in self._taken}
+        self._later = _later_calls(messages) if rules.distinct_ids else {}
+        self._numbers = Numbers()
+
+    def give(self, part: ir.ToolCall | ir.ToolResult) -> str:
+        """Return the id of a call, the same for its result and never one that is taken."""
+        call_id = part.id if isinstance(part, ir.ToolCall) else part.call_id
+        place = call_id, self._later.get(id(part), 0)
+        known = self._there.get(place)
+        if known is not None:
+            return known
+        longest = self._rules.longest_call_id
+        base = call_id if _is_legal_id(call_id, self._rules) else with_legal_letters(call_id, longest) or "call"
+        given = self._there[place] = self._numbers.tell_apart(base, self._taken, longest=longest)
+        self._taken.add(given)
+        return given
+
+    def repeats(self, part: ir.ToolCall | ir.ToolResult) -> bool:
+        """Say whether a part is a later call of its id, or the result of one."""
+        return id(part) in self._later
+
+
+def _is_legal_id(call_id: str, rules: ToolRules) -> bool:
+    """Say whether the target takes an id as it is."""
+    if rules.call_id is None:
+        return rules.longest_call_id is None or len(call_id) <= rules.longest_call_id
+    if rules.longest_call_id is not None and len(call_id) > rules.longest_call_id:
+        return False
+    return (call_id.isascii() and call_id.isidentifier()) or rules.call_id.fullmatch(call_id) is not None
+
+
+def are_legal_ids(ids: set[str], rules: ToolRules) -> bool:
+    """Say whether the target takes all of these ids as they are."""
+    if rules.call_id is None and rules.longest_call_id is None:
+        return True
+    letters = "".join(ids)  # which tells of all at once what most are made of
+    if rules.longest_call_id is None and "" not in ids and letters.isascii() and letters.isidentifier():
+        return True
+    return all(_is_legal_id(call_id, rules) for call_id in ids)
+
+
+def _later_calls(messages: list[ir.Message]) -> dict[int, int]:
+    """Count the calls of one id: return, by ``id()``, which of them a later one is, from 1, and so for their results.
+
+    A result for which no call waits belongs to the last one before it.
+    """
+    counts: dict[str, int] = {}
+    open: dict[str, Unanswered[int]] = {}
+    later: dict[int, int] = {}
+    for turn, message in enumerate(messages):
+        for part in message.parts:
+            if type(part) is ir.ToolCall:
+                count = counts.get(part.id, 0)
+                counts[part.id] = count + 1
+                open.setdefault(part.id, Unanswered()).add(turn, count)
+            elif type(part) is ir.ToolResult and part.call_id in open:
+                answered = open[part.call_id].take()
+                count = counts[part.call_id] - 1 if answered is None else answered
+            else:
+                continue
+            if count:
+                later[id(part)] = count
+    return later

@@ -1,0 +1,246 @@
+"""Which call a result answers, and the order that some servers demand: results directly behind their calls.
+
+Ids repeat, for some servers count calls anew in each answer: a result answers the nearest turn before it that has a call of its id without
+a result, and there the first such call, as ``Unanswered`` says. Only the turn matters for the order, so there it is any of them. A result
+for which there is none is an orphan, and so is a call without a result; every server refuses both, so they stay where they are, and the
+report says so.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from formatbridge import ir
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.report.ledger import ITSELF, Ledger
+
+_Group = list[ir.Message]
+_Open = dict[str, list[tuple[ir.ToolCall, _Group]]]
+"""The calls without a result, by id, with their groups."""
+_MARK = frozenset({ITSELF})
+_Call = TypeVar("_Call")
+
+
+class Unanswered(Generic[_Call]):
+    """The calls of one id that wait for a result. It answers the nearest turn before it that has any, in the order of its calls."""
+
+    __slots__ = ("_turns",)
+
+    def __init__(self) -> None:
+        self._turns: list[tuple[int, deque[_Call]]] = []
+
+    def add(self, turn: int, call: _Call) -> None:
+        """Let a call of a turn wait; turns come in their order."""
+        if not self._turns or self._turns[-1][0] != turn:
+            self._turns.append((turn, deque()))
+        self._turns[-1][1].append(call)
+
+    def take(self) -> _Call | None:
+        """Return the call that the next result answers; None where none waits."""
+        if not self._turns:
+            return None
+        waiting = self._turns[-1][1]
+        call = waiting.popleft()
+        if not waiting:
+            self._turns.pop()
+        return call
+
+    def first(self) -> _Call | None:
+        """Return the call that has waited longest; None where none waits."""
+        return self._turns[0][1][0] if self._turns else None
+
+
+def pair_loose(messages: list[ir.Message]) -> None:
+    """Settle which calls the results answer that name none, or name a function.
+
+    One without an id answers the first call that has no result yet, and no other result names: of its name and its namespace, where it
+    has them. What is not as the call says it goes to what only the format itself can hold.
+    """
+    waiting = _Waiting()
+    calls: dict[str, ir.ToolCall] = {}
+    results = [part for message in messages for part in message.parts if type(part) is ir.ToolResult]
+    asked_for = {part.call_id for part in results if not part.id_made}
+    for message in messages:
+        for part in message.parts:
+            if type(part) is ir.ToolCall:
+                calls[part.id] = part
+                if part.id_made or part.id not in asked_for:
+                    waiting.add(part)
+            elif type(part) is ir.ToolResult:
+                if part.id_made and (call := waiting.take(part.name, part.namespace)):
+                    part.call_id, part.id_made, part.extra = call.id, False, rest(part.extra or {}, _MARK)
+                _agree(part, calls.get(part.call_id))
+
+
+def _agree(result: ir.ToolResult, call: ir.ToolCall | None) -> None:
+    """Leave a result the name that its call has too, in the namespace of that; one that answers none keeps its name."""
+    other: dict[str, str | None] = {}
+    if call is not None and result.name not in (None, call.name):
+        other["name"], result.name = result.name, None
+    namespace = call.namespace if call is not None else None
+    if result.namespace not in (None, namespace):
+        other["namespace"] = result.namespace
+    result.namespace = namespace if result.name is not None else None
+    result.extra = joined(other, result.extra)
+
+
+class _Waiting:
+    """The calls that wait for a result, in their order: by name, by namespace, by both, and whatever they are."""
+
+    def __init__(self) -> None:
+        self._queues: defaultdict[tuple[str | None, str | None], deque[ir.ToolCall]] = defaultdict(deque)
+        self._taken: set[int] = set()
+
+    def add(self, call: ir.ToolCall) -> None:
+        """Let a call wait."""
+        for key in {(None, None), (call.name, None), (None, call.namespace), (call.name, call.namespace)}:
+            self._queues[key].append(call)
+
+    def take(self, name: str | None, namespace: str | None) -> ir.ToolCall | None:
+        """Return the first call of a name and a namespace, of any where they are None, which then waits no longer."""
+        queue = self._queues.get((name, namespace))
+        while queue:
+            call = queue.popleft()
+            if id(call) not in self._taken:
+                self._taken.add(id(call))
+                return call
+        return None
+
+
+def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: bool) -> list[ir.Message]:
+    """Return a conversation whose results stand directly behind the turns of their calls; the same list where they do already.
+
+    ``joins``: what the model says twice in a row becomes one turn in the target.
+    """
+    if not _has_calls(messages) or not _has_strays(messages, joins):
+        return messages
+    groups, orphans = _grouped(messages, joins)
+    for part in orphans:
+        note_orphan(part, losses)
+    return [message for group in groups for message in group]
+
+
+def note_orphans(messages: list[ir.Message], losses: Ledger) -> None:
+    """Note the orphans of a conversation whose results need no place."""
+    open: dict[str, list[ir.ToolCall]] = {}  # the calls without a result, by id
+    for message in messages:
+        is_answer = message.role == "assistant"
+        for part in message.parts:
+            if type(part) is ir.ToolCall and is_answer:
+                open.setdefault(part.id, []).append(part)
+            elif type(part) is ir.ToolResult and not is_answer:
+                if open.get(part.call_id):
+                    open[part.call_id].pop()
+                else:
+                    note_orphan(part, losses)
+    for calls in open.values():
+        for call in calls:
+            note_orphan(call, losses)
+
+
+def note_orphan(part: ir.ToolCall | ir.ToolResult, losses: Ledger) -> None:
+    """Note that no call without a result stands before a result, or that none of the results behind a call is its own."""
+    if isinstance(part, ir.ToolCall):
+        losses.changed(part, "", {"id": part.id, "name": part.name}, "orphan", severity="impossible")
+    elif not (part.extra and ITSELF in part.extra):  # else it names no call, which its own format reports
+        losses.changed(part, "", part.call_id, "orphan", severity="impossible")
+
+
+def _has_calls(messages: list[ir.Message]) -> bool:
+    """Say whether there are calls or results."""
+    for message in messages:
+        for part in message.parts:
+            if type(part) is ir.ToolCall or type(part) is ir.ToolResult:
+                return True
+    return False
+
+
+def _has_strays(messages: list[ir.Message], joins: bool) -> bool:
+    """Say whether a result may stand elsewhere than behind its call and the results that are there already, or a call may have none.
+
+    A quick look.
+    """
+    asked: set[str] = set()
+    is_answered = is_over = False
+    for message in messages:
+        if message.role == "assistant":
+            if asked and (is_answered or not joins):
+                return True
+            is_answered = is_over = False
+            if _asks_twice(message.parts, asked):
+                return True
+            continue
+        count, speaks = len(asked), not message.parts
+        for part in message.parts:
+            if type(part) is not ir.ToolResult:
+                speaks = True
+            elif is_over or part.call_id not in asked:
+                return True
+            else:
+                asked.remove(part.call_id)
+        if speaks and is_answered and len(asked) < count:  # results that belong to those before, not to what else the turn says
+            return True
+        is_over = is_over or speaks
+        if not is_answered:
+            is_answered = message.role not in ("system", "developer")
+    return bool(asked)
+
+
+def _asks_twice(parts: list[ir.Part], asked: set[str]) -> bool:
+    """Add the ids of the calls of a turn to those that were asked for; say whether one is there already."""
+    for part in parts:
+        if type(part) is ir.ToolCall:
+            if part.id in asked:
+                return True
+            asked.add(part.id)
+    return False
+
+
+def _grouped(messages: list[ir.Message], joins: bool) -> tuple[list[_Group], list[ir.ToolCall | ir.ToolResult]]:
+    """Return the conversation as groups, each a turn of the model's with its results or any other turn; and the orphans."""
+    groups: list[_Group] = []
+    orphans: list[ir.ToolCall | ir.ToolResult] = []
+    open: _Open = {}
+    speech: _Group | None = None  # what the model says just now
+    for message in messages:
+        if message.role == "assistant":
+            if speech is None or not joins:
+                speech = []
+                groups.append(speech)
+            speech.append(message)
+            for part in message.parts:
+                if type(part) is ir.ToolCall:
+                    open.setdefault(part.id, []).append((part, speech))
+        else:
+            if message.role not in ("system", "developer"):
+                speech = None
+            left = _without_results(message, open, orphans)
+            if left is not None:
+                groups.append([left])
+    return groups, orphans + [call for asked in open.values() for call, _ in asked]
+
+
+def _without_results(message: ir.Message, open: _Open, orphans: list[ir.ToolCall | ir.ToolResult]) -> ir.Message | None:
+    """Move the results of a turn to the groups of their calls; return what stays, None where nothing does.
+
+    What the turn itself has besides its parts goes with one of them.
+    """
+    others: list[ir.Part] = []
+    moved: list[tuple[ir.Part, _Group]] = []
+    for part in message.parts:
+        if type(part) is not ir.ToolResult:
+            others.append(part)
+        elif open.get(part.call_id):
+            moved.append((part, open[part.call_id].pop()[1]))
+        else:
+            others.append(part)
+            orphans.append(part)
+    extra = None if others else message.extra
+    for part, group in moved:
+        group.append(message if len(message.parts) == 1 else ir.Message(message.role, [part], message.src, extra))
+        extra = None
+    if not moved:
+        return message
+    return replace(message, parts=others) if others else None

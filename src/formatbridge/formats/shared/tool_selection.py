@@ -1,0 +1,255 @@
+"""Which tools a request offers under another format's rules: each told once, and only those that its choice leaves.
+
+What the target's choice cannot say is said by leaving tools out, with each one noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from operator import attrgetter
+
+from formatbridge import ir
+from formatbridge.formats.format import ToolRules
+from formatbridge.jsontext.depth import spell
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
+
+_Key = tuple[str | None, str]
+_tools_of = attrgetter("tools")
+_INSTRUCTING = frozenset({"system", "developer"})
+
+
+def adapt_offer(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
+    """Rewrite which tools a request offers to what the target can say; return the same object where nothing had to change."""
+    if brings_tools(request):
+        request = _offered_at_start(_told_once(request), losses)
+    choice = request.tool_choice
+    if choice is None:
+        return request
+    if choice.mode == "validated" and not rules.validates:
+        losses.changed(choice, "mode", "auto")
+        choice = replace(choice, mode="allowed" if choice.names else "auto", inner="auto")
+        request = replace(request, tool_choice=choice)
+    if choice.mode == "hosted" and choice.hosted and not rules.governs_servers:
+        choice = replace(choice, mode="allowed", names=[], inner="required")
+    if choice.mode == "none":
+        return _none(request, choice, rules, losses)
+    if choice.mode == "required":
+        return _required(request, choice, rules, losses)
+    return _allowed(request, choice, rules, losses) if choice.mode == "allowed" and "hosted" not in rules.allows else request
+
+
+def brings_tools(request: ir.Request) -> bool:
+    """Say whether tools come with turns; with most requests none do."""
+    return any(map(_tools_of, request.messages))
+
+
+def added_tools(request: ir.Request) -> list[ir.Tool]:
+    """Return the tools that come with turns."""
+    if not brings_tools(request):
+        return []
+    return [tool for message in request.messages for tool in message.tools or ()]
+
+
+def note_moved(tools: list[ir.Tool], losses: Ledger) -> None:
+    """Note that tools which come with a turn are there from the start: each at the part of the turn that brings it."""
+    for tool in tools:
+        losses.changed(tool, "place", None, "moved")
+
+
+def note_excess(tools: list[ir.Tool], most: int, losses: Ledger) -> None:
+    """Note the callers' tools beyond as many as the target's server takes; which of them can be spared, nobody here knows."""
+    for tool in [tool for tool in tools if isinstance(tool, ir.FunctionTool | ir.CustomTool)][most:]:
+        losses.changed(tool, "", tool.name, "too_many")
+
+
+def server_word(tool: ir.HostedTool | ir.McpServer) -> str:
+    """Return the word by which a choice names one of the server's tools or a remote server."""
+    if isinstance(tool, ir.McpServer):
+        return tool.label
+    return tool.kind if tool.family == "other" else tool.family
+
+
+def _offered_at_start(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Offer the tools that come before the first turn as those of the request, which they are: nothing is said before them."""
+    leading = next((at for at, message in enumerate(request.messages) if message.role not in _INSTRUCTING), len(request.messages))
+    if not any(message.tools for message in request.messages[:leading]):
+        return request
+    tools, kept = list(request.tools), []
+    for message in request.messages[:leading]:
+        tools += message.tools or ()
+        if message.parts or message.effort or not message.tools:
+            kept.append(replace(message, tools=None) if message.tools else message)
+        elif message.extra:
+            losses.extras(message)
+    return replace(request, tools=tools, messages=kept + request.messages[leading:])
+
+
+def _told_once(request: ir.Request) -> ir.Request:
+    """Leave out tools that come with a turn and are there already, word for word."""
+    told = {_words_of(tool) for tool in request.tools}
+    messages = []
+    for message in request.messages:
+        fresh = []
+        for tool in message.tools or ():
+            words = _words_of(tool)
+            if words not in told:
+                told.add(words)
+                fresh.append(tool)
+        messages.append(message if not message.tools or len(fresh) == len(message.tools) else replace(message, tools=fresh))
+    return replace(request, messages=messages)
+
+
+def _words_of(tool: ir.Tool) -> str:
+    """Spell a tool without where it stood, the same for equal ones."""
+    return spell([type(tool).__name__, _told_of(tool)])
+
+
+def _told_of(tool: ir.Tool) -> JsonObject:
+    """Return the fields of a tool but where it stood, as plain values."""
+    told: JsonObject = {name: getattr(tool, name) for name in tool.__slots__ if name != "src"}
+    if isinstance(tool, ir.Namespace):
+        told["tools"] = [_told_of(inner) for inner in tool.tools]
+    elif tool.cache:
+        told["cache"] = [tool.cache.ttl, tool.cache.extra]
+    return told
+
+
+def _none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
+    """Leave out the tools that a choice of none forbids, where the target's choice is about others than the source's."""
+    if not rules.governs_servers:
+        return _without(request, lambda tool: _is_server(tool) and not _is_free(tool, choice), losses)
+    if not any(_is_free(tool, choice) and _has(rules, tool) for tool in _all_of(request)):
+        return request
+    left = _without(request, lambda tool: not _is_server(tool), losses)
+    if left is not request:
+        losses.changed(choice, "mode", "auto", "excluded", severity="info")
+    return replace(left, tool_choice=replace(choice, mode="auto"))
+
+
+def _required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
+    """Weaken a choice of any tool, where the target's choice is about others than the source's.
+
+    If it is about fewer, it would force one of them. If it is about more, one of the others will do; that there are only those makes
+    it no choice at all.
+    """
+    tools = _all_of(request)
+    if not any(_has(rules, tool) and _is_free(tool, choice) == rules.governs_servers for tool in tools):
+        return request
+    has_functions = not all(map(_is_server, tools))
+    if rules.governs_servers and has_functions:
+        losses.changed(choice, "mode", "required", "weaker_carrier")
+        return request
+    if not rules.governs_servers and not has_functions:  # the choice is left out, with a note
+        return request
+    losses.changed(choice, "mode", "auto", "nearest_value" if has_functions else "without_tools")
+    return replace(request, tool_choice=replace(choice, mode="auto"))
+
+
+def _all_of(request: ir.Request) -> list[ir.Tool]:
+    return request.tools + added_tools(request)
+
+
+def _is_server(tool: ir.Tool) -> bool:
+    return isinstance(tool, ir.HostedTool | ir.McpServer)
+
+
+def _is_free(tool: ir.Tool, choice: ir.ToolChoice) -> bool:
+    """Say whether a tool is one of the server's that a choice is not about."""
+    return isinstance(tool, ir.HostedTool | ir.McpServer) and server_word(tool) in choice.free
+
+
+def _has(rules: ToolRules, tool: ir.Tool) -> bool:
+    """Say whether the target has one of the server's tools."""
+    if isinstance(tool, ir.McpServer):
+        return "mcp" in rules.servers and tool.url is not None and tool.allowed != []
+    return isinstance(tool, ir.HostedTool) and tool.family in rules.servers
+
+
+def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Ledger) -> ir.Request:
+    """Leave out tools, wherever they come from; return the same object where there are none such."""
+    if not any(map(is_out, _all_of(request))):
+        return request
+
+    def kept(tools: list[ir.Tool]) -> list[ir.Tool]:
+        for tool in filter(is_out, tools):
+            losses.dropped(tool, code="excluded", severity="info")
+        return [tool for tool in tools if not is_out(tool)]
+
+    messages = request.messages
+    if brings_tools(request):
+        messages = [replace(message, tools=kept(message.tools)) if message.tools else message for message in messages]
+    return replace(request, tools=kept(request.tools), messages=messages)
+
+
+def _allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
+    """Leave out the tools that a choice among some does not allow, but functions where the target has a list of them."""
+    chosen = _chosen(choice, _all_of(request))
+    left = _among_functions(choice, rules, losses) if choice.hosted and rules.allows else choice
+    lists = left is not None and bool(left.names) and left.inner in rules.allows
+    messages = [
+        replace(message, tools=_kept(message.tools, chosen, lists, losses)) if message.tools else message
+        for message in request.messages
+    ]
+    return replace(request, tools=_kept(request.tools, chosen, lists, losses), messages=messages, tool_choice=left)
+
+
+def _chosen(choice: ir.ToolChoice, tools: list[ir.Tool]) -> set[_Key]:
+    """Return the tools that a choice names, with their namespaces; those of the server's own behind a slash, which no name has."""
+    declared: set[_Key] = set()
+    first: dict[str, _Key] = {}
+    for tool in tools:
+        if isinstance(tool, ir.Namespace):
+            keys: list[_Key] = [(tool.name, inner.name) for inner in tool.tools]
+        else:
+            keys = [(None, tool.name)] if isinstance(tool, ir.FunctionTool | ir.CustomTool) else []
+        declared.update(keys)
+        for key in keys:
+            first.setdefault(key[1], key)
+    chosen: set[_Key] = {(None, f"/{name}") for name in choice.hosted + choice.free}
+    for key in zip(choice.namespaces or [None] * len(choice.names), choice.names, strict=True):
+        chosen.add(key if key in declared or key[0] else first.get(key[1], key))
+    return chosen
+
+
+def _among_functions(choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.ToolChoice | None:
+    """Return a free choice among the functions: a list that has room for them alone would force one of them."""
+    if not choice.names:
+        is_forced = choice.inner == "required"
+        losses.changed(choice, "", None, "server_tool", severity="impossible" if is_forced else "lossy")
+        return None
+    if choice.inner == "required" and "auto" in rules.allows:  # else the choice is written as another one, which tells of it
+        losses.changed(choice, "inner", "auto")
+    return replace(choice, inner="auto", hosted=[])
+
+
+def _kept(tools: list[ir.Tool], chosen: set[_Key], lists: bool, losses: Ledger) -> list[ir.Tool]:
+    """Return the tools that are allowed. ``lists``: the target has a list of functions, so all of them stay."""
+    kept: list[ir.Tool] = []
+    for tool in tools:
+        if isinstance(tool, ir.Namespace) and not lists:
+            inner = []
+            for each in tool.tools:
+                if (tool.name, each.name) in chosen:
+                    inner.append(each)
+                else:
+                    losses.dropped(each, code="excluded", severity="info")
+            if inner:
+                kept.append(replace(tool, tools=inner))
+                continue
+        elif _is_allowed(tool, chosen, lists):
+            kept.append(tool)
+            continue
+        losses.dropped(tool, code="excluded", severity="info")
+    return kept
+
+
+def _is_allowed(tool: ir.Tool, chosen: set[_Key], lists: bool) -> bool:
+    match tool:
+        case ir.McpServer() | ir.HostedTool():
+            return (None, f"/{server_word(tool)}") in chosen
+        case ir.Namespace():
+            return lists
+        case _:
+            return lists or (None, tool.name) in chosen

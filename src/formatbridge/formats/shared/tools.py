@@ -1,0 +1,338 @@
+"""Tools under another format's rules: names it allows, free text wrapped as an argument, namespaces flattened, and the way home.
+
+This rewrites the canonical request before the target encodes it, so that no encoder needs to know of it; definitions, choice, calls and
+results all go through one map, and the loss is noted once, at the definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter
+from typing import Literal
+
+from formatbridge import ir
+from formatbridge.formats.format import OwnTool, ToolRules
+from formatbridge.formats.shared.reasoning_tokens import bound_to
+from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
+from formatbridge.formats.shared.tool_arguments import encode_arguments_text, wrap_text
+from formatbridge.formats.shared.tool_call_ids import IdsOfRequest, are_legal_ids
+from formatbridge.formats.shared.tool_selection import adapt_offer, added_tools
+from formatbridge.formats.shared.unique_names import Numbers, with_legal_letters
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
+
+_parts_of, _id_of, _call_id_of, _name_of = map(attrgetter, ("parts", "id", "call_id", "name"))
+_kind_of, _namespace_of = map(attrgetter, ("kind", "namespace"))
+_Kind = Literal["function", "custom", "tool_search"]
+_SCHEMA_OF_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+@dataclass(slots=True)
+class _Names:
+    """One map for a whole request: (namespace, name) to the target's name, and back."""
+
+    rules: ToolRules
+    ids: IdsOfRequest
+    there: dict[tuple[str | None, str], str] = field(default_factory=dict)
+    home: dict[str, OwnTool] = field(default_factory=dict)
+    custom: set[tuple[str | None, str]] = field(default_factory=set)
+    legal: set[str] = field(default_factory=set)
+    server: set[str] = field(default_factory=set)
+    numbers: Numbers = field(default_factory=Numbers)
+
+    def reserve(self, tools: list[ir.Tool]) -> None:
+        """Keep the names that need no change for the tools that have them, those of the server's own tools above all."""
+        self.server = {name for tool in tools if isinstance(tool, ir.HostedTool) and (name := _server_name(tool, self.rules))}
+        self.legal = {
+            tool.name for tool in tools if isinstance(tool, ir.FunctionTool | ir.CustomTool) and _is_legal(tool.name, self.rules)
+        }
+
+    def declare(self, namespace: str | None, name: str, kind: _Kind) -> str:
+        """Return the target's name of a definition: another one where the name was declared before and names must differ."""
+        first = self.there.pop((namespace, name), None) if self.rules.distinct else None
+        given = self.give(namespace, name, kind)
+        if first is not None:
+            self.there[namespace, name] = first
+        return given
+
+    def give(self, namespace: str | None, name: str, kind: _Kind = "function") -> str:
+        """Return the target's name of a tool, the same for the same tool and never one that is taken."""
+        known = self.there.get((namespace, name))
+        if known is not None:
+            return known
+        flat = f"{namespace}__{name}" if namespace and not self.rules.namespaces else name
+        is_kept = flat in self.legal and not namespace and flat not in self.home
+        taken = (self.home, self.server) if is_kept else (self.home, self.server, self.legal)
+        given = self.numbers.tell_apart(_legal(flat, self.rules), *taken, longest=self.rules.longest_name)
+        self.there[namespace, name] = given
+        self.home[given] = OwnTool(name=name, namespace=namespace, kind=kind)
+        return given
+
+    def chosen(self, names: list[str], namespaces: Sequence[str | None]) -> list[str]:
+        """Return the target's names of tools that a choice names; one without a namespace may stand in any."""
+        first: dict[str, str] = {}
+        for (_, known), given in self.there.items():
+            first.setdefault(known, given)
+        return [self.there.get((space, name)) or first.get(name, name) for name, space in zip(names, namespaces, strict=True)]
+
+
+def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[ir.Request, dict[str, OwnTool]]:
+    """Rewrite the tools, calls and results of a request to what the target allows.
+
+    Returns the request (the same object where nothing had to change) and the target's tool names to the caller's, where they differ.
+    """
+    if not request.tools and request.tool_choice is None and _bring_no_tools(request.messages):
+        return request, {}
+    request = adapt_offer(request, rules, losses)
+    added = added_tools(request)
+    calls, results = _uses_in(request.messages)
+    choice = request.tool_choice
+    has_spaces = choice is not None and choice.namespaces is not None and not rules.namespaces
+    if not has_spaces and _fits(request.tools + added if added else request.tools, calls, results, rules):
+        return request, {}
+    names = _Names(rules, IdsOfRequest(rules, request.messages))
+    names.reserve(request.tools + added)
+    tools = [tool for given in request.tools for tool in _adapt_tool(given, names, losses)]
+    messages = (
+        [_adapt_added(message, names, losses) if message.tools else message for message in request.messages]
+        if added
+        else request.messages
+    )
+    messages = [_adapt_message(message, names, losses) for message in messages]
+    messages = request.messages if _is_same(messages, request.messages) else messages
+    if not has_spaces and _is_same(tools, request.tools) and messages is request.messages:
+        return request, names.home
+    if choice and choice.names and choice.mode != "hosted":
+        spaces = choice.namespaces or [None] * len(choice.names)
+        there = names.chosen(choice.names, spaces)
+        if any(space and (space, name) not in names.there for name, space in zip(choice.names, spaces, strict=True)):
+            losses.changed(choice, "names", there, "renamed")
+        choice = replace(choice, names=there, namespaces=choice.namespaces if rules.namespaces else None)
+    return replace(request, tools=tools, messages=messages, tool_choice=choice), names.home
+
+
+def encode_parameters(tool: ir.FunctionTool, losses: Ledger) -> JsonObject | None:
+    """Write the schema of a function's arguments for OpenAI, whose server wants an object with ``properties`` and no union at the root.
+
+    Sources: openai/openai-agents-python#449, github/github-mcp-server#1548, browserbase/stagehand#1159, langchain-ai/langchainjs#9804.
+    """
+    schema = tool.parameters
+    if schema is None or (schema.get("type") == "object" and schema.get("properties") is not None and not has_root_union(schema)):
+        return schema
+    kind = schema.get("type")
+    if kind not in (None, "object"):
+        is_among = isinstance(kind, list) and "object" in kind  # arguments are an object, whatever else they could be
+        losses.changed(tool, "parameters/type", "object", severity="info" if is_among else "lossy")
+    made = {"type": "object"} | fold_parameters(tool, schema, losses) | {"type": "object"}
+    if kind is None:
+        losses.added_in(made, "type", "object")
+    if made.get("properties") is None:
+        losses.added_in(made, "properties", {})
+    return made
+
+
+def drop_choice(request: ir.Request, losses: Ledger) -> None:
+    """Note the choice of a request of whose tools none is left to choose among, which the target's server then refuses.
+
+    To choose freely, or nothing, among no tools is what happens anyway.
+    """
+    choice = request.tool_choice
+    if request.settings.get("parallel_tool_calls") is False:
+        losses.dropped(request, "parallel_tool_calls", "without_tools", severity="info")
+    if choice is None:
+        return
+    if choice.extra:
+        losses.extras(choice)
+    if choice.mode == "hosted":
+        losses.dropped(choice, code="server_tool", severity="impossible")
+    elif choice.mode in ("required", "named", "allowed") or choice.names:
+        losses.dropped(choice, code="without_tools")
+
+
+def _bring_no_tools(messages: list[ir.Message]) -> bool:
+    """Say whether no turn brings tools, calls one or has a result."""
+    for message in messages:
+        if message.tools:
+            return False
+        for part in message.parts:
+            kind = type(part)
+            if kind is ir.ToolCall or kind is ir.ToolResult:
+                return False
+    return True
+
+
+def _uses_in(messages: list[ir.Message]) -> tuple[list[ir.ToolCall], list[ir.ToolResult]]:
+    """Return the calls of a conversation and the results."""
+    calls: list[ir.ToolCall] = []
+    results: list[ir.ToolResult] = []
+    for part in chain.from_iterable(map(_parts_of, messages)):
+        kind = type(part)
+        if kind is ir.ToolCall:
+            calls.append(part)
+        elif kind is ir.ToolResult:
+            results.append(part)
+    return calls, results
+
+
+def _fits(tools: list[ir.Tool], calls: list[ir.ToolCall], results: list[ir.ToolResult], rules: ToolRules) -> bool:
+    """Say whether every tool, call and result is what the target allows already; the usual case, so it must be quick."""
+    declared = _declared(tools, rules) if tools else set()
+    if declared is None:
+        return False
+    if not rules.custom and "custom" in map(_kind_of, chain(calls, results)):
+        return False
+    if not rules.namespaces and any(map(_namespace_of, calls)):
+        return False
+    if not all(_is_legal(name, rules) for name in set(map(_name_of, calls)) - declared):
+        return False
+    ids = set(map(_id_of, calls))
+    if rules.distinct_ids and len(ids) < len(calls):
+        return False
+    return are_legal_ids(ids.union(map(_call_id_of, results)), rules)
+
+
+def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
+    """Return the names of the tools; None where the target does not allow one of them as it is."""
+    declared: set[str] = set()
+    for tool in tools:
+        kind = type(tool)
+        if kind is ir.FunctionTool or (kind is ir.CustomTool and rules.custom):
+            name: str = tool.name  # type: ignore[assignment, union-attr]  # both kinds have one
+            if name in declared or not _is_legal(name, rules):
+                return None
+            if kind is ir.FunctionTool and tool.kind != "function":  # type: ignore[union-attr]  # the test says so
+                return None
+            declared.add(name)
+        elif kind is ir.Namespace or kind is ir.CustomTool:
+            return None
+        elif kind is ir.HostedTool and (taken := _server_name(tool, rules)):  # type: ignore[arg-type]  # the test says so
+            if taken in declared:
+                return None
+            declared.add(taken)
+    return declared
+
+
+def _server_name(tool: ir.HostedTool, rules: ToolRules) -> str | None:
+    """Return the name that a tool of the server's own has in the target; None where it has none."""
+    return rules.server_names.get(tool.family)
+
+
+def _is_legal(name: str, rules: ToolRules) -> bool:
+    if len(name) > rules.longest_name:
+        return False
+    return (name.isascii() and name.isidentifier()) or rules.name.fullmatch(name) is not None
+
+
+def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | None = None) -> list[ir.Tool]:
+    if isinstance(tool, ir.Namespace) and not names.rules.namespaces:
+        losses.changed(tool, "", [f"{tool.name}__{inner.name}" for inner in tool.tools], "renamed")
+        return [made for inner in tool.tools for made in _adapt_tool(inner, names, losses, tool.name)]
+    if not isinstance(tool, ir.FunctionTool | ir.CustomTool):
+        return [tool]
+    kind: _Kind = "custom" if isinstance(tool, ir.CustomTool) else tool.kind
+    given = names.declare(namespace, tool.name, kind)
+    if given != tool.name:
+        tool = replace(tool, name=given)
+        if given != (f"{namespace}__{names.home[given].name}" if namespace else None):
+            losses.changed(tool, "name", given, "renamed")
+    if isinstance(tool, ir.CustomTool) and not names.rules.custom:
+        names.custom.add((namespace, names.home[given].name))
+        return [_wrapped_tool(tool, losses)]
+    return [tool]
+
+
+def _wrapped_tool(tool: ir.CustomTool, losses: Ledger) -> ir.FunctionTool:
+    losses.changed(tool, "", {"type": "function", "name": tool.name}, "wrapped")
+    if tool.definition is not None:
+        losses.dropped(tool, "format")
+    return ir.FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        parameters=_SCHEMA_OF_TEXT,
+        defer_loading=tool.defer_loading,
+        callers=tool.callers,
+        cache=tool.cache,
+        src=tool.src,
+        extra=tool.extra,
+    )
+
+
+def _adapt_added(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
+    """Adapt the tools that come with a turn, all before the first call: one may stand before the turn that brings its tool."""
+    tools = [tool for given in message.tools or () for tool in _adapt_tool(given, names, losses)]
+    return message if _is_same(tools, message.tools) else replace(message, tools=tools)
+
+
+def _adapt_message(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
+    parts = [
+        _adapt_call(part, names, losses) if type(part) is ir.ToolCall
+        else _adapt_result(part, names, losses) if type(part) is ir.ToolResult
+        else part
+        for part in message.parts
+    ]  # fmt: skip
+    if _is_same(parts, message.parts):
+        return message
+    return replace(message, parts=_bind_anew(message.parts, parts))
+
+
+def _bind_anew(before: list[ir.Part], parts: list[ir.Part]) -> list[ir.Part]:
+    """Bind tokens to calls by the ids that these have now."""
+    if not any(map(bound_to, parts)):
+        return parts
+    ids: dict[str, str] = {}
+    for old, new in zip(before, parts, strict=True):
+        if isinstance(old, ir.ToolCall) and isinstance(new, ir.ToolCall):
+            ids.setdefault(old.id, new.id)
+    return [
+        replace(part, signature=replace(part.signature, item=ids[bound]))
+        if isinstance(part, ir.Reasoning) and part.signature and (bound := bound_to(part)) in ids
+        else part
+        for part in parts
+    ]
+
+
+def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall:
+    known = (call.namespace, call.name) in names.there
+    name = names.give(call.namespace, call.name, call.kind)
+    given = names.ids.give(call)
+    wraps = call.kind == "custom" and not names.rules.custom
+    if name == call.name and given == call.id and not wraps:
+        return call
+    if name != call.name and not known:
+        losses.changed(call, "name", name, "renamed")
+    if given != call.id:
+        losses.changed(call, "id", given, "repeated_id" if names.ids.repeats(call) else "renamed", severity="info")
+    if wraps and (call.namespace, call.name) not in names.custom:
+        losses.changed(call, "", {"type": "function", "name": name}, "wrapped")
+    return replace(
+        call,
+        id=given,
+        name=name,
+        namespace=call.namespace if names.rules.namespaces else None,
+        kind="function" if wraps else call.kind,
+        arguments=wrap_text(encode_arguments_text(call)) if wraps else call.arguments,
+    )
+
+
+def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.ToolResult:
+    given = names.ids.give(result)
+    name = names.there.get((result.namespace, result.name), result.name) if result.name else None
+    kind = result.kind if names.rules.custom else "function"
+    if given == result.call_id and name == result.name and kind == result.kind:
+        return result
+    if given != result.call_id:
+        losses.changed(result, "call_id", given, "repeated_id" if names.ids.repeats(result) else "renamed", severity="info")
+    return replace(result, call_id=given, name=name, kind=kind)
+
+
+def _legal(name: str, rules: ToolRules) -> str:
+    if _is_legal(name, rules):
+        return name
+    legal = with_legal_letters(name, rules.longest_name)
+    return legal if rules.name.fullmatch(legal) else f"_{legal}"[: rules.longest_name]
+
+
+def _is_same(new: list[object] | list[ir.Tool] | list[ir.Message] | list[ir.Part], old: object) -> bool:
+    return isinstance(old, list) and len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))

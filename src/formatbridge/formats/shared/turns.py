@@ -1,0 +1,80 @@
+"""What encoders do with the turns of a conversation: the instructions before them, a last one of the model's, and none at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from formatbridge import ir
+from formatbridge.report.ledger import Ledger
+
+
+def leading_instructions(messages: list[ir.Message]) -> int:
+    """Count the messages of the system prompt: the run of instructions before the first turn."""
+    for count, message in enumerate(messages):
+        if message.role not in ("system", "developer") or message.tools or message.effort:
+            return count
+    return len(messages)
+
+
+_BILLING_HEADER = "x-anthropic-billing-header:"
+"""How a text of Claude Code begins that stands first in the system prompt. Source: vllm and CLIProxyAPI, which strip it."""
+
+
+def without_billing_header(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Return a request without the billing header of Claude Code, which is no instruction; the same object where it has none.
+
+    The header is a text of one line. A text that goes on behind it stays, for that may be an instruction.
+    """
+    first = request.messages[0] if request.messages else None
+    if request.format != "messages" or first is None or first.role != "system" or not first.parts:
+        return request
+    header = first.parts[0]
+    if not isinstance(header, ir.Text) or not header.text.startswith(_BILLING_HEADER) or "\n" in header.text.rstrip():
+        return request
+    losses.dropped(header, code="billing_header", severity="info")
+    rest = [replace(first, parts=first.parts[1:])] if len(first.parts) > 1 else []
+    return replace(request, messages=[*rest, *request.messages[1:]])
+
+
+def note_empty(message: ir.Message, losses: Ledger) -> None:
+    """Note that a turn that says nothing is left out; where another's parts were, each was noted."""
+    if _is_blank(message):
+        losses.changed(message, "", "", "empty", severity="info")
+
+
+def note_prefill(request: ir.Request, losses: Ledger) -> None:
+    """Note that a last turn of the model's, which the format messages continues word by word, is only the turn before elsewhere."""
+    last = request.messages[-1] if request.messages else None
+    if last is None or last.role != "assistant" or not last.parts:
+        return
+    if not any(isinstance(part, ir.ToolCall | ir.Hosted) for part in last.parts):
+        losses.changed(last, "", "".join(part.text for part in last.parts if isinstance(part, ir.Text)), "prefill")
+
+
+def note_no_turns(request: ir.Request, losses: Ledger) -> None:
+    """Note that there is nothing for the model to answer; a turn is never made up."""
+    if request.messages:
+        losses.changed(request.messages[-1], "", [], "no_turns", severity="impossible")
+    else:
+        losses.changed(request, "messages", [], "no_turns", severity="impossible")
+
+
+def with_instructions_first(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:
+    """Return a conversation whose later instructions join the leading ones; what they configure stays where it is."""
+    leading = leading_instructions(messages)
+    first, others = messages[:leading], []
+    for message in messages[leading:]:
+        if message.role not in ("system", "developer") or not message.parts:
+            others.append(message)
+            continue
+        if not _is_blank(message):
+            losses.changed(message, "", "system", "moved")
+        first.append(replace(message, tools=None, effort=None))
+        if message.tools or message.effort:
+            others.append(replace(message, parts=[], extra=None))
+    return first + others
+
+
+def _is_blank(message: ir.Message) -> bool:
+    """Say whether a turn has nothing in it but empty texts, if that."""
+    return not any(type(part) is not ir.Text or part.text for part in message.parts)

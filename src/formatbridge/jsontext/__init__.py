@@ -1,0 +1,1 @@
+"""JSON text and values: parsing, writing, pointers (RFC 6901) and limits on depth."""

@@ -1,0 +1,186 @@
+"""What a validator says, in words that tell where the fault is, what was found there and what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from copy import copy
+from functools import cache, reduce
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import SchemaValidator
+
+from formatbridge.jsontext.codec import describe
+from formatbridge.jsontext.pointers import escape, unescape
+from formatbridge.validation.validators import dicts_of
+from formatbridge.validation.wire_base import WHOLE
+
+_EXPECTED = {
+    "string_type": "a string",
+    "int_type": "an integer",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "an array",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "dataclass_type": "an object",
+    "finite_number": "a finite number",
+    "none_required": "null",
+    "union_tag_not_found": "a string",
+}
+_BOUNDS = {
+    "greater_than_equal": ("ge", "or more"),
+    "less_than_equal": ("le", "or less"),
+    "greater_than": ("gt", "exclusive, or more"),
+    "less_than": ("lt", "exclusive, or less"),
+}
+_MOST = 20
+
+
+MISSING = object()
+"""Stands for the value of a key that is missing."""
+_LABEL = "\0"
+"""What the name of a union's member begins with in an error; no field's name does."""
+
+
+def problems_of(shape: Any, body: Any) -> list[tuple[str, str]]:
+    """Return pairs of JSON pointer and message, one per pointer, at most twenty, of a body that the model ``shape`` refuses."""
+    return problems_with(_teller(shape).validate_python, body)
+
+
+def problems_with(validate: Callable[[Any], Any], body: Any) -> list[tuple[str, str]]:
+    """Return what a validator of a ``labelled`` schema refuses in a body."""
+    found = _faults(validate, body)
+    told = {pointer: found[pointer] for pointer in _deepest(found)[:_MOST]}
+    lacking = [pointer for pointer, (value, wanted) in told.items() if value is MISSING and not wanted]
+    if lacking:
+        # What is missing has a type that the validator tells only of something that is there: so something is put there that has none.
+        wrong = _faults(validate, reduce(_put, lacking, body))
+        told |= {pointer: wrong[pointer] for pointer in lacking if pointer in wrong}
+    return [(pointer, _told(*fault)) for pointer, fault in told.items()]
+
+
+def places_of(error: ValidationError, body: Any) -> dict[str, Any]:
+    """Return what a validator of a ``labelled`` schema refuses in a body, by its pointer; for a key that is missing, ``MISSING``."""
+    errors = error.errors(include_url=False, include_input=False)
+    found = dict(_place(item, body) for item in errors if item["loc"][-1:] != (_LABEL + WHOLE,))
+    return {pointer: found[pointer] for pointer in _deepest(found)}
+
+
+def _deepest(pointers: Collection[str]) -> list[str]:
+    """Return the pointers that are above none of the others."""
+    above = {pointer[:end] for pointer in pointers for end in range(len(pointer)) if pointer[end] == "/"}
+    return [pointer for pointer in pointers if pointer not in above]
+
+
+def _faults(validate: Callable[[Any], Any], body: Any) -> dict[str, tuple[Any, list[str]]]:
+    """Return what is refused by its pointer: what stands there, and what was expected as far as the validator says."""
+    found: dict[str, tuple[Any, list[str]]] = {}
+    try:
+        validate(body)
+    except ValidationError as error:
+        for item in error.errors(include_url=False):
+            if item["loc"][-1:] == (_LABEL + WHOLE,):
+                continue
+            pointer, value = _place(item, body)
+            wanted = found.setdefault(pointer, (value, []))[1]
+            if item["type"] != "missing":
+                wanted.append(_expected(item))
+    return found
+
+
+def _put(body: Any, pointer: str) -> Any:
+    """Return a body with something of no type where a key is missing; all that is not on the way there is shared."""
+    step, *others = pointer[1:].split("/", 1)
+    made: Any = copy(body)
+    key: Any = int(step) if isinstance(body, list) else unescape(step)
+    made[key] = _put(body[key], f"/{others[0]}") if others else MISSING
+    return made
+
+
+@cache
+def _teller(shape: Any) -> SchemaValidator:
+    """Compile a checker whose errors name members of unions as no key is named; so it is slower, and asked for refusals only."""
+    return SchemaValidator(labelled(dicts_of(shape)))
+
+
+def labelled(schema: Any) -> Any:
+    """Return a core schema whose unions have labels for names of their members."""
+    if not isinstance(schema, dict):
+        return type(schema)(map(labelled, schema)) if isinstance(schema, list | tuple) else schema
+    made = {key: value if key == "metadata" else labelled(value) for key, value in schema.items()}
+    match made:
+        case {"type": "tagged-union", "choices": choices, "discriminator": tag}:
+            labels = {name: _LABEL + name for name in choices}
+            return made | {
+                "choices": {labels[name]: choice for name, choice in choices.items()},
+                "discriminator": _labels(tag, labels),
+            }
+        case {"type": "union", "choices": choices}:
+            pairs = [choice if isinstance(choice, tuple) else (choice, str(place)) for place, choice in enumerate(choices)]
+            return made | {"choices": [(choice, _LABEL + name) for choice, name in pairs]}
+        case _:
+            return made
+
+
+def _labels(tag: str | Callable[[Any], str | None], labels: dict[str, str]) -> Callable[[Any], str | None]:
+    """Return a discriminator that gives the labels of what another, or a key, tells."""
+
+    def label(value: Any) -> str | None:
+        if not isinstance(value, dict):
+            return next(iter(labels.values()))  # any member says that this is no object
+        found = value.get(tag, "?") if isinstance(tag, str) else tag(value)
+        return labels.get(found, found) if isinstance(found, str) else None
+
+    label.__name__ = tag if isinstance(tag, str) else tag.__name__
+    return label
+
+
+def _told(value: Any, wanted: list[str]) -> str:
+    was = "is missing" if value is MISSING else f"is {describe(value)}"
+    return f"{was}, expected {' or '.join(dict.fromkeys(wanted)) or 'a value'}"
+
+
+def _place(item: Any, body: Any) -> tuple[str, Any]:
+    """Say where a fault is and what stands there: for a missing key and an unknown tag, the key itself."""
+    location, key = item["loc"], None
+    if item["type"] == "missing":
+        location, key = location[:-1], location[-1]
+    elif item["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        key = item["ctx"]["discriminator"].strip("'()")
+    pointer, value = _pointer(location, body)
+    if key is None:
+        return pointer, value
+    return f"{pointer}/{escape(str(key))}", value.get(key, MISSING) if isinstance(value, dict) else MISSING
+
+
+def _expected(item: Any) -> str:
+    kind = item["type"]
+    context = item.get("ctx", {})
+    if kind in _EXPECTED:
+        return _EXPECTED[kind]
+    if kind in _BOUNDS:
+        name, words = _BOUNDS[kind]
+        return f"{context[name]} {words}"
+    if kind == "literal_error":
+        return f"one of {context['expected']}"
+    if kind == "union_tag_invalid":
+        return f"one of {context['expected_tags'].replace(repr(_LABEL)[1:-1], '')}"
+    return str(item["msg"]).removeprefix("Input should be ")
+
+
+def _pointer(location: tuple[Any, ...], body: Any) -> tuple[str, Any]:
+    """Follow a validator's location through the body, leaving out the steps that name a union member."""
+    pointer, value = "", body
+    for step in location:
+        if not str(step).startswith(_LABEL) and _has(value, step):
+            value = value[step]
+            pointer += f"/{escape(str(step))}"
+    return pointer, value
+
+
+def _has(value: Any, step: Any) -> bool:
+    if isinstance(value, dict):
+        return step in value
+    return isinstance(value, list) and isinstance(step, int) and step < len(value)
