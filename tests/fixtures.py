@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from formatbridge import formats
-from formatbridge.convert.bodies import Converted, convert_error, convert_models, convert_request, convert_response, input
+from formatbridge.convert import input
+from formatbridge.convert.bodies import Converted, convert_error, convert_models, convert_request, convert_response
 
 FOLDER = Path(__file__).parents[1] / "fixtures"
 

@@ -15,7 +15,8 @@ from formatbridge.convert.bodies import Converted, ConvertedError, convert_error
 from formatbridge.convert.input import note_malformed, read_answer
 from formatbridge.errors import FormatBridgeError
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, Loss
+from formatbridge.report.ledger import Ledger
+from formatbridge.report.losses import Loss
 from tests.corpus import Entry, entries
 from tests.fixtures import check, fixtures
 from tests.normal import normal_form, without

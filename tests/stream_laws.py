@@ -12,10 +12,10 @@ from typing import Any
 from formatbridge import Converted, Options, StreamConverter, collect_stream, convert_response, convert_stream, formats, ir
 from formatbridge.convert.bodies import ConvertedError
 from formatbridge.convert.event_validation import check_event
-from formatbridge.errors import FormatBridgeError, StreamError, StreamFailedError
+from formatbridge.errors import FormatBridgeError, PartialAnswer, StreamError, StreamFailedError
 from formatbridge.formats.shared.reasoning_tokens import decode_token
 from formatbridge.ir import events
-from formatbridge.report.ledger import Loss
+from formatbridge.report.losses import Loss
 from formatbridge.streaming.sse import DONE, ServerSentEvent, StreamReader, encode_event
 from tests.corpus import entries
 from tests.fixtures import check, streams
@@ -177,7 +177,7 @@ def _outcome(data: bytes, source: str, target: str) -> _Outcome | None:
     return _Outcome(made, answer.body, answer.losses, converter.error)
 
 
-def _collected(data: bytes, format: str) -> Converted:
+def _collected(data: bytes, format: str) -> Converted | PartialAnswer:
     """Return what a stream adds up to in its own format: what passes is lost to nobody, so only there a report has something to say."""
     try:
         return collect_stream([data], source=format)

@@ -32,8 +32,8 @@ def test_functions_are_short_as_a_rule() -> None:
     assert lengths[int(len(lengths) * 0.95)] <= 40
 
 
-def test_no_file_is_longer_than_four_hundred_lines() -> None:
-    """A file is a room: one looks for something in it."""
+def test_no_file_is_longer_than_six_hundred_lines() -> None:
+    """A file is one subject: in a longer one, readers search."""
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
 
-    assert {str(path.relative_to(SOURCE)): count for path, count in lengths.items() if count > 400} == {}
+    assert {str(path.relative_to(SOURCE)): count for path, count in lengths.items() if count > 600} == {}

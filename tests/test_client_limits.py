@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 import formatbridge as fb
-from formatbridge.relay.inflate import BodyTooLargeError, Opener
+from formatbridge.client.decompression import BodyTooLargeError, Opener
 from tests.servers import KEY, answer_of, body_of, stream_of
 
 REQUEST = body_of("requests", "messages")

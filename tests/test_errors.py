@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 import formatbridge as fb
+from formatbridge.client.errors import read_fault
 from formatbridge.formats.shared.errors import decode_error_body
-from formatbridge.relay.faults import read_fault
 from tests.directions import CROSSINGS
 
 OPENAI = ["chat_completions", "responses"]

@@ -14,6 +14,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import ir
+from formatbridge.errors import PartialAnswer
 from formatbridge.report.ledger import Late, Ledger, Spelling
 from tests.fixtures import Fixture, StreamFixture, fixtures, streams
 
@@ -50,7 +51,7 @@ def _copies(made: Any) -> list[Any]:
     return [copy.deepcopy(made), pickle.loads(pickle.dumps(made))]
 
 
-def _told(made: fb.Converted) -> Any:
+def _told(made: fb.Converted | PartialAnswer) -> Any:
     return made.body, made.losses, made.additions, made.json()
 
 

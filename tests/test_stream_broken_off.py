@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
+from formatbridge.errors import PartialAnswer
 from tests.directions import CROSSINGS
 
 JsonObject = dict[str, Any]
@@ -73,7 +74,7 @@ _COUNTED = ("chat_completions", "messages", "generate_content")
 """The formats that may tell what an answer costs before its end."""
 
 
-def _broken_off(source: str, target: str, last: list[JsonObject]) -> fb.Converted:
+def _broken_off(source: str, target: str, last: list[JsonObject]) -> PartialAnswer:
     """Return the answer so far of a stream that does not end well."""
     data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in [*_TOLD[source], *last])
     with pytest.raises(fb.StreamError) as raised:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
+from formatbridge.errors import PartialAnswer
 from formatbridge.streaming.sse import DONE, ServerSentEvent
 from tests.directions import CROSSINGS, PAIRS
 from tests.fixtures import StreamFixture, streams
@@ -50,7 +51,7 @@ def _cuts(stream: StreamFixture) -> Iterator[tuple[list[ServerSentEvent], JsonOb
         converter.feed(write([event]))
 
 
-def _partial(before: list[ServerSentEvent], last: JsonObject, source: str, target: str) -> fb.Converted | None:
+def _partial(before: list[ServerSentEvent], last: JsonObject, source: str, target: str) -> PartialAnswer | None:
     """Return the answer so far of a stream that breaks off behind an event; None where it is complete."""
     data = write([*before, ServerSentEvent(str(last.get("type") or ""), json.dumps(last).encode(), 0)])
     try:
@@ -60,11 +61,11 @@ def _partial(before: list[ServerSentEvent], last: JsonObject, source: str, targe
     return None
 
 
-def _is_told(made: fb.Converted) -> bool:
+def _is_told(made: PartialAnswer) -> bool:
     return "serene" in json.dumps(made.body) + json.dumps([(loss.path, loss.before) for loss in made.losses])
 
 
-def _may_be_silent(made: fb.Converted, place: tuple[str, str, str]) -> bool:
+def _may_be_silent(made: PartialAnswer, place: tuple[str, str, str]) -> bool:
     return place in _SAID_AGAIN or _HELD_BY.get(place) in {re.sub(r"/\d+", "/*", loss.path) for loss in made.losses}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.formats.chat_completions.joints import Joints
+from formatbridge.formats.chat_completions.citations import Joints
 
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "falls"}}
 RESULT = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}

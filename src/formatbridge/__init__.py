@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Any
 from formatbridge._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from formatbridge.client.calls import Prepared
+    from formatbridge.client.clients import AsyncClient, AsyncStream, Client, Stream
+    from formatbridge.client.clock import Clock
+    from formatbridge.client.flow_steps import Attempt
+    from formatbridge.client.profile import PROFILES, RelayProfile
+    from formatbridge.client.reply import Reply
+    from formatbridge.client.settings import Limits, Retry, RetryCause, Timeout
+    from formatbridge.client.transport import transport
     from formatbridge.convert.bodies import (
         Converted,
         ConvertedError,
@@ -55,16 +63,8 @@ if TYPE_CHECKING:
     )
     from formatbridge.formats import FORMATS
     from formatbridge.ir import ErrorKind, Format
-    from formatbridge.options import Options, Severity
-    from formatbridge.relay.calls import Prepared
-    from formatbridge.relay.client import AsyncClient, AsyncStream, Client, Stream
-    from formatbridge.relay.clock import Clock
-    from formatbridge.relay.profile import PROFILES, RelayProfile
-    from formatbridge.relay.reply import Reply
-    from formatbridge.relay.settings import Limits, Retry, RetryCause, Timeout
-    from formatbridge.relay.steps import Attempt
-    from formatbridge.relay.transport import transport
-    from formatbridge.report.ledger import Addition, Loss
+    from formatbridge.options import Options
+    from formatbridge.report.losses import Addition, Loss, Severity
 
 __all__ = [
     "FORMATS",
@@ -135,20 +135,20 @@ __all__ = [
 
 _HOMES = {
     "FORMATS": "formats",
-    "PROFILES": "relay.profile",
+    "PROFILES": "client.profile",
     "APIConnectionError": "errors",
     "APIError": "errors",
     "APIStatusError": "errors",
     "APITimeoutError": "errors",
     "Addition": "report.ledger",
-    "AsyncClient": "relay.client",
-    "AsyncStream": "relay.client",
-    "Attempt": "relay.steps",
+    "AsyncClient": "client.clients",
+    "AsyncStream": "client.clients",
+    "Attempt": "client.flow_steps",
     "AuthenticationError": "errors",
     "BadRequestError": "errors",
     "Bridge": "convert.bridge",
-    "Client": "relay.client",
-    "Clock": "relay.clock",
+    "Client": "client.clients",
+    "Clock": "client.clock",
     "ConfigurationError": "errors",
     "Converted": "convert.bodies",
     "ConvertedError": "convert.bodies",
@@ -161,7 +161,7 @@ _HOMES = {
     "FormatBridgeError": "errors",
     "InternalServerError": "errors",
     "InvalidPayloadError": "errors",
-    "Limits": "relay.settings",
+    "Limits": "client.settings",
     "Loss": "report.ledger",
     "LossyConversionError": "errors",
     "NotFoundError": "errors",
@@ -169,21 +169,21 @@ _HOMES = {
     "OverloadedError": "errors",
     "PermissionDeniedError": "errors",
     "Phase": "errors",
-    "Prepared": "relay.calls",
+    "Prepared": "client.calls",
     "QuotaExceededError": "errors",
     "RateLimitError": "errors",
-    "RelayProfile": "relay.profile",
-    "Reply": "relay.reply",
+    "RelayProfile": "client.profile",
+    "Reply": "client.reply",
     "RequestTooLargeError": "errors",
-    "Retry": "relay.settings",
-    "RetryCause": "relay.settings",
+    "Retry": "client.settings",
+    "RetryCause": "client.settings",
     "Severity": "options",
-    "Stream": "relay.client",
+    "Stream": "client.clients",
     "StreamConverter": "convert.streams",
     "StreamDecodeError": "errors",
     "StreamError": "errors",
     "StreamFailedError": "errors",
-    "Timeout": "relay.settings",
+    "Timeout": "client.settings",
     "TimeoutKind": "errors",
     "TruncatedStreamError": "errors",
     "UnexpectedResponseError": "errors",
@@ -197,7 +197,7 @@ _HOMES = {
     "detect_format": "convert.detect",
     "iter_events": "convert.collect",
     "replay_response": "convert.replay",
-    "transport": "relay.transport",
+    "transport": "client.transport",
 }
 
 

@@ -24,17 +24,33 @@ FormatBridgeError
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
-if TYPE_CHECKING:
-    from formatbridge import ir
-    from formatbridge.convert.bodies import Converted
-    from formatbridge.report.ledger import Loss
+from formatbridge import ir
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.losses import Addition, Loss
 
 _LONGEST_TEXT = 2048
 _LONGEST_SNIPPET = 200
 _LONGEST_NAME = 64
 _SHOWN = 5
+
+
+class PartialAnswer(Protocol):
+    """What had arrived of an answer when its stream failed: a ``Converted`` of kind ``response`` in the target format."""
+
+    body: JsonObject
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the target could not hold as it was."""
+
+    @property
+    def additions(self) -> tuple[Addition, ...]:
+        """Values that the target requires and the source lacked."""
+
+    def json(self) -> bytes:
+        """Write the body as JSON in UTF-8, without spaces."""
 
 
 class FormatBridgeError(Exception):
@@ -116,7 +132,7 @@ class LossyConversionError(FormatBridgeError):
     """The target cannot hold what the caller will not lose. Nothing was sent or returned; of a stream, no end."""
 
     #: The whole answer, whatever it loses, where it came as a stream; None where nothing was streamed.
-    partial: Converted | None = None
+    partial: PartialAnswer | None = None
     #: What tells the reader of a stream so, as of ``StreamError``.
     tail: bytes = b""
 
@@ -135,7 +151,7 @@ class ConfigurationError(FormatBridgeError, ValueError):
 class StreamError(FormatBridgeError):
     """A stream that did not come to its end. What it brought until then was handed out and stays true."""
 
-    def __init__(self, text: str, *, partial: Converted | None = None, tail: bytes = b"") -> None:
+    def __init__(self, text: str, *, partial: PartialAnswer | None = None, tail: bytes = b"") -> None:
         super().__init__(text)
         #: What tells the reader of the target so: an error event in its format. Empty where no stream is written, or it has one already.
         self.tail = tail
@@ -149,7 +165,7 @@ class TruncatedStreamError(StreamError):
     ``expected`` is None where the answer had ended by then, and only the connection was to go on.
     """
 
-    def __init__(self, expected: str | None, *, partial: Converted | None = None, tail: bytes = b"") -> None:
+    def __init__(self, expected: str | None, *, partial: PartialAnswer | None = None, tail: bytes = b"") -> None:
         if expected is None:
             told = "the connection broke behind the end of the answer"
         else:
@@ -160,7 +176,7 @@ class TruncatedStreamError(StreamError):
 class StreamDecodeError(StreamError):
     """An event that is not of its format."""
 
-    def __init__(self, message: str, *, offset: int, snippet: bytes, partial: Converted | None = None) -> None:
+    def __init__(self, message: str, *, offset: int, snippet: bytes, partial: PartialAnswer | None = None) -> None:
         super().__init__(f"event at byte {offset} of the stream {message}", partial=partial)
         self._message = message
         #: Where the event's data begins in the stream, in bytes from 0.
@@ -172,7 +188,7 @@ class StreamDecodeError(StreamError):
 class EventTooLargeError(StreamError):
     """An event, or a line that never ends, longer than the reader allows. No more of it was kept."""
 
-    def __init__(self, limit: int, *, partial: Converted | None = None) -> None:
+    def __init__(self, limit: int, *, partial: PartialAnswer | None = None) -> None:
         super().__init__(f"an event is longer than {limit} bytes, the limit", partial=partial)
         #: The most bytes that an event may have.
         self.limit = limit
@@ -181,7 +197,7 @@ class EventTooLargeError(StreamError):
 class StreamFailedError(StreamError):
     """The other side sent an error event."""
 
-    def __init__(self, error: ir.Error, *, partial: Converted | None = None) -> None:
+    def __init__(self, error: ir.Error, *, partial: PartialAnswer | None = None) -> None:
         super().__init__(f"the other side failed, {error.kind}: {error.message}", partial=partial)
         #: What it said.
         self.error = error
@@ -200,7 +216,7 @@ class APIError(FormatBridgeError):
 class APIConnectionError(APIError):
     """No whole answer came: the connection failed or broke, or led elsewhere."""
 
-    def __init__(self, text: str, *, phase: Phase, can_retry: bool = True, partial: Converted | None = None) -> None:
+    def __init__(self, text: str, *, phase: Phase, can_retry: bool = True, partial: PartialAnswer | None = None) -> None:
         super().__init__(text)
         #: How far the call had come: ``pool``, ``connect``, ``tls``, ``write``, ``headers``, ``body`` or ``redirect``.
         self.phase: Phase = phase
@@ -213,7 +229,7 @@ class APIConnectionError(APIError):
 class APITimeoutError(APIConnectionError):
     """A limit of ``Timeout`` passed first."""
 
-    def __init__(self, text: str, *, kind: TimeoutKind, phase: Phase, partial: Converted | None = None) -> None:
+    def __init__(self, text: str, *, kind: TimeoutKind, phase: Phase, partial: PartialAnswer | None = None) -> None:
         super().__init__(text, phase=phase, partial=partial)
         #: Which limit: ``connect`` (waiting for a free connection included), ``write``, ``read``, ``idle`` or ``total``.
         self.kind: TimeoutKind = kind

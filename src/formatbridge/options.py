@@ -8,11 +8,7 @@ from typing import Literal
 
 from formatbridge.arguments import a, found
 from formatbridge.errors import ConfigurationError
-
-Severity = Literal["info", "lossy", "impossible"]
-"""How severe a loss is."""
-SEVERITIES: tuple[Severity, ...] = ("info", "lossy", "impossible")
-"""From harmless to fatal."""
+from formatbridge.report.losses import SEVERITIES, Severity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,9 +29,8 @@ from formatbridge.convert.replay import replayed
 from formatbridge.convert.streams import through
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.options import SEVERITIES
 from formatbridge.report.field_paths import ABSENT, resolve
-from formatbridge.report.ledger import Addition, Loss
+from formatbridge.report.losses import SEVERITIES, Addition, Loss
 
 _READ = 65_536
 _UNSURE = 0.2

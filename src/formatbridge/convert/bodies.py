@@ -32,8 +32,9 @@ from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.codec import Mend
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES, Options, options_of
-from formatbridge.report.ledger import Addition, Ledger, Loss, nowhere
+from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
+from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.losses import SEVERITIES, Addition, Loss
 from formatbridge.report.reasons import REASONS
 from formatbridge.validation.error_messages import problems_of
 

@@ -12,7 +12,8 @@ from formatbridge import ir
 from formatbridge.arguments import a
 from formatbridge.convert.bodies import Converted, ConvertedError
 from formatbridge.errors import ConfigurationError, FormatBridgeError
-from formatbridge.report.ledger import Addition, Ledger, Loss
+from formatbridge.report.ledger import Ledger
+from formatbridge.report.losses import Addition, Loss
 
 T = TypeVar("T")
 E = TypeVar("E", bound=FormatBridgeError)

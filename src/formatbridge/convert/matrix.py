@@ -12,8 +12,9 @@ from typing import Any
 
 from formatbridge import formats, ir
 from formatbridge.formats.shared.tools import adapt_tools
-from formatbridge.options import DEFAULT_OPTIONS, SEVERITIES
+from formatbridge.options import DEFAULT_OPTIONS
 from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.report.losses import SEVERITIES
 
 _PNG = "iVBORw0KGgo="
 _SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}

@@ -28,8 +28,9 @@ from formatbridge.formats.format import Format
 from formatbridge.formats.shared.token_authentication import check_event_tokens
 from formatbridge.formats.shared.tool_restoration import ToolsHome
 from formatbridge.ir import events
-from formatbridge.options import Options, Severity, options_of
-from formatbridge.report.ledger import Addition, Late, Ledger, Loss
+from formatbridge.options import Options, options_of
+from formatbridge.report.ledger import Late, Ledger
+from formatbridge.report.losses import Addition, Loss, Severity
 from formatbridge.streaming.sse import ServerSentEvent, escape_separators
 
 _TRUNCATED = ir.Error(

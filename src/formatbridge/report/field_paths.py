@@ -8,7 +8,7 @@ from typing import Literal
 
 from formatbridge.jsontext.pointers import escape, to_snake, unescape
 from formatbridge.jsontext.types import JsonValue
-from formatbridge.options import Severity
+from formatbridge.report.losses import Severity
 
 ITSELF = "//"
 """The key in ``extra`` that means the node itself, of which nothing is modelled; no pointer of a field looks like it."""

@@ -16,51 +16,16 @@ from typing import Any
 
 from formatbridge.jsontext.pointers import is_below, objects_in, pointer_to
 from formatbridge.jsontext.types import JsonValue
-from formatbridge.options import SEVERITIES, Severity
 from formatbridge.report.field_paths import ITSELF, Own, Spelling, resolve
+from formatbridge.report.losses import SEVERITIES, Addition, Change, Loss, Severity
 from formatbridge.report.reasons import REASONS, REQUIRED
-from formatbridge.report.resolve_notes import UNSEEN, Change, Examine, Note, Settling
+from formatbridge.report.resolve_notes import UNSEEN, Examine, Note, Settling
 
 # What the formats write a report with is taken from here, whichever layer below it stands in.
-__all__ = ["ITSELF", "Addition", "Examine", "Late", "Ledger", "Loss", "Own", "Spelling", "nowhere", "resolve"]
+__all__ = ["ITSELF", "Examine", "Late", "Ledger", "Own", "Spelling", "nowhere", "resolve"]
 
 Text = bytes | bytearray | str
 """JSON text as a caller hands it in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """One value that the target could not hold as it was.
-
-    ``path`` is a JSON pointer (RFC 6901) into the source body, at the most specific node that lost meaning. ``changed``: the nearest
-    value or a weaker carrier stands in the target; ``dropped``: nothing does. ``info``: the model never sees it, or only cost and labels
-    change; ``lossy``: the output may differ; ``impossible``: the payload no longer means the same.
-    """
-
-    path: str
-    kind: Change
-    severity: Severity
-    code: str
-    why: str
-    before: JsonValue = field(default=None, hash=False)  # which may be an object: a set of losses asks for the rest
-    after: JsonValue = field(default=None, hash=False)
-
-    def __str__(self) -> str:
-        """Say in a line what became of the value; the value itself may be anybody's secret."""
-        return f"{self.path or 'body'} {self.kind} ({self.severity}): {self.why}"
-
-
-@dataclass(frozen=True, slots=True)
-class Addition:
-    """A value that the target demands and the source lacks. ``path`` is a JSON pointer into the target body."""
-
-    path: str
-    value: JsonValue = field(hash=False)
-    why: str
-
-    def __str__(self) -> str:
-        """Say in a line what was added."""
-        return f"{self.path} added: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,12 @@ from typing import Any, Literal
 
 from formatbridge.jsontext.depth import read, spell
 from formatbridge.jsontext.types import JsonValue
-from formatbridge.options import Severity
 from formatbridge.report.field_paths import ABSENT, ITSELF, Own, Spelling, is_empty, resolve
+from formatbridge.report.losses import Change, Severity
 
 Examine = Callable[[JsonValue, JsonValue], str | None]
 """Says what is lost between a value and the one that stands for it: the code of a reason, or None."""
 
-Change = Literal["dropped", "changed"]
-"""What became of a value: nothing stands in the target, or something else does."""
 Keep = Callable[[str, Change, Severity, str, JsonValue, JsonValue], None]
 """Takes a loss: its pointer, kind, severity, code, and the value before and after."""
 

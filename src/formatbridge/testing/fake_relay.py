@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import formatbridge as fb
 from formatbridge.arguments import a, checked_names, found
+from formatbridge.client.clock import Clock
+from formatbridge.client.http_libraries import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.client.profile import checked_url, origin_of
+from formatbridge.client.settings import checked
 from formatbridge.errors import ConfigurationError
-from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
-from formatbridge.relay.clock import Clock
-from formatbridge.relay.profile import checked_url, origin_of
-from formatbridge.relay.settings import checked
 from formatbridge.testing.endpoints import (
     Endpoint,
     RefusedError,

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterable, AsyncIterator, Container, Iterable, I
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from formatbridge.client.clock import Clock
+from formatbridge.client.http_libraries import answer_of, async_stream_of, library_of, stream_of
 from formatbridge.errors import ConfigurationError
-from formatbridge.relay._library import answer_of, async_stream_of, library_of, stream_of
-from formatbridge.relay.clock import Clock
 from formatbridge.testing.memory import InMemory
 
 Phase = Literal["pool", "connect", "tls", "write", "read", "protocol"]

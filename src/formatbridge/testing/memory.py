@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Any, Literal
 
 from formatbridge.arguments import found
+from formatbridge.client.http_libraries import LIBRARIES
 from formatbridge.errors import ConfigurationError
-from formatbridge.relay._library import LIBRARIES
 
 
 class InMemory:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.validation.wire_base import Wire
 
-_OWN = "formatbridge.formats."
+_OWN = "formatbridge."
 """Where our own models stand."""
 
 _FLAT = frozenset({str, int, float, bool, type(None)})

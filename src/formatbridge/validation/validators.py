@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from formatbridge.formats.shared.tool_arguments import EXACT
-from formatbridge.jsontext.types import JsonObject
+from formatbridge.jsontext.types import EXACT, JsonObject
 from formatbridge.validation.wire_base import WHOLE, Glance, in_full
 
 

@@ -11,12 +11,11 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.errors import decode_error, encode_error
-from formatbridge.formats.chat_completions.finish import FINISH, unfinished
+from formatbridge.formats.chat_completions.field_paths import SPELLING
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
 from formatbridge.formats.chat_completions.request import decode_request, encode_request
-from formatbridge.formats.chat_completions.response import decode_response, encode_response, failure_of
+from formatbridge.formats.chat_completions.response import FINISH, decode_response, encode_response, failure_of, unfinished
 from formatbridge.formats.chat_completions.settings import SETTINGS
-from formatbridge.formats.chat_completions.spelling import SPELLING
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.formats.chat_completions.stream_fold import fold_stream, place_of, unfold_stream

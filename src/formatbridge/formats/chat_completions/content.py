@@ -1,262 +1,331 @@
-"""Turns of chat_completions: decode and encode side by side.
-
-A message has one content (text or parts), one text of reasoning and its tool calls last; order among the three is not kept. Results are
-messages of their own and hold text only.
-"""
+"""Content parts of chat_completions: text, images, sound, video, files, refusals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import assert_never
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.calls import decode_call, decode_legacy_call, encode_call
-from formatbridge.formats.chat_completions.parts import decode_cache_control, decode_content, encode_content, encode_part
-from formatbridge.formats.chat_completions.reasoning import REASONING, decode_reasoning, encode_reasoning
-from formatbridge.formats.chat_completions.results import decode_result, encode_result, encode_result_media, flush_media
-from formatbridge.formats.chat_completions.tokens import (
-    decode_message_token,
-    decode_outer_token,
-    goes_beside,
-    split_token,
+from formatbridge.formats.shared.media import (
+    PDF,
+    at_home,
+    guess_mime,
+    is_address,
+    made_filename,
+    media_kind,
+    read_bare_data,
+    read_data_url,
+    read_file_data,
+    write_data_url,
 )
-from formatbridge.formats.shared.media import read_data_url
-from formatbridge.formats.shared.parts import drop_id, is_plain, weigh_unknown
-from formatbridge.formats.shared.reasoning_tokens import bound_to, is_at_home
-from formatbridge.formats.shared.turns import note_empty
-from formatbridge.formats.shared.unmodelled_fields import joined, rest, says_something
+from formatbridge.formats.shared.parts import drop_citations, drop_id, encode_mime, encode_opaque, is_plain, known_mime
+from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
-MESSAGE = REASONING | {"role", "content", "refusal", "tool_calls", "function_call"}
-_IMAGE = frozenset({"type", "image_url", "index", "extra_content"})
-_ODD_IMAGE = frozenset({"image_url", "extra_content"})
-BESIDE = frozenset({"extra_content", "thought_signature"})
-"""The names under which a token stands beside a message."""
-_HISTORY = MESSAGE | BESIDE | {"images"}
-_RESULT = frozenset({"role", "content", "tool_call_id"})
-_WORDS = frozenset({"role", "content"})
-_SILENT = _HISTORY | {"audio"}
-_PLAIN = frozenset({"role", "content", "refusal", "tool_calls"})
+_AUDIO_FORMATS = {
+    "audio/wav": "wav",
+    "audio/x-wav": "wav",
+    "audio/wave": "wav",
+    "audio/mpeg": "mp3",
+    "audio/mp3": "mp3",
+}
+_DETAILS = frozenset({"auto", "low", "high", "original"})
+_TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
+
+_PARTS = {kind: frozenset({"type", kind, "prompt_cache_breakpoint"}) for kind in ("text", "image_url", "input_audio", "file")}
+"""What parts have, by their kinds, which are also the names of what they hold."""
+_VIDEO = frozenset({"type", "video_url", "cache_control"})
+_BORROWED = frozenset({"type", "text"})
+_REFUSAL = frozenset({"type", "refusal"})
+_CONTROL = frozenset({"type", "ttl"})
+_THINKING = frozenset({"type", "thinking"})
 
 
-def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Message:
-    """Read one message. ``loose`` takes the results that name no call."""
-    message = _decode_role(raw, src, loose)
-    if message.extra and "cache_control" in message.extra:
-        _mark_last_part(message, raw)
-    return message
+def decode_content(content: str | list[JsonObject] | JsonObject | None, src: str) -> list[ir.Part]:
+    """Read content that is text, parts, an object (which some servers send for its JSON text), or nothing."""
+    if isinstance(content, str):
+        return [ir.Text(content, src)]
+    if isinstance(content, dict):
+        return [ir.Text(dumps(content).decode(), src)]
+    return [decode_part(part, f"{src}/{index}") for index, part in enumerate(content or ())]
 
 
-def _decode_role(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Message:
-    role, content = raw["role"], raw.get("content")
-    if role == "assistant":
-        parts, leftover = decode_said(raw, src)
-        parts += decode_images(raw.get("images"), src)
-        extra = rest(raw, _HISTORY if says_something(raw.get("audio") or {}) else _SILENT)
-        return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
-    if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # a text and whose answer it is
-        result = ir.ToolResult(raw["tool_call_id"], [ir.Text(content, f"{src}/content")], src)
-        return ir.Message("tool", [result], src)
-    if role in ("tool", "function"):
-        result = decode_result(raw, src)
-        extra = rest(raw, _WORDS if result.id_made else _RESULT)
-        if result.id_made:
-            loose.append(result)
-        if result.name and extra:
-            del extra["name"]
-        return ir.Message("tool", [result], src, extra)
-    parts = decode_content(content, f"{src}/content")
-    return ir.Message(role, parts if type(content) is str else weigh_unknown(parts), src, rest(raw, _WORDS))
+def decode_part(raw: JsonObject, src: str) -> ir.Part:
+    """Read one content part; a kind that is not known stays as it is."""
+    kind = raw.get("type")
+    decode = _DECODE_PART.get(kind) if isinstance(kind, str) else None
+    return decode(raw, src) if decode else _decode_unknown(raw, src)
 
 
-def _mark_last_part(message: ir.Message, raw: JsonObject) -> None:
-    """Read a cache mark of a message as one of its last part, which is where it takes effect; a part's own mark stays."""
-    last = message.parts[-1] if message.parts else None
-    mark = raw["cache_control"]
-    if not isinstance(mark, dict) or not all(isinstance(mark.get(key), str | None) for key in ("type", "ttl")):
-        return  # no cache mark: it stays a field that is not modelled
-    if isinstance(last, ir.Text | ir.Media | ir.ToolCall | ir.ToolResult) and last.cache is None and message.extra:
-        last.cache = decode_cache_control(raw, message.src)
-        del message.extra["cache_control"]
-        message.extra = message.extra or None
+def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
+    return ir.Opaque(format="chat_completions", raw=raw, what=str(raw.get("type")), src=src)
 
 
-def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], media: list[JsonObject]) -> list[JsonObject]:
-    """Write one turn: its results first, each a message, then the rest.
-
-    ``made_ids`` takes the ids of its calls and results to which the source gave none; ``media`` the media of its results, which wait
-    until no more results follow.
-    """
-    if message.extra:
-        losses.extras(message)
-    role, parts = message.role, message.parts
-    first = parts[0] if len(parts) == 1 else None
-    if type(first) is ir.Text and is_plain(first):  # one text and nothing else
-        return [{"role": "user" if role == "tool" else role, "content": first.text}]
-    if role in ("assistant", "system", "developer"):
-        made = encode_said(parts, losses, made_ids) if role == "assistant" else _encode_instruction(message, losses)
-        if made is None:
-            note_empty(message, losses)
-        return [made] if made else []
-    results = [part for part in parts if type(part) is ir.ToolResult]
-    if not results:
-        return [{"role": "user" if role == "tool" else role, "content": encode_content(parts, losses)}]
-    others = [part for part in parts if type(part) is not ir.ToolResult]
-    made_ids.update(result.call_id for result in results if result.id_made)
-    messages = [encode_result(result, losses) for result in results]
-    for result in results:
-        media += encode_result_media(result, losses)
-    if others:
-        messages += flush_media(media)
-        messages.append({"role": "user" if role == "tool" else role, "content": encode_content(others, losses)})
-    return messages
+def _decode_text(raw: JsonObject, src: str) -> ir.Part:
+    if len(raw) == 2:
+        return ir.Text(raw["text"], src)
+    return ir.Text(raw["text"], src, _rest(raw), cache=_decode_cache(raw, src))
 
 
-def _encode_instruction(message: ir.Message, losses: Ledger) -> JsonObject | None:
-    """Write an instruction, which is text and nothing else."""
-    words = []
-    for part in message.parts:
-        if type(part) is ir.Media:
-            losses.dropped(part, code="unsupported_media", severity="impossible")
-        else:
-            words.append(part)
-    content = encode_content(words, losses)
-    return {"role": message.role, "content": content} if content else None
+def _decode_borrowed_text(raw: JsonObject, src: str) -> ir.Part:
+    """Read text under the name that responses has for it; nothing holds the members of such a part to a type."""
+    text = raw.get("text")
+    return ir.Text(text, src, rest(raw, _BORROWED)) if isinstance(text, str) else _decode_unknown(raw, src)
 
 
-# What the model said, in a request's history or in a response.
+def _decode_image(raw: JsonObject, src: str) -> ir.Part:
+    image = raw["image_url"]
+    if isinstance(image, str):  # some callers leave out the object around it
+        image = {"url": image}
+    mime, data = read_data_url(image["url"]) or read_bare_data(image["url"]) or (None, None)
+    made = ir.Media(
+        kind="image",
+        mime=mime,
+        data=data,
+        url=None if data is not None else image["url"],
+        detail=image.get("detail"),
+        cache=_decode_cache(raw, src),
+        src=src,
+        extra=joined(_rest(raw), rest(image, frozenset({"url", "detail"}), "image_url/")),
+    )
+    return at_home(made)
 
 
-def decode_said(raw: JsonObject, src: str, answer_id: str | None = None) -> tuple[list[ir.Part], JsonObject | None]:
-    """Read what a model said: reasoning, content, refusal, calls, in that order; and what is left of the reasoning's aliases.
-
-    ``answer_id`` goes into the ids of calls that have none; None: this is a request, where their place tells them apart.
-    """
-    parts: list[ir.Part] = []
-    leftover: JsonObject | None = None
-    is_usual = _PLAIN.issuperset(raw)
-    if not (is_usual or REASONING.isdisjoint(raw)):
-        thoughts, leftover = decode_reasoning(raw, src)
-        parts += thoughts
-    content, given = raw.get("content"), raw.get("tool_calls")
-    if content or type(content) is dict:
-        parts += decode_content(content, f"{src}/content")
-    if raw.get("refusal"):
-        parts.append(ir.Refusal(text=raw["refusal"], src=f"{src}/refusal"))
-    if given:
-        for index, call in enumerate(given):
-            parts.append(decode_call(call, f"{src}/tool_calls/{index}", answer_id))
-    legacy = None if is_usual else raw.get("function_call")
-    if legacy and legacy.get("name"):
-        parts.append(decode_legacy_call(legacy, f"{src}/function_call", answer_id))
-    elif legacy and says_something(legacy):
-        leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
-    if not parts and content == "":
-        parts = [ir.Text(text="", src=f"{src}/content")]
-    if not (is_usual or BESIDE.isdisjoint(raw)):
-        leftover = joined(leftover, decode_message_token(raw, parts, src))
-    return parts, leftover
+def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
+    audio = raw["input_audio"]
+    if isinstance(audio, str):
+        mime, data = read_data_url(audio) or read_bare_data(audio) or (None, None if "://" in audio else audio)
+        url = audio if data is None else None
+        return at_home(
+            ir.Media(kind="audio", mime=mime, data=data, url=url, cache=_decode_cache(raw, src), src=src, extra=_rest(raw))
+        )
+    word = audio.get("format")
+    return ir.Media(
+        kind="audio",
+        mime={"mp3": "audio/mpeg", None: None}.get(word, f"audio/{word}"),
+        data=audio.get("data"),
+        cache=_decode_cache(raw, src),
+        src=src,
+        extra=joined(_rest(raw), rest(audio, frozenset({"data", "format"}), "input_audio/")),
+    )
 
 
-def encode_said(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> JsonObject | None:
-    """Write a turn of the model's for a request's history; None where nothing is left of it."""
-    visible: list[ir.Part] = []
-    calls: list[JsonObject] = []
-    thoughts: list[ir.Reasoning] = []
-    for part in parts:
-        kind = type(part)
-        if kind is ir.ToolCall:
-            calls.append(encode_call(part, losses))  # type: ignore[arg-type]  # the test says so
-            if part.id_made:  # type: ignore[union-attr]
-                made_ids.add(part.id)  # type: ignore[union-attr, arg-type]
-        elif kind is ir.Reasoning:
-            thoughts.append(part)  # type: ignore[arg-type]
-        else:
-            visible.append(part)
-    if len(parts) > 1:
-        note_order(parts, losses, carry=False)
-    visible, thoughts, beside = split_token(visible, thoughts, losses)
-    message: JsonObject = {"role": "assistant", "content": _encode_visible(visible, losses) if visible else ""}
-    if thoughts:
-        message |= encode_reasoning(thoughts, losses)
-    message |= beside
-    if calls:
-        message["tool_calls"] = calls
-    if message["content"] == "" and calls:
-        message["content"] = None
-    if len(message) > 2 or message["content"] or any(isinstance(part, ir.Text) for part in visible):
-        return message
-    return None
+def _decode_video(raw: JsonObject, src: str) -> ir.Part:
+    url = raw["video_url"]["url"]
+    mime, data = read_data_url(url) or (None, None)
+    made = ir.Media(
+        kind="video",
+        mime=mime,
+        data=data,
+        url=None if data is not None else url,
+        cache=decode_cache_control(raw, src),
+        src=src,
+        extra=joined(rest(raw, _VIDEO), rest(raw["video_url"], frozenset({"url"}), "video_url/")),
+    )
+    return at_home(made)
 
 
-def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
-    """Note what stands behind a tool call, or thought behind anything visible: the message has one place for each.
+def _decode_file(raw: JsonObject, src: str) -> ir.Part:
+    file = raw["file"]
+    name, content = file.get("filename"), file.get("file_data")
+    if content is None and file.get("file_id") is None:
+        return _decode_unknown(raw, src)
+    mime, data = read_file_data(content, name) if content is not None else (None, None)
+    is_url = data is not None and is_address(data)
+    if is_url:
+        mime = mime or guess_mime(data or "")
+    file_id = file.get("file_id")
+    unread = {"file/file_id": file_id} if data is not None and file_id is not None else None
+    made = ir.Media(
+        kind=media_kind(mime) if mime else "document",
+        mime=mime,
+        data=None if is_url else data,
+        url=data if is_url else None,
+        file_id=None if unread else file_id,
+        home="chat_completions",
+        filename=name,
+        cache=_decode_cache(raw, src),
+        src=src,
+        extra=joined(_rest(raw), rest(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
+    )
+    return at_home(made)
 
-    ``carry``: tokens of other formats are kept.
-    """
-    seen_call = seen_visible = False
-    for part in parts:
-        kind = type(part)
-        if kind is ir.ToolCall:
-            seen_call = True
-        elif kind is ir.Reasoning:
-            if seen_call or seen_visible:
-                _note_thought(part, losses, carry)  # type: ignore[arg-type]  # the test says so
-        elif kind is ir.Text or kind is ir.Refusal or kind is ir.Media:
-            if seen_call and kind is ir.Text and part.text:  # type: ignore[union-attr]
-                losses.changed(part, "text", part.text, "position_lost")  # type: ignore[union-attr]
-            seen_visible = seen_visible or kind is not ir.Text or bool(part.text or part.signature)  # type: ignore[union-attr]
+
+def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
+    thoughts = raw.get("thinking") or []
+    if isinstance(thoughts, str):
+        return ir.Reasoning(text=thoughts, src=src, extra=rest(raw, _THINKING))
+    texts = [item["text"] if isinstance(item.get("text"), str) else None for item in thoughts]
+    known = [frozenset({"type"} if text is None else {"type", "text"}) for text in texts]
+    inner = [rest(item, known[index], f"thinking/{index}/") for index, item in enumerate(thoughts)]
+    return ir.Reasoning(text="".join(text or "" for text in texts), src=src, extra=joined(rest(raw, _THINKING), *inner))
 
 
-def _note_thought(part: ir.Reasoning, losses: Ledger, carry: bool) -> None:
-    """Note that a thought, or a token that stands for one, comes before what it followed."""
-    if part.text:
-        losses.changed(part, "text", part.text, "position_lost")
-    elif part.signature and not (goes_beside(part) or bound_to(part)) and (carry or is_at_home(part.signature, "chat_completions")):
-        losses.changed(part, "", None, "position_lost")
+def _decode_refusal(raw: JsonObject, src: str) -> ir.Part:
+    return ir.Refusal(text=raw["refusal"], src=src, extra=rest(raw, _REFUSAL))
 
 
-def _encode_visible(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject] | None:
-    made = [encoded for part in parts if (encoded := _encode_visible_part(part, losses)) is not None]
-    if len(made) == 1 and made[0].keys() == {"type", "text"}:
+_DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
+    "text": _decode_text,
+    "input_text": _decode_borrowed_text,
+    "output_text": _decode_borrowed_text,
+    "image_url": _decode_image,
+    "input_audio": _decode_audio,
+    "video_url": _decode_video,
+    "file": _decode_file,
+    "refusal": _decode_refusal,
+    "thinking": _decode_thinking,
+}
+
+
+def _decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Read the cache mark of a part; where it has both spellings, the format's own counts."""
+    mark = raw.get("prompt_cache_breakpoint")
+    if not mark:
+        return decode_cache_control(raw, src)
+    extra = rest(mark, frozenset({"ttl"}))
+    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/prompt_cache_breakpoint", extra=extra)
+
+
+def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Read a cache mark as messages spells it, which servers of many vendors take on parts, tools, calls and results."""
+    mark = raw.get("cache_control")
+    if not mark:
+        return None
+    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=rest(mark, _CONTROL))
+
+
+def _rest(raw: JsonObject) -> JsonObject | None:
+    """Return what a part has besides what its kind has; a second cache mark too."""
+    known = _PARTS[raw["type"]]
+    return rest(raw, known if raw.get("prompt_cache_breakpoint") else known | {"cache_control"})
+
+
+def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:
+    """Write the parts of a user's turn or an instruction; one plain text on its own becomes a string."""
+    if len(parts) == 1 and type(parts[0]) is ir.Text and is_plain(parts[0]):
+        return parts[0].text
+    made = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
+    if len(parts) == len(made) == 1 and made[0].keys() == {"type", "text"}:
         text: str = made[0]["text"]
         return text
     return made or ""
 
 
-def _encode_visible_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
-    if isinstance(part, ir.Refusal):
-        drop_id(part, losses)
-        if part.extra:
-            losses.extras(part)
-        return {"type": "refusal", "refusal": part.text}
-    if isinstance(part, ir.Media):
+def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
+    """Write one part of a user's turn; None where the target has no such part."""
+    match part:
+        case ir.Text():
+            return _encode_text(part, losses)
+        case ir.Media():
+            return _encode_media(part, losses)
+        case ir.Refusal():
+            drop_id(part, losses)
+            if part.extra:
+                losses.extras(part)
+            losses.changed(part, "", part.text, "flattened")
+            return {"type": "text", "text": part.text}
+        case ir.Opaque() | ir.Hosted():
+            text = encode_opaque(part, losses)
+            return None if text is None else _encode_text(text, losses)
+        case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
+            losses.dropped(part, code="orphan", severity="impossible")
+            return None
+        case _:
+            assert_never(part)
+
+
+def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
+    if is_plain(part):
+        return {"type": "text", "text": part.text}
+    if part.extra:
+        losses.extras(part)
+    drop_id(part, losses)
+    if part.citations:
+        drop_citations(part, losses)
+    drop_token(part.signature, "chat_completions", losses)
+    return {"type": "text", "text": part.text, **_encode_cache(part, losses)}
+
+
+def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    drop_id(part, losses)
+    if part.extra:
+        losses.extras(part)
+    if part.transcript:
+        losses.dropped(part, "transcript")
+    kind = _kind_of(part)
+    if part.filename is not None and kind != "document":
+        losses.dropped(part, "filename", severity="info")
+    if part.detail not in (None, "auto") and kind != "image":
+        losses.dropped(part, "detail")
+    drop_token(part.signature, "chat_completions", losses)
+    made = _ENCODE_MEDIA[kind](part, losses)
+    return made and made | _encode_cache(part, losses)
+
+
+def _kind_of(part: ir.Media) -> str:
+    """Tell what media are here: PDF is a document, which some callers send as an image; one at an address has no other place."""
+    return "document" if part.data is not None and known_mime(part) == PDF else part.kind
+
+
+def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.file_id is not None:
+        losses.dropped(part, code="foreign_id", severity="impossible")
+        return None
+    url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
+    detail = part.detail
+    if detail is not None and detail not in _DETAILS:
+        detail = losses.changed(part, "detail", "auto")
+    return {"type": "image_url", "image_url": {"url": url} | ({"detail": detail} if detail else {})}
+
+
+def _encode_audio(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    format = _AUDIO_FORMATS.get(encode_mime(part, losses) or "")
+    if format is None or part.data is None:
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
-    return encode_part(part, losses)
+    return {"type": "input_audio", "input_audio": {"data": part.data, "format": format}}
 
 
-def decode_images(raw: list[JsonObject] | None, src: str, first: int = 0) -> list[ir.Part]:
-    """Read the images of an answer, ``first`` being the number of those before."""
-    return [_decode_image(image, f"{src}/images/{index}") for index, image in enumerate(raw or (), first)]
+def _encode_video(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.file_id is not None:
+        losses.dropped(part, code="foreign_id", severity="impossible")
+        return None
+    url = part.url if part.url is not None else write_data_url(part.mime or "video/mp4", part.data or "")
+    return {"type": "video_url", "video_url": {"url": url}}
 
 
-def _decode_image(raw: JsonObject, src: str) -> ir.Part:
-    """Read an image; its index only says again where it stands. What is of no known kind is one by its address, or stays as it is."""
-    image = raw.get("image_url")
-    if isinstance(image, str):  # some servers leave out the object around it
-        image = {"url": image}
-    if not isinstance(image, dict) or not isinstance(url := image.get("url"), str):
-        return ir.Opaque(format="chat_completions", raw=raw, what=str(raw.get("type")), src=src)
-    mime, data = read_data_url(url) or (None, None)
-    signature, extra = decode_outer_token(raw, src)
-    known = _IMAGE if raw.get("type") == "image_url" else _ODD_IMAGE | ({"index"} if isinstance(raw.get("index"), int) else set())
-    return ir.Media(
-        kind="image",
-        mime=mime,
-        data=data,
-        url=None if data is not None else url,
-        signature=signature,
-        src=src,
-        extra=joined(rest(raw, known), extra, rest(image, frozenset({"url"}), "image_url/")),
-    )
+def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    name = {"filename": part.filename} if part.filename is not None else {}
+    if part.file_id is not None and part.home == "responses":
+        return {"type": "file", "file": {"file_id": part.file_id} | name}
+    if part.data is None:
+        losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")
+        return None
+    file = {"file_data": write_data_url(part.mime, part.data) if part.mime else part.data} | name
+    if not name:
+        losses.added_in(file, "filename", made_filename(part.mime))
+    return {"type": "file", "file": file}
+
+
+_ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {
+    "image": _encode_image,
+    "audio": _encode_audio,
+    "video": _encode_video,
+    "document": _encode_document,
+}
+
+
+def _encode_cache(part: ir.Text | ir.Media, losses: Ledger) -> JsonObject:
+    mark = part.cache
+    if mark is None:
+        return {}
+    if mark.extra:
+        losses.extras(mark)
+    ttl = _TTLS.get(mark.ttl, mark.ttl)
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}

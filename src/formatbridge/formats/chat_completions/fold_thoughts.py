@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from formatbridge.formats.chat_completions.thinking_blocks import KINDS
+from formatbridge.formats.chat_completions.reasoning import KINDS
 from formatbridge.formats.chat_completions.told_blocks import Step, ToldBlocks
 from formatbridge.jsontext.types import JsonObject
 

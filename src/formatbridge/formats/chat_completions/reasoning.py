@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeGuard
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.thinking_blocks import choose, decode_blocks, is_same, texts_of
-from formatbridge.formats.chat_completions.tokens import encode_call_token, goes_beside, is_sound
 from formatbridge.formats.shared.parts import drop_id
-from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_empty, encode_token, id_of, is_at_home, native_token
+from formatbridge.formats.shared.reasoning_tokens import (
+    decode_token,
+    drop_empty,
+    encode_token,
+    id_of,
+    is_at_home,
+    is_placeholder,
+    native_token,
+)
 from formatbridge.formats.shared.settings import EFFORTS, encode_effort
 from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -298,3 +305,170 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
         losses.dropped(config, "show")
     effort = encode_effort(config, losses)
     return {"reasoning_effort": effort} if effort else {}
+
+
+KINDS = frozenset({"thinking", "redacted_thinking"})
+"""The types of blocks that are known."""
+_SLOTS: dict[str, ir.SignatureKind] = {"signature": "thinking", "data": "redacted"}
+_THINKING = frozenset({"type", "thinking", "signature"})
+_REDACTED = frozenset({"type", "data"})
+
+
+def decode_blocks(raw: list[JsonObject], src: str) -> tuple[list[ir.Reasoning], JsonObject]:
+    """Read the blocks; one of a kind that is not known is left over."""
+    parts: list[ir.Reasoning] = []
+    leftover: JsonObject = {}
+    for index, block in enumerate(raw):
+        if block.get("type") not in KINDS:
+            leftover[f"thinking_blocks/{index}"] = block
+            continue
+        part = decode_block(block, f"{src}/{index}")
+        if part.text or part.signature or part.extra:
+            parts.append(part)
+    return parts, leftover
+
+
+def decode_block(block: JsonObject, src: str) -> ir.Reasoning:
+    """Read a block of a kind that is known."""
+    if block["type"] == "thinking":
+        return ir.Reasoning(block.get("thinking") or "", src, _token_of(block, "signature", src), extra=rest(block, _THINKING))
+    return ir.Reasoning("", src, _token_of(block, "data", src), extra=rest(block, _REDACTED))
+
+
+def _token_of(block: JsonObject, slot: str, src: str) -> ir.Signature | None:
+    token = block.get(slot)
+    return decode_token(token, "messages", _SLOTS[slot], f"{src}/{slot}", None, "chat_completions") if token else None
+
+
+def choose(details: list[ir.Reasoning], text: Any, blocks: list[ir.Reasoning]) -> list[ir.Reasoning] | None:
+    """Return whichever carrier keeps the tokens of the thoughts that a message tells more than once; None where the blocks tell others.
+
+    ``text``: the same thoughts without tokens.
+    """
+    if details:
+        return details if is_told_in(details, blocks) else None
+    texts = texts_of(blocks)
+    return blocks if not (text and texts) or is_same(text, texts) else None
+
+
+def texts_of(parts: list[ir.Reasoning]) -> list[str]:
+    """Return the texts of some thoughts."""
+    return [part.text for part in parts if part.text]
+
+
+def is_same(text: Any, texts: list[str]) -> bool:
+    """Say whether a text is that of some thoughts, whatever stands between them."""
+    return text in ("".join(texts), "\n\n".join(texts), "\n".join(texts))
+
+
+def is_told_in(details: list[ir.Reasoning], blocks: list[ir.Reasoning]) -> bool:
+    """Say whether details tell all that blocks do."""
+    return bool(details) and _gist(blocks) == _gist(details) and not any(block.extra for block in blocks)
+
+
+def _gist(parts: list[ir.Reasoning]) -> tuple[list[str], list[str]]:
+    return texts_of(parts), [part.signature.token for part in parts if part.signature]
+
+
+def decode_outer_token(raw: JsonObject, src: str) -> tuple[ir.Signature | None, JsonObject | None]:
+    """Read the token of a call or an image, which compatible servers put under its vendor's name, and what else stands there.
+
+    An image of a kind that is not known may have anything there.
+    """
+    outer = raw.get("extra_content")
+    if not isinstance(outer, dict):
+        return None, None if outer is None else {"extra_content": outer}
+    google = outer.get("google")
+    if not isinstance(google, dict):
+        return None, rest(outer, frozenset(), "extra_content/")
+    token = google.get("thought_signature")
+    known = frozenset({"thought_signature"} if isinstance(token, str) else ())
+    extra = joined(rest(outer, frozenset({"google"}), "extra_content/"), rest(google, known, "extra_content/google/"))
+    if not token or not known or is_placeholder(token):
+        return None, extra
+    place = f"{src}/extra_content/google/thought_signature"
+    return decode_token(token, "generate_content", "thought", place, None, "chat_completions"), extra
+
+
+def encode_outer_token(token: str) -> JsonObject:
+    """Write a token where ``decode_outer_token`` reads it."""
+    return {"extra_content": {"google": {"thought_signature": token}}}
+
+
+def decode_message_token(raw: JsonObject, parts: list[ir.Part], src: str) -> JsonObject | None:
+    """Give the token beside a message to its text, else to the first call without one, else to an empty text; return what else is there.
+
+    Recorded servers say it once more without its vendor, and call an answer that has one thought.
+    """
+    signature, extra = decode_outer_token(raw, src)
+    again = raw.get("thought_signature")
+    if again is not None and (signature is None or again != _outer_token(raw)):
+        extra = joined(extra, {"thought_signature": again})
+    if signature is None:
+        return extra
+    calls = [part for part in parts if isinstance(part, ir.ToolCall)]
+    holders: list[ir.Text | ir.ToolCall] = [*(part for part in reversed(parts) if isinstance(part, ir.Text)), *calls]
+    holder = next((part for part in holders if part.signature is None), None)
+    if holder is not None:
+        holder.signature = signature
+    else:
+        parts.insert(parts.index(calls[0]) if calls else len(parts), ir.Text("", signature.src, signature=signature))
+    return extra
+
+
+def split_token(
+    visible: list[ir.Part], thoughts: list[ir.Reasoning], losses: Ledger
+) -> tuple[list[ir.Part], list[ir.Reasoning], JsonObject]:
+    """Write the token that goes beside a turn in a request; return what the turn shows and thinks, with tokens that find no room there."""
+    found = [part for part in (*visible, *thoughts) if goes_beside(part)]
+    if not found:
+        return visible, thoughts, {}
+    first, *others = found
+    if isinstance(first, ir.Reasoning):
+        drop_id(first, losses)
+    kept = [part for part in thoughts if part is not first]
+    kept += [ir.Reasoning("", part.src, part.signature) for part in others if isinstance(part, ir.Text)]
+    shown: list[ir.Part] = []
+    for part in visible:
+        if not isinstance(part, ir.Text) or not goes_beside(part):
+            shown.append(part)
+        elif part.text:
+            shown.append(replace(part, signature=None))
+    return shown, kept, encode_outer_token(first.signature.token)  # type: ignore[union-attr]  # ``goes_beside`` says so
+
+
+def goes_beside(part: ir.Part) -> bool:
+    """Say whether a text, or what stands for one, has a token that was found beside a message of this format."""
+    if not isinstance(part, ir.Text | ir.Reasoning) or part.signature is None:
+        return False
+    token = part.signature
+    stands_alone = isinstance(part, ir.Text) or (token.kind == "call" and not part.text)
+    return stands_alone and token.home == "generate_content" and token.found == "chat_completions"
+
+
+def encode_call_token(signature: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject:
+    """Write the token of a tool call where the compatible servers of its vendor put it."""
+    if signature is None:
+        return {}
+    if not options.carry_reasoning:
+        losses.dropped(signature, code="foreign_signature")
+        return {}
+    native = signature.home == "generate_content"
+    token = signature.token if native else encode_token(signature, "chat_completions")
+    return encode_outer_token(token)
+
+
+def is_image(part: ir.Part) -> TypeGuard[ir.Media]:
+    """Say whether a part is one of the images of an answer, which have a place for tokens of their own."""
+    return isinstance(part, ir.Media) and part.kind == "image" and part.file_id is None
+
+
+def is_sound(part: ir.Part) -> TypeGuard[ir.Media]:
+    """Say whether a part is of the sound of an answer."""
+    return isinstance(part, ir.Media) and part.kind == "audio" and part.data is not None
+
+
+def _outer_token(raw: JsonObject) -> str | None:
+    """Return the token that stands under its vendor's name, as it stands there."""
+    token: str | None = ((raw.get("extra_content") or {}).get("google") or {}).get("thought_signature")
+    return token

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.content import decode_message, encode_message
-from formatbridge.formats.chat_completions.output_shape import (
-    decode_audio_output,
-    decode_format,
-    encode_format,
-    encode_modalities,
-)
+from formatbridge.formats.chat_completions.conversation import decode_message, encode_message
 from formatbridge.formats.chat_completions.reasoning import SWITCHES, decode_reasoning_config, encode_reasoning_config
-from formatbridge.formats.chat_completions.results import flush_media
+from formatbridge.formats.chat_completions.schema import decode_audio_output, decode_format, encode_format, encode_modalities
 from formatbridge.formats.chat_completions.settings import (
     OTHER_NAMES,
     SETTINGS,
@@ -20,6 +14,7 @@ from formatbridge.formats.chat_completions.settings import (
     encode_settings,
     encode_streaming,
 )
+from formatbridge.formats.chat_completions.tool_calls import flush_media
 from formatbridge.formats.chat_completions.tools import (
     decode_legacy_function,
     decode_tool,

@@ -6,8 +6,8 @@ import sys
 from dataclasses import dataclass, field
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.answer import decode_answer
-from formatbridge.formats.chat_completions.ids import call_stem
+from formatbridge.formats.chat_completions.response import decode_answer
+from formatbridge.formats.chat_completions.tool_calls import call_stem
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.formats.shared.unmodelled_fields import rest, says_something
 from formatbridge.jsontext.codec import dumps

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.content import BESIDE
+from formatbridge.formats.chat_completions.content import decode_part
+from formatbridge.formats.chat_completions.conversation import BESIDE
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
-from formatbridge.formats.chat_completions.finish import decode_finish
-from formatbridge.formats.chat_completions.parts import decode_part
-from formatbridge.formats.chat_completions.reasoning import REASONING, decode_reasoning, index_of
-from formatbridge.formats.chat_completions.response import LOGPROBS
+from formatbridge.formats.chat_completions.reasoning import REASONING, decode_outer_token, decode_reasoning, index_of
+from formatbridge.formats.chat_completions.response import LOGPROBS, decode_finish
 from formatbridge.formats.chat_completions.stream_block_parts import feed_block
 from formatbridge.formats.chat_completions.stream_calls import Calls, Held, opened, text_of
 from formatbridge.formats.chat_completions.stream_choice import Choice
@@ -22,7 +21,6 @@ from formatbridge.formats.chat_completions.stream_extras import beside_token, fe
 from formatbridge.formats.chat_completions.stream_thinking_blocks import Blocks, Item
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.stream_untold import untold
-from formatbridge.formats.chat_completions.tokens import decode_outer_token
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.formats.shared.choices import Numbers, head_of, name_late
 from formatbridge.formats.shared.errors import is_bare_error

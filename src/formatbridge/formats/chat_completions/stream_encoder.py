@@ -12,13 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.answer import encode_answer
+from formatbridge.formats.chat_completions.citations import Joints, is_dropped
 from formatbridge.formats.chat_completions.errors import encode_error
-from formatbridge.formats.chat_completions.finish import encode_finish
-from formatbridge.formats.chat_completions.joints import Joints, is_dropped
-from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning
-from formatbridge.formats.chat_completions.response import encode_head, encode_logprobs
-from formatbridge.formats.chat_completions.tokens import encode_call_token
+from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_call_token
+from formatbridge.formats.chat_completions.response import encode_answer, encode_finish, encode_head, encode_logprobs
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.formats.format import Context
 from formatbridge.formats.shared.choices import ChoicesInOrder, is_of_a_choice

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.answer import decode_answer
+from formatbridge.formats.chat_completions.reasoning import decode_message_token, decode_outer_token
+from formatbridge.formats.chat_completions.response import decode_answer
 from formatbridge.formats.chat_completions.stream_choice import Choice
-from formatbridge.formats.chat_completions.tokens import decode_message_token, decode_outer_token
 from formatbridge.formats.shared.unmodelled_fields import gathered, rest, says_something
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject

@@ -5,15 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from formatbridge import ir
+from formatbridge.formats.chat_completions.reasoning import KINDS, decode_block, decode_blocks, is_same, is_told_in, texts_of
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
-from formatbridge.formats.chat_completions.thinking_blocks import (
-    KINDS,
-    decode_block,
-    decode_blocks,
-    is_same,
-    is_told_in,
-    texts_of,
-)
 from formatbridge.formats.chat_completions.told_blocks import Step, ToldBlocks
 from formatbridge.jsontext.types import JsonObject
 

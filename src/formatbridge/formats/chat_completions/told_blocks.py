@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from formatbridge.formats.chat_completions.thinking_blocks import is_same
+from formatbridge.formats.chat_completions.reasoning import is_same
 from formatbridge.jsontext.types import JsonObject
 
 

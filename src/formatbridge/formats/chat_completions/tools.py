@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, assert_never
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.parts import decode_cache_control
+from formatbridge.formats.chat_completions.content import decode_cache_control
 from formatbridge.formats.shared.tool_selection import note_excess, server_word
 from formatbridge.formats.shared.tools import encode_parameters
 from formatbridge.formats.shared.unmodelled_fields import joined, rest

@@ -12,13 +12,12 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import ToolRules
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
-from formatbridge.formats.generate_content.finish import FINISH, unfinished
+from formatbridge.formats.generate_content.field_paths import SPELLING
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
 from formatbridge.formats.generate_content.models import decode_models, encode_models
 from formatbridge.formats.generate_content.request import decode_request, encode_request
-from formatbridge.formats.generate_content.response import decode_response, encode_response, failure_of
+from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response, failure_of, unfinished
 from formatbridge.formats.generate_content.settings import SETTINGS
-from formatbridge.formats.generate_content.spelling import SPELLING
 from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
 from formatbridge.formats.generate_content.stream_fold import fold_stream, place_of, unfold_stream

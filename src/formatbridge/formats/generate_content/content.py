@@ -1,261 +1,352 @@
-"""Turns of generate_content: decode and encode side by side.
+"""Content parts of generate_content: text, thoughts and media.
 
-A turn is an ordered list of parts, as in the canonical model. Calls mostly come without ids; their results then belong to the next
-unanswered call of the same name.
+A part has exactly one data member; the other members qualify it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import takewhile
+from collections.abc import Callable, Sequence, Set
+from typing import assert_never
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.calls import decode_call, encode_call
-from formatbridge.formats.generate_content.hosted_content import decode_code, decode_code_result
-from formatbridge.formats.generate_content.ids import Calls
-from formatbridge.formats.generate_content.parts import DECODE_PART, decode_bare, decode_text, encode_part
-from formatbridge.formats.generate_content.reasoning import (
-    decode_carried,
-    encode_signature,
-    is_late,
-    set_apart,
-    sign_thoughts,
-)
-from formatbridge.formats.generate_content.results import decode_result, encode_result
-from formatbridge.formats.generate_content.surroundings import Surroundings
-from formatbridge.formats.shared.parts import drop_id, is_plain, join_texts, weigh_unknown
-from formatbridge.formats.shared.reasoning_tokens import bound_to
-from formatbridge.formats.shared.turns import note_empty
-from formatbridge.formats.shared.unmodelled_fields import gathered, rest
+from formatbridge.formats.generate_content.hosted_tools import decode_server_tool, encode_code
+from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature, is_late, word_of
+from formatbridge.formats.shared.media import guess_mime, media_kind, sniff_mime
+from formatbridge.formats.shared.parts import drop_citations, drop_id, encode_mime, encode_opaque
+from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects
+from formatbridge.formats.shared.tool_results import Unanswered
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
+from formatbridge.report.losses import Severity
 
-CONTENT = frozenset({"role", "parts"})
-_ASKS_NOTHING = frozenset({
-    "audioTranscription", "mediaResolution", "partMetadata", "thought", "toolCall", "toolResponse", "videoMetadata",
-})  # fmt: skip
-"""Qualities of a part that has no data, and what the vendor's own tools did."""
-_ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assistant", "system": "system"}
+_TEXT = frozenset({"text", "thought", "thoughtSignature"})
+_MEDIA = frozenset({"inlineData", "fileData", "thought", "thoughtSignature", "mediaResolution", "audioTranscription"})
+_BLOB = frozenset({"data", "mimeType", "displayName"})
+_FILE = frozenset({"fileUri", "mimeType", "displayName"})
+_RETURNED = frozenset({"inlineData", "fileData", "mediaResolution"})
 
-
-def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | None = None) -> ir.Message:
-    """Read one turn of the contents; without a role it is the user's. ``last``: the turn of the model's that it may go on with."""
-    role = _ROLES.get(raw.get("role"), "user")
-    if last is not None and role == "assistant":
-        _go_on(last, raw, src, calls)
-        return last
-    parts = decode_parts(raw.get("parts"), src, calls)
-    extra = None if CONTENT.issuperset(raw) else rest(raw, CONTENT)
-    if role == "user" and parts and type(parts[0]) is ir.ToolResult and (len(parts) == 1 or _is_results(parts)):
-        return ir.Message("tool", parts, src, extra)
-    return ir.Message(role, weigh_unknown(parts, _ASKS_NOTHING) if role == "user" else parts, src, extra)
+_RESOLUTIONS = ("MEDIA_RESOLUTION_UNSPECIFIED", "MEDIA_RESOLUTION_LOW", "MEDIA_RESOLUTION_MEDIUM", "MEDIA_RESOLUTION_HIGH")
+_DETAILS = {
+    "MEDIA_RESOLUTION_LOW": "low",
+    "MEDIA_RESOLUTION_MEDIUM": "medium",
+    "MEDIA_RESOLUTION_HIGH": "high",
+    "MEDIA_RESOLUTION_ULTRA_HIGH": "original",
+}
+_LEVELS = {detail: level for level, detail in _DETAILS.items()}
+_MIMES = {"image": "image/jpeg", "audio": "audio/wav", "video": "video/mp4", "document": "application/pdf"}
+_VIDEO_PAGES = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
 
 
-def _go_on(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
-    """Add a content to the turn of the model's before it; text goes on with text."""
-    parts, at = turn.parts, len(turn.parts)
-    decode_parts(raw.get("parts"), src, calls, parts)
-    whole = join_texts(parts[at - 1], parts[at]) if 0 < at < len(parts) else None
-    if whole is not None:
-        whole.src = parts[at].src  # a loss of joined text is one of its end
-        parts[at - 1 : at + 1] = [whole]
-    turn.extra = gathered(turn.extra, rest(raw, CONTENT, f"{src}/"))
-
-
-def encode_message(message: ir.Message, contents: list[JsonObject], around: Surroundings, losses: Ledger) -> None:
-    """Add one turn to the contents; results that follow results join them, and so does what the model says twice in a row.
-
-    The server takes a call only directly behind a turn of the user's, and results only with results: what is behind them in their turn
-    becomes one of its own.
-    """
-    if message.extra:
-        losses.extras(message)
-    role, given = "model" if message.role == "assistant" else "user", message.parts
-    if len(given) > 1 and type(given[0]) is ir.ToolResult and not _is_results(given):
-        results = list(takewhile(lambda part: type(part) is ir.ToolResult, given))
-        for run in (results, given[len(results) :]):
-            encode_message(replace(message, parts=run, extra=None), contents, around, losses)
-        return
-    first, last = given[0] if given else None, contents[-1] if contents else None
-    if last is None:
-        joins = False
-    elif type(first) is ir.ToolResult:
-        joins = _holds_results(last["parts"])
+def decode_text(raw: JsonObject, src: str) -> ir.Part:
+    """Read text, or reasoning where it is a thought."""
+    made: ir.Text | ir.Reasoning
+    if raw.get("thought"):
+        made = ir.Reasoning(text=raw["text"], src=src)
+        if len(raw) > 2:  # more than a text and that it is a thought
+            made.extra = rest(raw, _TEXT)
     else:
-        joins = role == "model" == last["role"]
-    if type(first) is ir.Text and len(given) == 1 and first.text and is_plain(first) and not joins:  # one text and nothing else
-        contents.append({"role": role, "parts": [{"text": first.text}]})
-        return
-    parts: list[JsonObject] = last["parts"] if joins and last else []
-    before = len(parts)
-    encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", around, losses)
-    if len(parts) == before:
-        note_empty(message, losses)
-    elif not joins:
-        contents.append({"role": role, "parts": parts})
+        made = ir.Text(raw["text"], src, rest(raw, _TEXT))
+    if "thoughtSignature" in raw:
+        made.signature = decode_signature(raw, src)
+        if type(made) is ir.Text and not made.text and not made.extra and is_late(made.signature):  # as ``set_apart`` writes it
+            return ir.Reasoning("", src, made.signature)
+    return made
 
 
-def encode_instruction(message: ir.Message, instructions: list[JsonObject], around: Surroundings, losses: Ledger) -> None:
-    """Add the texts of an instruction; it takes nothing else."""
-    if message.extra:
-        losses.extras(message)
-    for part in message.parts:
-        if type(part) is ir.Text and is_plain(part):
-            instructions += [{"text": part.text}] if part.text else []
-            continue
-        if isinstance(part, ir.Media):
-            losses.dropped(part, code="unsupported_media", severity="impossible")
-            continue
-        at = f"/systemInstruction/parts/{len(instructions)}"
-        if isinstance(part, ir.ToolCall | ir.ToolResult):
-            instructions += _encode_exchange(part, at, around, losses)
-        else:
-            instructions += encode_part(part, at, around, losses)
-
-
-def _is_results(parts: list[ir.Part]) -> bool:
-    return all(type(part) is ir.ToolResult for part in parts)
-
-
-def _holds_results(parts: list[JsonObject]) -> bool:
-    return "functionResponse" in parts[0] and "functionResponse" in parts[-1]
-
-
-def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls, before: list[ir.Part] | None = None) -> list[ir.Part]:
-    """Read the parts of a turn, an answer or a result, behind those ``before``; one that says nothing is none."""
-    parts = [] if before is None else before
-    for index, item in enumerate(items or ()):
-        at = f"{src}/parts/{index}"
-        text = item.get("text")
-        if text is not None:
-            if len(item) == 1:  # nothing but a text: no thought, no token, nothing unknown
-                parts.append(ir.Text(text, at))
-                continue
-            made = decode_text(item, at)
-            if made.signature is not None:  # type: ignore[union-attr]  # text or a thought
-                decode_carried(parts, made)
-            is_late_token = type(made) is ir.Reasoning and item.get("thought") and not text and is_late(made.signature)
-            if made.extra or not (is_late_token and sign_thoughts(parts, made)):  # type: ignore[arg-type]  # the test before says so
-                parts.append(made)
-        elif item.get("functionCall") is not None:
-            call = decode_call(item, at, calls)
-            if call.signature is not None:
-                decode_carried(parts, call)
-            parts.append(call)
-        elif item.get("functionResponse") is not None:
-            parts.append(decode_result(item, at, calls))
-        else:
-            part = decode_rarer_part(item, at, calls)
-            if part is not None:
-                parts.append(part)
-    return parts
-
-
-def decode_rarer_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None:
-    """Read a part that is neither text, nor a call, nor a result of one."""
-    if raw.get("executableCode") is not None:
-        return decode_code(raw, src, calls.code_id(src))
-    if raw.get("codeExecutionResult") is not None:
-        return decode_code_result(raw, src, calls.code_id(None))
-    for member, decode in DECODE_PART.items():
-        if raw.get(member) is not None:
-            return decode(raw, src)
-    return decode_bare(raw, src)
-
-
-def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, around: Surroundings, losses: Ledger) -> None:
-    """Add the parts of a turn or an answer to a list; ``at`` is the list's pointer in the target.
-
-    A token that another format kept in a block of its own goes to the part that follows, where it came from, or to the call that it names.
-    """
-    waiting: list[JsonObject] = []
-    bound: dict[str, JsonObject] = {}
-    start = len(made)
-    for part in parts:
-        if type(part) is ir.Text and not waiting and is_plain(part):  # it becomes its text
-            if part.text:
-                made.append({"text": part.text})
-            continue
-        if type(part) is ir.ToolCall and not waiting and not part.id_made:
-            made.append(encode_call(part, around, losses))
-            continue
-        if type(part) is ir.ToolResult and not waiting:
-            made.append(encode_result(part, f"{at}/{len(made)}", around, losses))
-            continue
-        if type(part) is ir.Reasoning and belongs_to_next(part):
-            waiting += _encode_lone_token(part, around, losses)
-        elif type(part) is not ir.Reasoning or not _bind(part, parts, bound, around, losses):
-            made += _encode_rarer_part(part, made, f"{at}/{len(made)}", waiting, around, losses)
-            waiting.clear()
-    if waiting:
-        made += [{"text": ""} | token for token in waiting]
-    if bound:
-        _sign_calls(made[start:], bound)
-
-
-def _encode_rarer_part(
-    part: ir.Part, made: list[JsonObject], at: str, waiting: list[JsonObject], around: Surroundings, losses: Ledger
-) -> list[JsonObject]:
-    """Write a part behind those that were ``made``, with the tokens that wait for it."""
-    encoded = (
-        _encode_exchange(part, at, around, losses)
-        if type(part) is ir.ToolCall or type(part) is ir.ToolResult
-        else encode_part(part, at, around, losses)
-    )
-    set_apart(part, encoded, behind=made)
-    if waiting:
-        if encoded and "thoughtSignature" not in encoded[0]:
-            encoded[0] |= waiting.pop(0)
-        encoded += [{"text": ""} | token for token in waiting]
-    return encoded
-
-
-def _bind(part: ir.Reasoning, parts: list[ir.Part], bound: dict[str, JsonObject], around: Surroundings, losses: Ledger) -> bool:
-    """Keep a token that names one of the calls without one, for that call; return whether it does.
-
-    ``bound``: the tokens by the ids of their calls, of those that have none yet nothing; what stands under no id says that they were
-    looked for.
-    """
-    call_id = bound_to(part)
-    if call_id is None:
-        return False
-    if not bound:
-        bound |= {"": {"": None}, **{call.id: {} for call in parts if type(call) is ir.ToolCall and call.signature is None}}
-    if bound.get(call_id) != {}:
-        return False
+def encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | None:
+    """Write text; empty text is left out unless it holds a token."""
     if part.extra:
         losses.extras(part)
-    bound[call_id] = encode_signature(part.signature, losses, carry=around.carries)
-    return True
+    if part.cache:
+        losses.dropped(part.cache, severity="info")
+    drop_id(part, losses)
+    if part.signature is None:
+        return {"text": part.text} if part.text else None
+    token = encode_signature(part.signature, losses, carry=carry)
+    return {"text": part.text} | token if part.text or token else None
 
 
-def _sign_calls(made: list[JsonObject], bound: dict[str, JsonObject]) -> None:
-    for part in made:
-        call = part.get("functionCall")
-        if call is not None:
-            part.update(bound.pop(call["id"], {}))
+def decode_bare(raw: JsonObject, src: str) -> ir.Part | None:
+    """Read a part without data: a token alone, or qualities of nothing; nothing at all is no part."""
+    if raw.get("thoughtSignature"):
+        return decode_text(raw | {"text": ""}, src)
+    kinds = [key for key, value in raw.items() if value is not None and key != "thought"]
+    return ir.Opaque(format="generate_content", raw=raw, what=kinds[0], src=src) if kinds else None
 
 
-def belongs_to_next(part: ir.Reasoning) -> bool:
-    """Say whether reasoning holds nothing but a token of this format for the part that follows."""
-    signature = part.signature
-    return not part.text and signature is not None and signature.kind == "call" and signature.home == "generate_content"
+# Media.
 
 
-def _encode_lone_token(part: ir.Reasoning, around: Surroundings, losses: Ledger) -> list[JsonObject]:
-    """Write the token of a block that holds nothing else."""
+def _decode_media(raw: JsonObject, src: str) -> ir.Part:
+    """Read media in the body or at an address. A picture that was only thought of is no part of an answer."""
+    if raw.get("thought"):
+        return ir.Opaque(
+            format="generate_content",
+            raw=raw,
+            what="thought",
+            signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
+            src=src,
+            severity="lossy",
+        )
+    return _decode_shown(raw, src)
+
+
+def decode_returned(raw: JsonObject, src: str) -> ir.Part | None:
+    """Read a part of what a function returned: media, or a text, which some callers put there. Nothing holds other members to a type."""
+    if isinstance(raw.get("text"), str):
+        return ir.Text(raw["text"], src, rest(raw, frozenset({"text"})))
+    told = {key: raw[key] for key in _RETURNED if key in raw}
+    if told.get("inlineData") is None and told.get("fileData") is None:
+        kinds = [key for key, value in raw.items() if value is not None]
+        return ir.Opaque(format="generate_content", raw=raw, what=kinds[0], src=src) if kinds else None
+    media = _decode_shown(told, src)
+    media.extra = joined(rest(raw, _RETURNED), media.extra)
+    return media
+
+
+def _decode_shown(raw: JsonObject, src: str) -> ir.Media:
+    blob, file = raw.get("inlineData"), raw.get("fileData") or {}
+    resolution, transcription = raw.get("mediaResolution") or {}, raw.get("audioTranscription") or {}
+    source, known, at = (file, _FILE, "fileData/") if blob is None else (blob, _BLOB, "inlineData/")
+    extra = joined(
+        rest(raw, _MEDIA) if blob is None or not file else rest(raw, _MEDIA - {"fileData"}),
+        rest(source, known, at),
+        rest(resolution, frozenset({"level"}), "mediaResolution/") if resolution else None,
+        rest(transcription, frozenset({"text"}), "audioTranscription/") if transcription else None,
+    )
+    return _decode_source(
+        source if known.issuperset(source) else {key: source[key] for key in known if key in source},
+        src,
+        detail=_decode_detail(resolution.get("level")),
+        transcript=transcription.get("text"),
+        signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
+        extra=extra,
+    )
+
+
+def _decode_source(
+    raw: JsonObject,
+    src: str,
+    *,
+    detail: str | None,
+    transcript: str | None,
+    signature: ir.Signature | None,
+    extra: JsonObject | None,
+) -> ir.Media:
+    uri, mime = raw.get("fileUri"), raw.get("mimeType")
+    mime = mime.lower() if mime else mime
+    is_own = uri is not None and _is_uploaded(uri)
+    if uri is not None and mime is not None and mime != guess_mime(uri):
+        extra = joined(extra, {"fileData/mimeType": mime})
+    return ir.Media(
+        kind=_kind_of(mime or guess_mime(uri or ""), uri),
+        mime=mime,
+        data=_standard_base64(raw.get("data") or "") if uri is None else None,
+        url=None if is_own else uri,
+        file_id=uri if is_own else None,
+        home="generate_content" if is_own else None,
+        filename=raw.get("displayName"),
+        detail=detail,
+        transcript=transcript,
+        signature=signature,
+        src=src,
+        extra=extra,
+    )
+
+
+def _is_uploaded(uri: str) -> bool:
+    """Say whether an address names something on the vendor's own servers: an uploaded file or a stored object."""
+    return not uri.startswith(("https://", "http://")) or uri.startswith("https://generativelanguage.googleapis.com/")
+
+
+def _kind_of(mime: str | None, uri: str | None) -> ir.MediaKind:
+    if mime is None:
+        return "video" if uri is not None and uri.startswith(_VIDEO_PAGES) else "document"
+    return media_kind(mime)
+
+
+def _standard_base64(data: str) -> str:
+    """Spell base64 in the standard alphabet, padded; the vendor also takes the URL-safe one."""
+    if "-" in data or "_" in data:
+        data = data.replace("-", "+").replace("_", "/")
+    return data if len(data) % 4 == 0 else data + "=" * (-len(data) % 4)
+
+
+def _decode_detail(level: str | int | None) -> str | None:
+    word = word_of(level, _RESOLUTIONS)
+    return _DETAILS.get(word, word.lower()) if word and word != _RESOLUTIONS[0] else None
+
+
+def _encode_media(part: ir.Media, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
+    """Write media; what an answer says in them is also text that it shows."""
+    made = _encode_shown(part, at, losses, carry=around.carries)
+    if made is None or not part.transcript:
+        return [made] if made else []
+    if around.is_answer:
+        return [made, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
+    return [made | {"audioTranscription": {"text": part.transcript}}]
+
+
+def _encode_shown(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
+    """Write media; ``at`` is the pointer of the part in the target, for a media type that has to be made up."""
+    if part.file_id is not None and part.home != "generate_content":
+        losses.dropped(part, code="foreign_id", severity="impossible")
+        return None
+    if part.extra:
+        losses.extras(part)
+    if part.cache:
+        losses.dropped(part.cache, severity="info")
+    drop_id(part, losses)
+    body = _encode_source(part, at, losses)
+    level = _encode_detail(part, losses)
+    if level is not None:
+        body["mediaResolution"] = {"level": level}
+    return body | encode_signature(part.signature, losses, carry=carry)
+
+
+def _encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
+    """Write where media is: in the body, or at an address."""
+    uri = part.file_id if part.file_id is not None else part.url
+    slot = "inlineData" if uri is None else "fileData"
+    is_listed = part.kind in ("image", "video")  # whose types the server knows by name
+    mime = (encode_mime(part, losses) if is_listed else part.mime) or guess_mime(uri or part.filename or "")
+    if mime is None:
+        mime = losses.added(f"{at}/{slot}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
+    elif mime == "image/jpg":  # as some callers call it
+        mime = "image/jpeg"
+    source = {"mimeType": mime, "data": part.data or ""} if uri is None else {"fileUri": uri, "mimeType": mime}
+    if part.filename is not None:
+        source["displayName"] = part.filename
+    return {slot: source}
+
+
+def _encode_detail(part: ir.Media, losses: Ledger) -> str | None:
+    if part.detail in (None, "auto"):
+        return None
+    level = _LEVELS.get(part.detail)
+    if part.kind == "document" or level is None:
+        losses.dropped(part, "detail")
+        return None
+    return level
+
+
+# Any part.
+
+
+def encode_part(part: ir.Part, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
+    """Write one part that is no call and no result; mostly one here too. ``at`` is its pointer in the target."""
+    made: JsonObject | None = None
+    match part:
+        case ir.Reasoning():
+            made = encode_reasoning(part, losses, carry=around.carries)
+        case ir.Text():
+            if not around.is_answer:
+                drop_citations(part, losses)
+            made = encode_text(part, losses, carry=around.carries)
+        case ir.Media():
+            return _encode_media(part, at, around, losses)
+        case ir.Refusal():
+            made = _encode_refusal(part, around, losses)
+        case ir.Opaque() | ir.Hosted():
+            return _encode_foreign(part, around, losses)
+        case ir.ToolCall() | ir.ToolResult():
+            losses.dropped(part, code="orphan", severity="impossible")
+        case _:
+            assert_never(part)
+    return [made] if made else []
+
+
+def _encode_refusal(part: ir.Refusal, around: Surroundings, losses: Ledger) -> JsonObject | None:
+    """Write a refusal as text."""
     if part.extra:
         losses.extras(part)
     drop_id(part, losses)
-    token = encode_signature(part.signature, losses, carry=around.carries)
-    return [token] if token else []
+    losses.changed(part, "text", part.text, "flattened", severity=around.refusal_cost)
+    return {"text": part.text} if part.text else None
 
 
-def _encode_exchange(part: ir.ToolCall | ir.ToolResult, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
-    """Write a call or a result as one part. ``at`` is its pointer in the target."""
-    if isinstance(part, ir.ToolResult):
-        return [encode_result(part, at, around, losses)]
-    if part.id_made:
-        around.made_ids.add(part.id)
-        losses.added(f"{at}/functionCall/id", part.id)
-    return [encode_call(part, around, losses)]
+def _encode_foreign(part: ir.Opaque | ir.Hosted, around: Surroundings, losses: Ledger) -> list[JsonObject]:
+    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in around.runs:
+        return encode_code(part, losses, carry=around.carries)
+    text = encode_opaque(part, losses)
+    return encode_part(text, "", around, losses) if text else []
+
+
+DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
+    "inlineData": _decode_media,
+    "fileData": _decode_media,
+    "toolCall": decode_server_tool,
+    "toolResponse": decode_server_tool,
+}
+"""Data members whose parts need nothing but themselves to be read."""
+
+
+class Surroundings:
+    """What is known of the request or answer that parts are written for, and of its calls.
+
+    ``is_answer``: it is an answer. ``carries``: it keeps tokens of other formats, tagged. ``runs``: ids of the runs of code that this
+    format has too. ``made_ids``: those of calls to which no source gave one. ``objects``: the arguments of its calls, as far as they have
+    been read. ``refusal_cost``: what it costs that a refusal is text here.
+    """
+
+    __slots__ = ("_messages", "_names", "_paired", "carries", "is_answer", "made_ids", "objects", "refusal_cost", "runs")
+
+    def __init__(
+        self,
+        messages: Sequence[ir.Message] = (),
+        runs: Set[str] = frozenset(),
+        *,
+        is_answer: bool = False,
+        carries: bool = False,
+        objects: Objects = NOT_READ,
+        refusal_cost: Severity = "lossy",
+    ) -> None:
+        self._messages = messages
+        self._names: dict[str, str] | None = None  # most conversations need none, so they are collected on demand
+        self._paired: dict[int, str] | None = None  # where ids repeat
+        self.made_ids: set[str] = set()
+        self.runs = runs
+        self.is_answer = is_answer
+        self.carries = carries
+        self.objects = objects
+        self.refusal_cost = refusal_cost
+
+    def name_of(self, result: ir.ToolResult) -> str | None:
+        """Return the name of the tool whose call a result of the conversation answers."""
+        if self._names is None:
+            calls = [part for message in self._messages for part in message.parts if type(part) is ir.ToolCall]
+            self._names = {call.id: call.name for call in calls}
+            self._paired = _names_of_results(self._messages) if len(self._names) < len(calls) else None
+        return self._names.get(result.call_id) if self._paired is None else self._paired.get(id(result))
+
+
+def _names_of_results(messages: Sequence[ir.Message]) -> dict[int, str]:
+    """Return, by ``id()``, the names of the calls that results answer.
+
+    Ids repeat: some servers count calls anew in each answer. A second result of a call belongs to that call again; one that stands before
+    every call of its id, to the next.
+    """
+    names: dict[int, str] = {}
+    open: dict[str, Unanswered[str]] = {}
+    last: dict[str, str] = {}
+    early: list[ir.ToolResult] = []
+    for turn, message in enumerate(messages):
+        for part in message.parts:
+            if type(part) is ir.ToolCall:
+                open.setdefault(part.id, Unanswered()).add(turn, part.name)
+            elif type(part) is ir.ToolResult:
+                call_id = part.call_id
+                name = open[call_id].take() if call_id in open else None
+                if name is not None:
+                    last[call_id] = name
+                if call_id in last:
+                    names[id(part)] = last[call_id]
+                else:
+                    early.append(part)
+    return names | {id(result): name for result in early if (name := _next_name(result.call_id, open, last)) is not None}
+
+
+def _next_name(call_id: str, open: dict[str, Unanswered[str]], last: dict[str, str]) -> str | None:
+    first = open[call_id].first() if call_id in open else None
+    return last.get(call_id) if first is None else first

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import Any
 
-from formatbridge.formats.shared.tool_arguments import EXACT
-from formatbridge.jsontext.types import JsonObject
+from formatbridge.jsontext.types import EXACT, JsonObject
 
 Validate = Callable[[Any], JsonObject | None]
 """Reads in full what is not plain."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import binascii
 import re
+from collections.abc import Sequence
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.words import word_of
 from formatbridge.formats.shared.parts import drop_id
 from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_empty, encode_token, is_placeholder, keeps_id
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
@@ -219,3 +219,15 @@ def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
         losses.dropped(config, "effort")
         return {}
     return {"thinkingLevel": level}
+
+
+def word_of(value: str | int | None, numbered: Sequence[str] = ()) -> str:
+    """Return the name of an enumeration's value in upper case; "" where nothing was said.
+
+    ``numbered``: the names by number, as the vendor's protocol definitions count them. A number beyond them stays a number.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value.upper()
+    return numbered[value] if 0 <= value < len(numbered) else str(value)

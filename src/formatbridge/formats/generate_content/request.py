@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.calls import add_placeholders
-from formatbridge.formats.generate_content.content import (
+from formatbridge.formats.generate_content.content import Surroundings
+from formatbridge.formats.generate_content.conversation import (
     CONTENT,
     decode_message,
     decode_parts,
     encode_instruction,
     encode_message,
 )
-from formatbridge.formats.generate_content.ids import Calls
-from formatbridge.formats.generate_content.output_shape import (
+from formatbridge.formats.generate_content.reasoning import decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.generate_content.schema import (
     decode_audio_output,
     decode_format,
     decode_image_output,
@@ -22,14 +22,13 @@ from formatbridge.formats.generate_content.output_shape import (
     encode_image_output,
     encode_modalities,
 )
-from formatbridge.formats.generate_content.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.generate_content.settings import (
     SETTINGS,
     decode_shaped_settings,
     encode_settings,
     encode_settings_beside,
 )
-from formatbridge.formats.generate_content.surroundings import Surroundings
+from formatbridge.formats.generate_content.tool_calls import Calls, add_placeholders
 from formatbridge.formats.generate_content.tools import (
     decode_tool_choice,
     decode_tools,

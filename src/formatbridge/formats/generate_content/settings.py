@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.words import word_of
+from formatbridge.formats.generate_content.reasoning import word_of
 from formatbridge.formats.shared.settings import drop_cache_options, drop_setting, encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
 from formatbridge.jsontext.types import JsonObject

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.citations import decode_citations
-from formatbridge.formats.generate_content.ids import Calls
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
+from formatbridge.formats.generate_content.tool_calls import Calls
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
 

@@ -7,18 +7,15 @@ count for the whole answer, so the last word on them comes at the end of the byt
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.calls import decode_call
-from formatbridge.formats.generate_content.content import CONTENT, decode_rarer_part
+from formatbridge.formats.generate_content.content import decode_text
+from formatbridge.formats.generate_content.conversation import CONTENT, decode_rarer_part
 from formatbridge.formats.generate_content.errors import decode_error
-from formatbridge.formats.generate_content.finish import UNSAID, decode_blocked, decode_finish
-from formatbridge.formats.generate_content.ids import Calls
-from formatbridge.formats.generate_content.logprobs import decode_logprobs
-from formatbridge.formats.generate_content.parts import decode_text
 from formatbridge.formats.generate_content.reasoning import is_carried, is_late
-from formatbridge.formats.generate_content.results import decode_result
+from formatbridge.formats.generate_content.response import UNSAID, decode_blocked, decode_finish, decode_logprobs
 from formatbridge.formats.generate_content.stream_choice import Choice
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
 from formatbridge.formats.generate_content.stream_untold import untold
+from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.formats.shared.choices import name_late
 from formatbridge.formats.shared.errors import is_bare_error

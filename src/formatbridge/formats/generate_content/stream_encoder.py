@@ -14,16 +14,14 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.generate_content.citations import encode_citations
-from formatbridge.formats.generate_content.content import belongs_to_next, encode_parts
+from formatbridge.formats.generate_content.content import Surroundings
+from formatbridge.formats.generate_content.conversation import belongs_to_next, encode_parts
 from formatbridge.formats.generate_content.errors import encode_error
-from formatbridge.formats.generate_content.finish import encode_finish
-from formatbridge.formats.generate_content.hosted_content import python_runs
-from formatbridge.formats.generate_content.logprobs import Average, encode_logprobs
+from formatbridge.formats.generate_content.hosted_tools import python_runs
 from formatbridge.formats.generate_content.reasoning import has_room, holds_carried
-from formatbridge.formats.generate_content.response import encode_response
+from formatbridge.formats.generate_content.response import Average, encode_finish, encode_logprobs, encode_response
 from formatbridge.formats.generate_content.stream_fold import NOTHING
 from formatbridge.formats.generate_content.stream_tokens import Left, Order
-from formatbridge.formats.generate_content.surroundings import Surroundings
 from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_carried
 from formatbridge.ir import events

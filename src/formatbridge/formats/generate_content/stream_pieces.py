@@ -7,11 +7,10 @@ from collections import deque
 from typing import Any
 
 from formatbridge.errors import StreamDecodeError
-from formatbridge.formats.shared.tool_arguments import EXACT
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.depth import MAX_DEPTH, spell
-from formatbridge.jsontext.types import JsonObject
+from formatbridge.jsontext.types import EXACT, JsonObject
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
 _LISTS = ("groundingChunks", "groundingSupports", "citations", "citationSources")

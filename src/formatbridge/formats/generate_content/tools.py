@@ -6,8 +6,8 @@ from typing import assert_never
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.hosted_tools import decode_hosted_tool, decode_server, encode_hosted_tool, encode_server
+from formatbridge.formats.generate_content.reasoning import word_of
 from formatbridge.formats.generate_content.schema import decode_schema
-from formatbridge.formats.generate_content.words import word_of
 from formatbridge.formats.shared.tool_selection import note_excess, server_word
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.words import word_of
+from formatbridge.formats.generate_content.reasoning import word_of
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.formats.shared.usage import drop_counts, join_ttls
 from formatbridge.jsontext.types import JsonObject

@@ -12,13 +12,12 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import ToolRules
 from formatbridge.formats.messages.errors import decode_error, encode_error
-from formatbridge.formats.messages.finish import FINISH, unfinished
+from formatbridge.formats.messages.field_paths import SPELLING
 from formatbridge.formats.messages.hosted_tools import SERVER_NAMES
 from formatbridge.formats.messages.models import decode_models, encode_models
 from formatbridge.formats.messages.request import decode_request, encode_request, settle_history
-from formatbridge.formats.messages.response import decode_response, encode_response, failure_of
+from formatbridge.formats.messages.response import FINISH, decode_response, encode_response, failure_of, unfinished
 from formatbridge.formats.messages.settings import SETTINGS
-from formatbridge.formats.messages.spelling import SPELLING
 from formatbridge.formats.messages.stream_decoder import StreamDecoder
 from formatbridge.formats.messages.stream_encoder import StreamEncoder
 from formatbridge.formats.messages.stream_fold import fold_stream, place_of, unfold_stream

@@ -1,204 +1,340 @@
-"""Turns of messages: decode and encode side by side.
-
-A turn is an ordered list of blocks. Results stand first in the user's turn after the calls; turns of one role that follow each other
-are one turn; instructions in mid-conversation stand between a turn of the user and one of the model.
-"""
+"""Content blocks of messages that say something to the model: text, images, documents, search results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import base64
+from collections.abc import Callable, Container
+from typing import Literal, assert_never
 
 from formatbridge import ir
-from formatbridge.formats.messages.calls import decode_call, encode_call
-from formatbridge.formats.messages.hosted_content import (
-    decode_code_result,
-    decode_hosted_call,
-    decode_mcp_call,
-    decode_mcp_result,
-    decode_web_result,
-)
-from formatbridge.formats.messages.parts import (
-    DECODE_PART,
-    INSTRUCTION_KINDS,
-    decode_content,
-    decode_inner_media,
-    decode_opaque,
-    decode_part,
-    encode_part,
-    encode_refusal,
-    encode_text,
-)
-from formatbridge.formats.messages.reasoning import (
-    TAKEN_EFFORTS,
-    bind_call_tokens,
-    decode_redacted,
-    decode_thinking,
-    encode_reasoning,
-)
-from formatbridge.formats.messages.results import decode_result
-from formatbridge.formats.messages.tools import decode_tool
-from formatbridge.formats.shared.parts import encode_opaque, is_plain, join_texts, weigh_unknown
-from formatbridge.formats.shared.reasoning_tokens import carries_call_token
-from formatbridge.formats.shared.tool_arguments import Objects
+from formatbridge.formats.messages.citations import decode_citations
+from formatbridge.formats.shared.media import PDF, at_home, read_text
+from formatbridge.formats.shared.parts import drop_citations, drop_id, encode_mime, encode_opaque, known_mime
+from formatbridge.formats.shared.reasoning_tokens import drop_token
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
-_MESSAGE = frozenset({"role", "content"})
-_SYSTEM = _MESSAGE | {"output_config"}
+_TEXT = frozenset({"type", "text", "citations", "cache_control"})
+_MEDIA = frozenset({"type", "source", "cache_control"})
+_DOCUMENT = _MEDIA | {"title"}
+_SOURCES = {
+    "base64": frozenset({"type", "media_type", "data"}),
+    "text": frozenset({"type", "media_type", "data"}),
+    "url": frozenset({"type", "url"}),
+    "file": frozenset({"type", "file_id"}),
+}
+_MARK = frozenset({"type", "ttl"})
+
+_IMAGES = {kind: kind for kind in ("image/jpeg", "image/png", "image/gif", "image/webp")} | {"image/jpg": "image/jpeg"}
+_TTLS = {None: None, "5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h"}
+
+_SEVERITY: dict[str, Literal["info", "lossy", "impossible"]] = {
+    "container_upload": "impossible",
+    "compaction": "impossible",
+    "fallback": "info",
+}
 
 
-def decode_message(raw: JsonObject, src: str) -> ir.Message:
-    """Read one turn."""
-    role = raw["role"]
-    if role == "system":
-        return _decode_instruction(raw, src)
-    content, place = raw["content"], f"{src}/content"
-    parts: list[ir.Part] = [ir.Text(content, place)] if type(content) is str else decode_blocks(content, place)
-    if role == "user" and type(content) is not str:
-        weigh_unknown(parts)
-    return ir.Message(role, parts, src, rest(raw, _MESSAGE) if len(raw) > 2 else None)
+INSTRUCTION_KINDS = frozenset({"text"})
+"""The kinds of block that an instruction may have."""
+_INNER = frozenset({"image"})
 
 
-def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
-    """Read the blocks of a turn or of an answer; a kind that is not known stays as it is."""
-    parts: list[ir.Part] = []
-    carries = False
-    for index, raw in enumerate(content):
-        kind = raw.get("type")
-        if kind == "text" and len(raw) == 2:  # its text is required, so there is nothing else
-            parts.append(ir.Text(raw["text"], f"{src}/{index}"))
-            continue
-        part = decode_block(raw, f"{src}/{index}")
-        if type(part) is ir.Reasoning and carries_call_token(part):
-            carries = True
-        parts.append(part)
-        if kind == "document":
-            parts += decode_inner_media(raw, f"{src}/{index}")
-    return bind_call_tokens(parts) if carries else parts
-
-
-def decode_block(raw: JsonObject, src: str) -> ir.Part:
-    """Read one block of a turn or of an answer."""
-    kind = raw.get("type")
-    decode = _DECODE_BLOCK.get(kind, decode_opaque) if isinstance(kind, str) else decode_opaque
-    return decode(raw, src)
-
-
-def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
-    """Read an instruction in mid-conversation, which may also bring tools and change the effort."""
-    content, config = raw.get("content"), raw.get("output_config") or {}
-    parts: list[ir.Part] = []
-    tools: list[ir.Tool] = []
-    extra = joined(rest(raw, _SYSTEM), rest(config, frozenset({"effort"}), "output_config/")) or {}
-    effort = config.get("effort")
-    if effort is not None and effort not in TAKEN_EFFORTS:
-        extra["output_config/effort"] = effort
+def decode_content(content: str | list[JsonObject] | None, src: str, kinds: Container[str] | None = None) -> list[ir.Part]:
+    """Read content that is text, blocks, or nothing; of ``kinds`` alone, where not all may stand there."""
     if isinstance(content, str):
-        parts = decode_content(content, f"{src}/content", INSTRUCTION_KINDS)
-    for index, block in enumerate(content if isinstance(content, list) else ()):
-        place = f"{src}/content/{index}"
-        tool = block["tool"] if block.get("type") == "tool_addition" else {}
-        definition = tool.get("definition") if tool.get("type") == "tool_definition" else None
-        if definition is None:
-            parts.append(decode_part(block, place, INSTRUCTION_KINDS))
-        else:
-            tools.append(decode_tool(definition, f"{place}/tool/definition"))
-            extra |= rest(block, frozenset({"type", "tool"}), f"content/{index}/") or {}
-            extra |= rest(tool, frozenset({"type", "definition"}), f"content/{index}/tool/") or {}
-    return ir.Message(
-        role="system",
-        parts=parts,
-        effort=effort if effort in TAKEN_EFFORTS else None,
-        tools=tools or None,
+        return [ir.Text(content, src)]
+    parts: list[ir.Part] = []
+    for index, raw in enumerate(content or ()):
+        place = f"{src}/{index}"
+        parts.append(decode_part(raw, place, kinds))
+        if raw.get("type") == "document" and kinds is None:
+            parts += decode_inner_media(raw, place)
+    return parts
+
+
+def decode_part(raw: JsonObject, src: str, kinds: Container[str] | None = None) -> ir.Part:
+    """Read one block of content. A kind that is not known stays as it is, and so does one that the place does not have, unchecked."""
+    kind = raw.get("type")
+    decode = DECODE_PART.get(kind) if isinstance(kind, str) and (kinds is None or kind in kinds) else None
+    return decode(raw, src) if decode else decode_opaque(raw, src)
+
+
+def decode_opaque(raw: JsonObject, src: str, text: str | None = None) -> ir.Opaque:
+    """Keep a block that no other format has; ``text`` puts it in words."""
+    what = str(raw.get("type"))
+    return ir.Opaque(format="messages", raw=raw, what=what, text=text, severity=_SEVERITY.get(what, "lossy"), src=src)
+
+
+def _decode_told(raw: JsonObject, src: str, text: str, content: str | list[JsonObject] = "", at: str = "") -> ir.Opaque:
+    """Keep a block that words can tell, with its cache mark; where it has none of its own, with the last of the texts in its content."""
+    part = decode_opaque(raw, src, text)
+    part.cache = decode_cache(raw, src)
+    for index, block in enumerate(content if part.cache is None and not isinstance(content, str) else ()):
+        if block.get("type") == "text":
+            part.cache = decode_cache(block, f"{src}/{at}/{index}") or part.cache
+    return part
+
+
+def _decode_text(raw: JsonObject, src: str) -> ir.Part:
+    if len(raw) == 2:
+        return ir.Text(raw["text"], src)
+    citations = raw.get("citations")
+    found = decode_citations(citations, f"{src}/citations") if citations else None
+    return ir.Text(raw["text"], src, rest(raw, _TEXT), found, cache=decode_cache(raw, src))
+
+
+def _decode_image(raw: JsonObject, src: str) -> ir.Part:
+    source = raw["source"]
+    if source.get("type") not in ("base64", "url", "file"):
+        return decode_opaque(raw, src)
+    told, left = _decode_source(source)
+    made = ir.Media(
+        kind="image",
+        mime=told.get("media_type"),
+        data=told.get("data"),
+        url=told.get("url"),
+        file_id=told.get("file_id"),
+        home="messages",
+        cache=decode_cache(raw, src),
         src=src,
-        extra=extra or None,
+        extra=joined(rest(raw, _MEDIA), left),
     )
+    return at_home(made)
 
 
-def encode_instruction(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
-    """Write an instruction, which is text and nothing else."""
-    made = []
-    for part in with_blanks_joined(parts):
-        if type(part) is ir.Media:
-            losses.dropped(part, code="unsupported_media", severity="impossible")
-            continue
-        block = encode_text(part, losses) if type(part) is ir.Text else encode_part(part, losses)
-        if block is not None:
-            made.append(block)
-    return made
+def _decode_source(source: JsonObject) -> tuple[JsonObject, JsonObject | None]:
+    """Read where media come from: what a source of its kind says, and what is left over."""
+    known = _SOURCES[source["type"]]
+    return {key: source[key] for key in known if key in source}, rest(source, known, "source/")
 
 
-def encode_said(parts: list[ir.Part], losses: Ledger, objects: Objects) -> list[JsonObject]:
-    """Write a turn of the model's for a request's history. ``objects``: the arguments of its calls, as far as they have been read."""
-    made: list[JsonObject] = []
-    block: JsonObject | None
-    for part in with_blanks_joined(parts):
-        kind = type(part)
-        if kind is ir.ToolCall:
-            block = encode_call(part, losses, objects)  # type: ignore[arg-type]  # the test says so
-        else:
-            block = encode_text(part, losses) if kind is ir.Text else _ENCODE_BLOCK[kind](part, losses)  # type: ignore[arg-type]  # the test says so
-        if block is not None:
-            made.append(block)
-    return made
+def _decode_document(raw: JsonObject, src: str) -> ir.Part:
+    source = raw["source"]
+    kind = source.get("type")
+    if kind == "content":
+        title = raw.get("title")
+        body = _words_of(source["content"])
+        return _decode_told(raw, src, f"{title}\n{body}" if title else body, source["content"], "source/content")
+    if kind not in ("base64", "text", "url", "file"):
+        return decode_opaque(raw, src)
+    told, left = _decode_source(source)
+    data = told.get("data")
+    if kind == "text":
+        data = base64.b64encode(told["data"].encode()).decode()
+    made = ir.Media(
+        kind="document",
+        mime=told.get("media_type") or ("text/plain" if kind == "text" else None),
+        data=data,
+        url=told.get("url"),
+        file_id=told.get("file_id"),
+        home="messages",
+        filename=raw.get("title"),
+        cache=decode_cache(raw, src),
+        src=src,
+        extra=joined(rest(raw, _DOCUMENT), left),
+    )
+    return at_home(made)
 
 
-def with_blanks_joined(parts: list[ir.Part]) -> list[ir.Part]:
-    """Return parts in which no blank text stands alone beside another text: the server refuses it, and a paragraph would lose its end."""
-    if len(parts) == 1 or not any(type(part) is ir.Text and part.text.isspace() for part in parts):
-        return parts
-    made: list[ir.Part] = []
-    for part in parts:
-        whole = join_texts(made[-1], part) if made else None
-        if whole is not None and (part.text.isspace() or made[-1].text.isspace()):  # type: ignore[union-attr]  # both are texts
-            made[-1] = whole
-        else:
-            made.append(part)
-    return made
+def decode_inner_media(raw: JsonObject, src: str) -> list[ir.Part]:
+    """Read what stands beside the words of a document made of blocks: images, which words cannot tell. They follow it."""
+    source = raw["source"]
+    blocks = source["content"] if source.get("type") == "content" else ""
+    if isinstance(blocks, str):
+        return []
+    return [
+        decode_part(block, f"{src}/source/content/{index}", _INNER)
+        for index, block in enumerate(blocks)
+        if block.get("type") != "text"
+    ]
 
 
-def sole_text(parts: list[ir.Part]) -> str | None:
-    """Return the text of parts that are one text, not blank, and nothing else; None where they are not."""
-    if len(parts) != 1 or type(parts[0]) is not ir.Text or not is_plain(parts[0]):
+def _decode_search_result(raw: JsonObject, src: str) -> ir.Part:
+    text = f"{raw['title']} ({raw['source']})\n{_words_of(raw['content'])}"
+    return _decode_told(raw, src, text, raw["content"], "content")
+
+
+def _decode_tool_reference(raw: JsonObject, src: str) -> ir.Part:
+    return _decode_told(raw, src, raw["tool_name"])
+
+
+DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
+    "text": _decode_text,
+    "image": _decode_image,
+    "document": _decode_document,
+    "search_result": _decode_search_result,
+    "tool_reference": _decode_tool_reference,
+}
+
+
+def _words_of(content: str | list[JsonObject]) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(block["text"] for block in content if block.get("type") == "text")
+
+
+def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Read the cache mark of a block or a tool."""
+    mark = raw.get("cache_control")
+    if not mark:
         return None
-    text = parts[0].text
-    return text if text and not text.isspace() else None
+    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=rest(mark, _MARK))
 
 
-def _encode_foreign(part: ir.Opaque | ir.Hosted, losses: Ledger) -> JsonObject | None:
-    text = encode_opaque(part, losses)
-    return {"type": "text", "text": text.text} if text and text.text.strip() else None
+def nearest_ttl(ttl: str | None) -> str | None:
+    """Return how long a prompt is kept: as said, else the next longer time that the format has."""
+    return _TTLS.get(ttl, "1h")
 
 
-def _drop_media(part: ir.Media, losses: Ledger) -> None:
-    losses.dropped(part, code="unsupported_media", severity="impossible")
+def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
+    """Write a cache mark, nothing where there is none; a mark of another format's duration becomes the next longer one."""
+    if mark is None:
+        return {}
+    if mark.extra:
+        losses.extras(mark)
+    ttl = nearest_ttl(mark.ttl)
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    return {"cache_control": {"type": "ephemeral", "ttl": ttl} if ttl else {"type": "ephemeral"}}
 
 
-def _drop_part(part: ir.Part, losses: Ledger) -> None:
-    losses.dropped(part, code="orphan", severity="impossible")
+def encode_content(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
+    """Write the parts of a user's turn, of a result or of an instruction as blocks."""
+    return [made for part in parts if (made := encode_part(part, losses)) is not None]
 
 
-_DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
-    **{kind: decode for kind, decode in DECODE_PART.items() if kind != "tool_reference"},  # which stands in results only
-    "thinking": decode_thinking,
-    "redacted_thinking": decode_redacted,
-    "tool_use": decode_call,
-    "tool_result": decode_result,
-    "server_tool_use": decode_hosted_call,
-    "mcp_tool_use": decode_mcp_call,
-    "mcp_tool_result": decode_mcp_result,
-    "web_search_tool_result": decode_web_result,
-    "web_fetch_tool_result": decode_web_result,
-    "code_execution_tool_result": decode_code_result,
-}
-_ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
-    ir.Text: encode_text,
-    ir.Reasoning: encode_reasoning,
-    ir.Refusal: encode_refusal,
-    ir.Media: _drop_media,
-    ir.Opaque: _encode_foreign,
-    ir.Hosted: _encode_foreign,
-    ir.ToolResult: _drop_part,
-}
+def as_blocks(content: str | list[JsonObject]) -> list[JsonObject]:
+    """Write content as blocks."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def collapse(content: str | list[JsonObject]) -> str | list[JsonObject]:
+    """Write one plain text as a string."""
+    if type(content) is list and len(content) == 1 and len(content[0]) == 2 and "text" in content[0]:  # each block has a type
+        text: str = content[0]["text"]
+        return text
+    return content
+
+
+def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
+    """Write one part that is no call and no reasoning; None where the target has no such block."""
+    match part:
+        case ir.Text():
+            return encode_text(part, losses)
+        case ir.Media():
+            return _encode_media(part, losses)
+        case ir.Refusal():
+            return encode_refusal(part, losses)
+        case ir.Opaque() | ir.Hosted():
+            text = encode_opaque(part, losses)
+            return encode_text(text, losses) if text else None
+        case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
+            losses.dropped(part, code="orphan", severity="impossible")
+            return None
+        case _:
+            assert_never(part)
+
+
+def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
+    """Write a text of a request; blank text, which the target refuses, is left out."""
+    text = part.text
+    if part.id is not None:
+        drop_id(part, losses)
+    if part.signature:
+        drop_token(part.signature, "messages", losses)
+    if part.extra:
+        losses.extras(part)
+    if not text or text.isspace():
+        if text:
+            losses.changed(part, "text", "", "empty", severity="info")
+        if part.cache:
+            losses.dropped(part.cache, code="empty", severity="info")
+        return None
+    if part.citations:
+        drop_citations(part, losses)
+    if part.cache:
+        return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
+    return {"type": "text", "text": text}
+
+
+def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
+    """Write a refusal as the text that it is."""
+    drop_id(part, losses)
+    if part.extra:
+        losses.extras(part)
+    block = {"type": "text", "text": part.text}
+    losses.changed(part, "", block, "flattened")
+    return block if part.text.strip() else None
+
+
+def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.file_id is not None and part.home != "messages":
+        losses.dropped(part, code="foreign_id", severity="impossible")
+        return None
+    encode = _ENCODE_MEDIA.get(_kind_of(part))
+    made = encode(part, losses) if encode else None
+    if made is None:
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return None
+    if part.extra:
+        losses.extras(part)
+    drop_id(part, losses)
+    if part.detail not in (None, "auto"):
+        losses.dropped(part, "detail")
+    if part.signature:
+        drop_token(part.signature, "messages", losses)
+    return made | encode_cache(part.cache, losses)
+
+
+def _kind_of(part: ir.Media) -> str:
+    """Tell what media are here, by their type where it is known: the server fetches images and PDF, and nothing else."""
+    mime = known_mime(part)
+    if mime == PDF:
+        return "document"
+    if part.url is None or mime is None:
+        return part.kind
+    return "image" if mime in _IMAGES else "other"
+
+
+def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.filename is not None:
+        losses.dropped(part, "filename", severity="info")
+    mime = _IMAGES.get(encode_mime(part, losses) or "")
+    source = _encode_reference(part) or (mime and {"type": "base64", "media_type": mime, "data": part.data})
+    return {"type": "image", "source": source} if source else None
+
+
+def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    source = _encode_reference(part) or _encode_document_data(part, losses)
+    if source is None:
+        return None
+    title = {} if part.filename is None else {"title": part.filename}
+    return {"type": "document", "source": source} | title
+
+
+_ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {"image": _encode_image, "document": _encode_document}
+
+
+def _encode_reference(part: ir.Media) -> JsonObject | None:
+    if part.file_id is not None:
+        return {"type": "file", "file_id": part.file_id}
+    return {"type": "url", "url": part.url} if part.url is not None else None
+
+
+def _encode_document_data(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    """Write PDF as bytes and text as text; None for anything else."""
+    data = part.data or ""
+    mime = known_mime(part) or ""
+    if mime == PDF:
+        encode_mime(part, losses)
+        return {"type": "base64", "media_type": PDF, "data": data}
+    if not mime.startswith("text/"):
+        return None
+    text = read_text(data, part.mime or "")
+    if text is None:
+        return None
+    if part.mime != "text/plain":
+        losses.changed(part, "mime", "text/plain", severity="info")
+    return {"type": "text", "media_type": "text/plain", "data": text}

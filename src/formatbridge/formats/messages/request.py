@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import decode_message, encode_instruction, sole_text
+from formatbridge.formats.messages.content import INSTRUCTION_KINDS, as_blocks, collapse, decode_content, encode_part
+from formatbridge.formats.messages.conversation import (
+    TurnEncoder,
+    decode_message,
+    encode_instruction,
+    lacks_thinking,
+    sole_text,
+    tools_in,
+)
 from formatbridge.formats.messages.hosted_tools import decode_servers
-from formatbridge.formats.messages.output_shape import decode_format, encode_format, encode_json_mode
-from formatbridge.formats.messages.parts import INSTRUCTION_KINDS, as_blocks, collapse, decode_content, encode_part
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, tokens_of, turns_off
+from formatbridge.formats.messages.schema import decode_format, encode_format, encode_json_mode
 from formatbridge.formats.messages.settings import (
     SETTINGS,
     decode_shaped_settings,
@@ -23,7 +30,6 @@ from formatbridge.formats.messages.tools import (
     encode_tools,
     servers_of,
 )
-from formatbridge.formats.messages.turns import TurnEncoder, lacks_thinking, tools_in
 from formatbridge.formats.shared.settings import decode_flat_settings
 from formatbridge.formats.shared.tool_selection import brings_tools
 from formatbridge.formats.shared.tools import drop_choice

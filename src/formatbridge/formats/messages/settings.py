@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.messages.parts import nearest_ttl
+from formatbridge.formats.messages.content import nearest_ttl
 from formatbridge.formats.shared.settings import Ranges, drop_cache_options, drop_setting, encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
 from formatbridge.formats.shared.unmodelled_fields import rest

@@ -13,7 +13,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.errors import StreamDecodeError
 from formatbridge.formats.messages.citations import decode_citation
-from formatbridge.formats.messages.content import decode_block
+from formatbridge.formats.messages.conversation import decode_block
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token, decode_token
 from formatbridge.formats.shared.text_lengths import Lengths
 from formatbridge.formats.shared.tool_arguments import parse_object

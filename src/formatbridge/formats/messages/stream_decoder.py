@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from formatbridge import ir
 from formatbridge.formats.messages.errors import decode_error
-from formatbridge.formats.messages.finish import decode_finish
-from formatbridge.formats.messages.response import RESPONSE_FIELDS
+from formatbridge.formats.messages.response import RESPONSE_FIELDS, decode_finish
 from formatbridge.formats.messages.stream_blocks import Blocks, without_nulls
 from formatbridge.formats.messages.stream_untold import untold
 from formatbridge.formats.messages.usage import decode_usage

@@ -12,14 +12,12 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.format import Context
-from formatbridge.formats.messages.answer import encode_answer
-from formatbridge.formats.messages.calls import encode_opening
 from formatbridge.formats.messages.citations import can_cite, encode_citation
 from formatbridge.formats.messages.errors import encode_error
-from formatbridge.formats.messages.finish import encode_finish
 from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carrier
-from formatbridge.formats.messages.response import NO_USAGE, encode_beginning
+from formatbridge.formats.messages.response import NO_USAGE, encode_answer, encode_beginning, encode_finish
 from formatbridge.formats.messages.stream_writer import EMPTY, BlockWriter, write_event
+from formatbridge.formats.messages.tool_calls import encode_opening
 from formatbridge.formats.messages.usage import encode_usage
 from formatbridge.formats.shared.choices import FirstChoice, is_of_a_choice
 from formatbridge.formats.shared.reasoning_tokens import encode_token, is_carried

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import decode_block
+from formatbridge.formats.messages.conversation import decode_block
 from formatbridge.formats.messages.stream_blocks import Block, Blocks, with_input
 from formatbridge.formats.shared.unmodelled_fields import joined
 from formatbridge.ir import events

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from formatbridge import ir
+from formatbridge.formats.messages.content import decode_cache, encode_cache
 from formatbridge.formats.messages.hosted_tools import (
     SERVER_NAMES,
     decode_hosted_tool,
@@ -12,7 +13,6 @@ from formatbridge.formats.messages.hosted_tools import (
     encode_server,
     hosted_name,
 )
-from formatbridge.formats.messages.parts import decode_cache, encode_cache
 from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
 from formatbridge.formats.shared.tool_selection import server_word

@@ -13,13 +13,12 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import ToolRules
 from formatbridge.formats.responses.errors import decode_error, encode_error
-from formatbridge.formats.responses.finish import FINISH, unfinished
+from formatbridge.formats.responses.field_paths import SPELLING
 from formatbridge.formats.responses.hosted_tools import HOSTED
 from formatbridge.formats.responses.models import decode_models, encode_models
 from formatbridge.formats.responses.request import decode_request, encode_request
-from formatbridge.formats.responses.response import decode_response, encode_response, failure_of
+from formatbridge.formats.responses.response import FINISH, decode_response, encode_response, failure_of, unfinished
 from formatbridge.formats.responses.settings import SETTINGS
-from formatbridge.formats.responses.spelling import SPELLING
 from formatbridge.formats.responses.stream_decoder import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
 from formatbridge.formats.responses.stream_fold import fold_stream, place_of, unfold_stream

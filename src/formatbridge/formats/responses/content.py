@@ -1,213 +1,328 @@
-"""Turns of responses, which are items of several kinds: decode and encode side by side.
-
-What other formats hold in one turn of the model's are items of their own here. They join into one turn, in order, until something
-from the other side comes; results are turns of their own.
-"""
+"""Content parts of responses: text, images and files given to the model, text and refusals that it wrote."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from typing import assert_never
 
 from formatbridge import ir
-from formatbridge.formats.responses.calls import decode_call, decode_custom_call, decode_search_call, encode_call
-from formatbridge.formats.responses.hosted_content import decode_hosted, encode_generated_image
-from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.formats.responses.parts import decode_content, encode_content, mark_last
-from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
-from formatbridge.formats.responses.results import encode_result
-from formatbridge.formats.shared.parts import drop_citations, encode_opaque, is_plain, weigh_unknown
-from formatbridge.formats.shared.reasoning_tokens import carries_call_token, drop_token
-from formatbridge.formats.shared.turns import note_empty
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.responses.citations import decode_citations
+from formatbridge.formats.shared.media import (
+    PDF,
+    at_home,
+    guess_mime,
+    is_address,
+    made_filename,
+    media_kind,
+    read_data_url,
+    read_file_data,
+    write_data_url,
+)
+from formatbridge.formats.shared.parts import drop_citations, encode_opaque, is_plain, known_mime
+from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.tool_arguments import encode_arguments_text
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
+from formatbridge.streaming.replay import GROWS
 
-_MESSAGE = frozenset({"type", "role", "content"})
-_ANSWER = frozenset({"type", "role", "content", "id"})
-_WHOLE_ANSWER = _ANSWER | {"status"}
+_DETAILS = frozenset({"auto", "low", "high", "original"})
+_FILE_DETAILS = frozenset({"auto", "low", "high"})
+_TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
+
+_MARKS = {"prompt_cache_breakpoint": frozenset({"ttl"}), "cache_control": frozenset({"type", "ttl"})}
+"""Members that are cache marks, and what is read of each."""
+_TEXT = frozenset({"type", "text"})
+_OUTPUT = frozenset({"type", "text", "annotations"})
+_BORROWED = frozenset({"type", "text"})
+_UNCOUNTED_OUTPUT = _OUTPUT | {"logprobs"}
+_IMAGE = frozenset({"type", "image_url", "file_id", "detail"})
+_FILE = frozenset({"type", "file_data", "file_url", "file_id", "filename", "detail"})
 
 
-def kind_of(raw: JsonObject) -> str:
-    """Return the type of an item; one without is a message, or refers to one where nobody speaks."""
+def decode_content(
+    content: str | list[JsonObject], src: str, item_id: str | None = None, parts: list[ir.Part] | None = None
+) -> list[ir.Part]:
+    """Read content that is text or parts, to the end of ``parts``. ``item_id`` is the id of the item around it."""
+    made = [] if parts is None else parts
+    if isinstance(content, str):
+        made.append(_text(content, src, item_id))
+        return made
+    for index, part in enumerate(content):
+        kind = part.get("type")
+        if kind == "output_text":  # nearly always, where the model says something
+            made.append(_decode_output(part, f"{src}/{index}", item_id))
+        elif kind == "input_text" and len(part) == 2:  # its text is required, so there is nothing else
+            made.append(_text(part["text"], f"{src}/{index}", item_id))
+        else:
+            made.append(decode_part(part, f"{src}/{index}", item_id))
+    return made
+
+
+def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
+    """Write what is given to the model; one plain text on its own becomes a string."""
+    if len(parts) == 1 and type(parts[0]) is ir.Text and is_plain(parts[0]):
+        return parts[0].text
+    made = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
+    if len(parts) == len(made) == 1 and made[0].keys() == {"type", "text"}:
+        text: str = made[0]["text"]
+        return text
+    return made or ""
+
+
+def decode_part(raw: JsonObject, src: str, item_id: str | None = None) -> ir.Part:
+    """Read one content part; a kind that is not known stays as it is."""
     kind = raw.get("type")
-    if kind is None:
-        return "message" if raw.get("role") is not None else "item_reference"
-    return str(kind)
+    decode = _DECODE_PART.get(kind) if type(kind) is str else None
+    return decode(raw, src, item_id) if decode else _decode_unknown(raw, src)
 
 
-def decode_message(raw: JsonObject, src: str) -> ir.Message:
-    """Read a message that is not the model's."""
-    content, at = raw["content"], f"{src}/content"
-    parts: list[ir.Part]
-    if type(content) is str:
-        parts = [ir.Text(content, at)]
-    elif len(content) == 1 and len(content[0]) == 2 and content[0].get("type") == "input_text":  # one text and nothing else
-        parts = [ir.Text(content[0]["text"], f"{at}/0")]
-    else:
-        parts = weigh_unknown(decode_content(content, at))
-    # Role and content are always there: a third member that is the type, and there is nothing else.
-    extra = None if len(raw) == 3 and "type" in raw else rest(raw, mark_last(parts, raw, src, _MESSAGE))
-    return ir.Message(raw["role"], parts, src, extra)
+def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
+    return ir.Opaque(format="responses", raw=raw, what=str(raw.get("type")), src=src)
 
 
-def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
-    """Write one turn to the end of ``items``: an item for each of its results, calls and thoughts."""
-    if message.extra:
-        losses.extras(message)
-    role = message.role
-    if not (message.parts or message.effort or message.tools):
-        note_empty(message, losses)
-    if role == "assistant":
-        encode_said(message.parts, items, ids, losses, options)
-        return
-    others: list[ir.Part] = []
-    for part in message.parts:
-        if type(part) is ir.ToolResult:
-            ids.note_result(part, len(items))
-            items.append(encode_result(part, losses, is_custom=part.kind == "custom" or part.call_id in ids.customs))
-        else:
-            others.append(part)
-    content = encode_content(others, losses) if others else ""
-    if content or any(isinstance(part, ir.Text) for part in others):
-        items.append({"type": "message", "role": "user" if role == "tool" else role, "content": content})
-
-
-# What the model said, in a request's history or in a response.
-
-
-def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> JsonObject | None:
-    """Read one item of the model's to the end of ``parts``; return what belongs to no part, by pointer from the root.
-
-    A carried token that belongs to what follows goes to the next part that is not reasoning.
-    """
-    count, leftover = len(parts), None
-    if kind == "message":
-        content = raw["content"]
-        if type(content) is str and len(raw) == 3 and "type" in raw:  # role and content are always there: there is nothing else
-            parts.append(ir.Text(content, f"{src}/content"))
-        else:
-            decode_content(content, f"{src}/content", raw.get("id"), parts)
-            # That a message is whole is nothing to lose: the spelling calls it neutral.
-            known = _WHOLE_ANSWER if raw.get("status") == "completed" else _ANSWER
-            leftover = None if known.issuperset(raw) else rest(raw, mark_last(parts[count:], raw, src, known), f"{src}/")
-    elif kind == "function_call":
-        parts.append(decode_call(raw, src))
-    else:
-        parts.append(_decode_other(kind, raw, src))
-    if count and type(parts[count - 1]) is ir.Reasoning:  # no other part can wait
-        _hand_over(parts, count)
-    return leftover
-
-
-def _hand_over(parts: list[ir.Part], at: int) -> None:
-    """Give a token that waits before a place to the part there; before those that have none it belongs to an empty text."""
-    if at == len(parts) or not carries_call_token(parts[at - 1]):
-        return
-    part = parts[at]
-    if isinstance(part, ir.Reasoning | ir.Refusal | ir.Opaque):
-        parts[at - 1] = as_text(parts[at - 1])
-    else:
-        parts[at] = replace(part, signature=parts[at - 1].signature)  # type: ignore[union-attr]  # only reasoning waits
-        del parts[at - 1]
-
-
-def settle(parts: list[ir.Part]) -> None:
-    """Close what the model said so far: a token that still waits belongs to an empty text."""
-    if parts and type(parts[-1]) is ir.Reasoning and carries_call_token(parts[-1]):
-        parts[-1] = as_text(parts[-1])
-
-
-def as_text(token: ir.Part) -> ir.Text:
-    """Return the empty text that a waiting token belongs to where nothing takes it; the id of its item was made for the token alone."""
-    assert isinstance(token, ir.Reasoning)
-    return ir.Text(text="", signature=token.signature, src=token.src, extra=token.extra)
-
-
-def encode_said(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
-    """Write a turn of the model's for a request's history; adjacent words become one message."""
-    words: list[ir.Text | ir.Refusal] = []
-    for part in parts:
-        if type(part) is ir.Text or type(part) is ir.Refusal:
-            if words and words[-1].id != part.id:
-                _encode_words(words, items, ids, losses)
-                words = []
-            words.append(part)
-        elif type(part) is ir.Hosted or type(part) is ir.Opaque:
+def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
+    """Write one part that is given to the model; None where the target has no such part."""
+    match part:
+        case ir.Text():
+            return {"type": "input_text", "text": part.text} if is_plain(part) else _encode_text(part, losses)
+        case ir.Media():
+            return _encode_media(part, losses)
+        case ir.Refusal():
+            if part.extra:
+                losses.extras(part)
+            written = {"type": "input_text", "text": part.text}
+            losses.changed(part, "", written, "flattened")
+            return written
+        case ir.Opaque() | ir.Hosted():
             text = encode_opaque(part, losses)
-            words += [text] if text else []
-        else:
-            if words:
-                _encode_words(words, items, ids, losses)
-                words = []
-            _encode_other(part, items, ids, losses, options)
-    if words:
-        _encode_words(words, items, ids, losses)
+            return None if text is None else _encode_text(text, losses)
+        case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
+            losses.dropped(part, code="orphan", severity="impossible")
+            return None
+        case _:
+            assert_never(part)
 
 
-def _decode_other(kind: str, raw: JsonObject, src: str) -> ir.Part:
-    decode = _DECODE_ITEM.get(kind)
-    return decode(raw, src) if decode else decode_hosted(raw, src)
+def _text(text: str, src: str, item_id: str | None) -> ir.Text:
+    made = ir.Text(text, src)
+    if item_id is not None:
+        made.id = item_id
+    return made
 
 
-def _encode_words(parts: list[ir.Text | ir.Refusal], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
-    """Write adjacent words as one message: a plain text as it is, more in full, as the server itself writes a message."""
-    for part in parts:
-        if type(part) is not ir.Text or not is_plain(part):
-            _note_words(part, losses)
-    if len(parts) == 1 and type(parts[0]) is ir.Text and parts[0].id is None:
-        items.append({"type": "message", "role": "assistant", "content": parts[0].text})
-        return
-    content = [
-        {"type": "output_text", "text": part.text, "annotations": []}
-        if isinstance(part, ir.Text)
-        else {"type": "refusal", "refusal": part.text}
-        for part in parts
-    ]
-    made_id = parts[0].id or ids.make("msg", len(items))
-    items.append({"type": "message", "id": made_id, "role": "assistant", "status": "completed", "content": content})
+def _decode_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    made = _text(raw["text"], src, item_id)
+    if len(raw) > 2:  # more than the type and the text, which are always there
+        made.cache = decode_cache(raw, src)
+        made.extra = rest(raw, _with_mark(_TEXT, made.cache))
+    return made
 
 
-def _note_words(part: ir.Text | ir.Refusal, losses: Ledger) -> None:
+def _decode_borrowed_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    """Read text under the name that other formats have for it; nothing holds the members of such a part to a type."""
+    if not isinstance(raw.get("text"), str):
+        return _decode_unknown(raw, src)
+    made = _text(raw["text"], src, item_id)
+    made.extra = rest(raw, _BORROWED)
+    return made
+
+
+def _decode_output(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    made = _text(raw["text"], src, item_id)
+    if raw.get("logprobs") or not _UNCOUNTED_OUTPUT.issuperset(raw):  # an empty list of probabilities is nothing to lose
+        made.cache = decode_cache(raw, src)
+        made.extra = rest(raw, _with_mark(_OUTPUT, made.cache))
+    if raw.get("annotations"):
+        made.citations, leftover = decode_citations(raw["annotations"], f"{src}/annotations")
+        if leftover:
+            made.extra = joined(made.extra, leftover)
+    return made
+
+
+def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
     if part.extra:
         losses.extras(part)
-    if isinstance(part, ir.Text):
-        if part.citations:
-            drop_citations(part, losses)
-        if part.cache:
-            losses.dropped(part.cache, severity="info")
+    if part.citations:
+        drop_citations(part, losses)
+    if part.signature:
         drop_token(part.signature, "responses", losses)
+    return {"type": "input_text", "text": part.text, **encode_cache(part.cache, losses)}
 
 
-def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
-    made: JsonObject | None = None
-    if isinstance(part, ir.ToolCall):
-        if part.signature:
-            drop_token(part.signature, "responses", losses)
-        ids.note_call(part, len(items))
-        made = encode_call(part, losses)
-    elif isinstance(part, ir.Reasoning):
-        made = encode_reasoning(part, losses, options)
-    elif isinstance(part, ir.Media):
+def _decode_refusal(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    return ir.Refusal(text=raw["refusal"], id=item_id, src=src, extra=rest(raw, frozenset({"type", "refusal"})))
+
+
+# Images, files, sound.
+
+
+def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    url, file_id = raw.get("image_url"), raw.get("file_id")
+    if url is None and file_id is None:
+        return ir.Opaque(format="responses", raw=raw, what="input_image", src=src)
+    mime, data = (read_data_url(url) or (None, None)) if url is not None else (None, None)
+    cache = decode_cache(raw, src)
+    extra = rest(raw, _with_mark(_IMAGE, cache))
+    made = ir.Media(
+        kind="image",
+        mime=mime,
+        data=data,
+        url=url if data is None else None,
+        file_id=file_id if url is None else None,
+        home="responses",
+        detail=raw.get("detail"),
+        cache=cache,
+        id=item_id,
+        src=src,
+        extra=extra if url is None or file_id is None else joined(extra, {"file_id": file_id}),
+    )
+    return at_home(made)
+
+
+def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.filename is not None:
+        losses.dropped(part, "filename", severity="info")
+    detail = part.detail or "auto"
+    if detail not in _DETAILS:
+        detail = losses.changed(part, "detail", "auto")
+    image: JsonObject = {"type": "input_image", "detail": detail}
+    if part.file_id is not None:
+        if part.home not in ("responses", "chat_completions"):
+            losses.dropped(part, code="foreign_id", severity="impossible")
+            return None
+        return image | {"file_id": part.file_id}
+    url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
+    return image | {"image_url": url}
+
+
+def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    content, url, file_id, name = raw.get("file_data"), raw.get("file_url"), raw.get("file_id"), raw.get("filename")
+    if content is None and url is None and file_id is None:
+        return ir.Opaque(format="responses", raw=raw, what="input_file", src=src)
+    mime, data = read_file_data(content, name) if content is not None else (None, None)
+    if data is not None and url is None and is_address(data):
+        mime, data, url = mime or guess_mime(data), None, data
+    cache = decode_cache(raw, src)
+    unread = {"file_url": url if data is not None else None, "file_id": file_id if data is not None or url is not None else None}
+    made = ir.Media(
+        kind=media_kind(mime) if mime else "document",
+        mime=mime,
+        data=data,
+        url=url if data is None else None,
+        file_id=file_id if data is None and url is None else None,
+        home="responses",
+        filename=name,
+        detail=raw.get("detail"),
+        cache=cache,
+        id=item_id,
+        src=src,
+        extra=joined(rest(raw, _with_mark(_FILE, cache)), {key: value for key, value in unread.items() if value is not None}),
+    )
+    return at_home(made)
+
+
+def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    file: JsonObject = {"type": "input_file"}
+    if part.filename is not None:
+        file["filename"] = part.filename
+    if part.detail in _FILE_DETAILS and part.detail != "auto":
+        file["detail"] = part.detail
+    elif part.detail not in (None, "auto"):
+        losses.dropped(part, "detail")
+    if part.file_id is not None:
+        if part.home not in ("responses", "chat_completions"):
+            losses.dropped(part, code="foreign_id", severity="impossible")
+            return None
+        return file | {"file_id": part.file_id}
+    if part.url is not None:
+        return file | {"file_url": part.url}
+    mime, data = part.mime, part.data or ""
+    file["file_data"] = write_data_url(mime, data) if mime else data
+    if part.filename is None:
+        losses.added_in(file, "filename", made_filename(mime))
+    return file
+
+
+def _decode_audio(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    audio = raw["input_audio"]
+    word = audio.get("format")
+    return ir.Media(
+        kind="audio",
+        mime={"mp3": "audio/mpeg", None: None}.get(word, f"audio/{word}"),
+        data=audio.get("data"),
+        id=item_id,
+        src=src,
+        extra=joined(rest(raw, frozenset({"type", "input_audio"})), rest(audio, frozenset({"data", "format"}), "input_audio/")),
+    )
+
+
+def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.extra:
+        losses.extras(part)
+    if part.signature:
         drop_token(part.signature, "responses", losses)
-        made = encode_generated_image(part, len(items), ids, losses)
-        if made:
-            losses.changed(part, "", {"type": "image_generation_call"}, "weaker_carrier")
-    else:
-        losses.dropped(part, code="orphan", severity="impossible")
-    if made:
-        items.append(made)
+    if part.kind in ("audio", "video"):
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return None
+    is_image = part.kind == "image" and known_mime(part) != PDF  # which some callers send as an image
+    made = _encode_image(part, losses) if is_image else _encode_file(part, losses)
+    if made and part.cache:
+        made.update(encode_cache(part.cache, losses))
+    return made
 
 
-def _decode_search(raw: JsonObject, src: str) -> ir.Part:
-    """Read a search for tools: a call of the caller's, unless the server ran it."""
-    return decode_search_call(raw, src) if raw.get("execution") == "client" else decode_hosted(raw, src)
-
-
-_DECODE_ITEM: dict[str, Callable[[JsonObject, str], ir.Part]] = {
-    "function_call": decode_call,
-    "custom_tool_call": decode_custom_call,
-    "tool_search_call": _decode_search,
-    "reasoning": decode_reasoning,
+_DECODE_PART: dict[str, Callable[[JsonObject, str, str | None], ir.Part]] = {
+    "input_text": _decode_text,
+    "text": _decode_borrowed_text,
+    "output_text": _decode_output,
+    "refusal": _decode_refusal,
+    "input_image": _decode_image,
+    "input_file": _decode_file,
+    "input_audio": _decode_audio,
 }
+
+
+# Cache marks.
+
+
+def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Read the cache mark of a part, a message or a tool: the vendor's, else that of messages, which servers of many vendors take."""
+    for name, known in _MARKS.items():
+        mark = raw.get(name)
+        if isinstance(mark, dict) and mark and isinstance(mark.get("ttl"), str | None):
+            return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/{name}", extra=rest(mark, known))
+    return None
+
+
+def _with_mark(known: frozenset[str], mark: ir.CacheMark | None) -> frozenset[str]:
+    """Add the member that a cache mark was read from to those that are known."""
+    return known if mark is None else known | {mark.src.rpartition("/")[2]}
+
+
+def mark_last(parts: list[ir.Part], raw: JsonObject, src: str, known: frozenset[str]) -> frozenset[str]:
+    """Move the cache mark of a message to its last part, which it means; return ``known`` and the member that was read."""
+    mark, last = decode_cache(raw, src), parts[-1] if parts else None
+    if mark is None or not isinstance(last, ir.Text | ir.Media) or last.cache is not None:
+        return known
+    last.cache = mark
+    return _with_mark(known, mark)
+
+
+def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
+    """Write a cache mark as the member of its part; nothing where there is none."""
+    if mark is None:
+        return {}
+    if mark.extra:
+        losses.extras(mark)
+    ttl = _TTLS.get(mark.ttl, mark.ttl)
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}
+
+
+def text_of(part: ir.Part) -> str:
+    """Return what a part has of the text that deltas bring."""
+    if isinstance(part, ir.ToolCall):
+        return encode_arguments_text(part)
+    return getattr(part, GROWS.get(type(part), ""), None) or ""

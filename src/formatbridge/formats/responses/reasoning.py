@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.responses.ids import ItemIds
+from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.shared.parts import drop_id
 from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_unsigned, encode_token, id_of, is_at_home
 from formatbridge.formats.shared.settings import EFFORTS, encode_effort

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.responses.content import decode_item, decode_message, encode_message, kind_of, settle
-from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.formats.responses.output_shape import decode_format, encode_text_config
+from formatbridge.formats.responses.conversation import decode_item, decode_message, encode_message, kind_of, settle
+from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
-from formatbridge.formats.responses.results import decode_result, decode_search_output, leave_repeated_tools
+from formatbridge.formats.responses.schema import decode_format, encode_text_config
 from formatbridge.formats.responses.settings import FIELDS, SEALED, SETTINGS, decode_shaped_settings, encode_settings
+from formatbridge.formats.responses.tool_calls import decode_result, decode_search_output, leave_repeated_tools
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
 from formatbridge.formats.shared.settings import EFFORTS, decode_flat_settings
 from formatbridge.formats.shared.tool_results import note_orphans, pair_loose

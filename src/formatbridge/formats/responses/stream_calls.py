@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.responses.calls import encode_answer_call
-from formatbridge.formats.responses.parts import text_of
+from formatbridge.formats.responses.content import text_of
 from formatbridge.formats.responses.stream_writer import Live, Writer
+from formatbridge.formats.responses.tool_calls import encode_answer_call
 from formatbridge.formats.shared.tool_arguments import is_whole
 from formatbridge.jsontext.codec import dumps
 from formatbridge.streaming.replay import altered

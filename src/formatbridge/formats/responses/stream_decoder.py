@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from formatbridge import ir
-from formatbridge.formats.responses.answer import take_message
-from formatbridge.formats.responses.content import decode_item, kind_of
+from formatbridge.formats.responses.content import decode_part
+from formatbridge.formats.responses.conversation import decode_item, kind_of
 from formatbridge.formats.responses.errors import decode_error, failure_in, take_request_id
-from formatbridge.formats.responses.finish import decode_finish
-from formatbridge.formats.responses.parts import decode_part
-from formatbridge.formats.responses.response import decode_response
+from formatbridge.formats.responses.response import decode_finish, decode_response, take_message
 from formatbridge.formats.responses.stream_late import as_told, late, shape, told_behind
 from formatbridge.formats.responses.stream_order import Items, cites, length_of
 from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare, cited, opening

@@ -13,13 +13,12 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.format import Context
+from formatbridge.formats.responses.content import text_of
 from formatbridge.formats.responses.errors import encode_error_event
-from formatbridge.formats.responses.finish import refusal_of, status_of_last
-from formatbridge.formats.responses.hosted_content import encode_generated_image, has_item
-from formatbridge.formats.responses.ids import ItemIds
-from formatbridge.formats.responses.parts import text_of
+from formatbridge.formats.responses.hosted_tools import encode_generated_image, has_item
+from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
-from formatbridge.formats.responses.response import encode_response
+from formatbridge.formats.responses.response import encode_response, refusal_of, status_of_last
 from formatbridge.formats.responses.stream_calls import Call, Calls, Search, open_call
 from formatbridge.formats.responses.stream_writer import Content, Live, Message, Run, Runs, Thought, Writer, write_image
 from formatbridge.formats.shared.choices import FirstChoice

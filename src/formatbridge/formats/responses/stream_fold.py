@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formatbridge.formats.responses.content import kind_of
+from formatbridge.formats.responses.conversation import kind_of
 from formatbridge.formats.responses.stream_decoder import unknown
 from formatbridge.formats.responses.stream_words import is_plain_error
 from formatbridge.formats.shared.unmodelled_fields import Pieces

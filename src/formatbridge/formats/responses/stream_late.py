@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.responses.answer import take_message
-from formatbridge.formats.responses.content import decode_item
+from formatbridge.formats.responses.conversation import decode_item
+from formatbridge.formats.responses.response import take_message
 from formatbridge.formats.responses.stream_parts import Item, Slot
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject

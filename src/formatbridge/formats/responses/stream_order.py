@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.responses.content import kind_of
+from formatbridge.formats.responses.conversation import kind_of
 from formatbridge.formats.responses.stream_parts import Item
 from formatbridge.jsontext.types import JsonObject
 

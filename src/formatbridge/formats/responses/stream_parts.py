@@ -10,7 +10,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.responses.citations import decode_citations, shift
-from formatbridge.formats.responses.content import as_text, decode_item
+from formatbridge.formats.responses.conversation import as_text, decode_item
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import GROWS

@@ -8,8 +8,8 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.responses.citations import shift
-from formatbridge.formats.responses.content import as_text, decode_item
-from formatbridge.formats.responses.parts import decode_part
+from formatbridge.formats.responses.content import decode_part
+from formatbridge.formats.responses.conversation import as_text, decode_item
 from formatbridge.formats.responses.response import RESPONSE_FIELDS
 from formatbridge.formats.responses.stream_order import Items, length_of
 from formatbridge.formats.responses.stream_parts import GROWING, Item, Slot, Teller, cited, new_among

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from formatbridge import ir
 from formatbridge.formats.responses.citations import encode_citations
-from formatbridge.formats.responses.hosted_content import encode_hosted
-from formatbridge.formats.responses.ids import ItemIds
+from formatbridge.formats.responses.hosted_tools import encode_hosted
+from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_item
 from formatbridge.formats.shared.logprobs import PendingTokens, encode_tokens
 from formatbridge.formats.shared.reasoning_tokens import id_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal, assert_never
 
 from formatbridge import ir
-from formatbridge.formats.responses.calls import SEARCH
+from formatbridge.formats.responses.content import decode_cache
 from formatbridge.formats.responses.hosted_tools import (
     ALLOWED,
     FAMILIES,
@@ -17,7 +17,6 @@ from formatbridge.formats.responses.hosted_tools import (
     encode_hosted_tool,
     encode_server,
 )
-from formatbridge.formats.responses.parts import decode_cache
 from formatbridge.formats.shared.tools import encode_parameters
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -313,3 +312,7 @@ def _encode_hosted(tools: list[ir.Tool]) -> dict[str, JsonObject]:
         elif isinstance(tool, ir.McpServer):
             made.setdefault(tool.label, {"type": "mcp", "server_label": tool.label})
     return made
+
+
+SEARCH = "tool_search"
+"""The name that a search for tools has as a function; its own type has none."""

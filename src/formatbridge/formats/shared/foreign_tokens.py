@@ -11,8 +11,8 @@ from formatbridge.formats.shared.reasoning_tokens import is_verified, may_hold_t
 from formatbridge.jsontext.codec import checked
 from formatbridge.jsontext.pointers import unescape
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.options import Severity
 from formatbridge.report.ledger import Ledger, resolve
+from formatbridge.report.losses import Severity
 
 _LABELS = frozenset({"type", "role", "id", "index", "format", "thought", "status"})
 """Members that say nothing by themselves."""

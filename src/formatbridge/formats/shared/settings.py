@@ -9,8 +9,8 @@ from formatbridge import ir
 from formatbridge.formats.shared.tables import FieldTable
 from formatbridge.formats.shared.unique_names import shortened
 from formatbridge.jsontext.pointers import escape
-from formatbridge.options import Severity
 from formatbridge.report.ledger import Ledger, Own
+from formatbridge.report.losses import Severity
 
 LOST: Mapping[str, Own] = {
     "seed": Own(),

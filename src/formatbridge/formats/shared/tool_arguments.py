@@ -11,7 +11,7 @@ from pydantic_core import from_json, to_json
 from formatbridge import ir
 from formatbridge.jsontext.codec import Mend, NotJsonError, dumps, loads, may_hold_infinity
 from formatbridge.jsontext.depth import read
-from formatbridge.jsontext.types import JsonObject
+from formatbridge.jsontext.types import EXACT, JsonObject
 from formatbridge.report.ledger import Examine, Ledger
 
 Objects = Mapping[int, JsonObject]
@@ -197,9 +197,6 @@ def _lossless_float(token: str) -> float:
 
 _LOSSLESS = json.JSONDecoder(object_pairs_hook=_lossless_pairs, parse_int=_lossless_int, parse_float=_lossless_float)
 
-
-EXACT = 2**53
-"""Integers up to this, of either sign, are the same as doubles."""
 
 MOST_NODES = 20_000
 """Schemas within a schema that are looked at; those beyond are passed on as they are."""

@@ -1,0 +1,257 @@
+"""One call on its way through an HTTP library: what a flow asks for, done.
+
+No exception of the library leaves this file: each becomes one of ours, without the request that holds the key behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from formatbridge.client.calls import Call, Head
+from formatbridge.client.clock import Clock
+from formatbridge.client.connection_errors import explained, is_of_connection
+from formatbridge.client.deadlines import DUE, Watch, deadline_in, hold, timed, timed_async
+from formatbridge.client.flow_steps import Read, Send
+from formatbridge.client.http_clients import Pool, Shard, Shards, running_loop
+from formatbridge.client.http_libraries import size_of
+
+
+def _arguments(client: Any, step: Send, extensions: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Build the library's request, and say how to send it. The secrets are set last, by the way of authentication, so that no frame
+    holds them in plain, and so that an injected client's own authentication does not replace them; nor is its key sent beside ours."""
+    call = step.call
+    request = client.build_request(
+        call.method, call.url, headers=list(call.headers.items()), content=call.body, timeout=step.phases, extensions=extensions
+    )
+    for name in call.foreign_keys:
+        request.headers.pop(name, None)
+    options: dict[str, Any] = {"stream": True, "follow_redirects": False}
+    return request, options | ({"auth": _stamp(call)} if call.secrets else {})
+
+
+def _stamp(call: Call) -> Callable[[Any], Any]:
+    def stamp(request: Any) -> Any:
+        for name, secret in call.secrets.items():
+            request.headers[name] = secret.reveal()
+        return request
+
+    return stamp
+
+
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say how the end of a body is marked; HTTP/2 always marks it."""
+
+
+def _head(response: Any) -> Head:
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    is_framed = response.is_stream_consumed or response.http_version == "HTTP/2" or bool(_FRAMING & headers.keys())
+    if response.is_stream_consumed:  # by a transport in memory, which has opened the body as well
+        headers.pop("content-encoding", None)
+    return Head(response.status_code, headers, size_of(response.headers), is_framed=is_framed)
+
+
+def _answer(shard: Shard, request: Any, options: dict[str, Any]) -> Any:
+    """Return the answer to a request, also one that a hook of an injected client raised for its status: what that means is said here."""
+    try:
+        return shard.client.send(request, **options)
+    except shard.module.HTTPStatusError as error:
+        return _own_answer(error, request)
+
+
+async def _answer_async(shard: Shard, request: Any, options: dict[str, Any]) -> Any:
+    try:
+        return await shard.client.send(request, **options)
+    except shard.module.HTTPStatusError as error:
+        return _own_answer(error, request)
+
+
+def _own_answer(error: Any, request: Any) -> Any:
+    if error.response.request is not request:  # of a call that the hook made by itself, for a token say
+        raise error
+    return error.response
+
+
+class _Held:
+    """What a line holds of a pool while a call is under way."""
+
+    def __init__(self, pool: Pool, clock: Clock) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._shards: Shards | None = None
+        self._shard: Any = None
+        self._response: Any = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer holds a connection."""
+        return self._response is not None
+
+    def _take(self) -> Shard:
+        shards = self._pool.shards()
+        shards.close_dropped()
+        self._shard = shard = shards.take(self)
+        self._shards = shards  # to be given back to once something was taken
+        return shard
+
+    def _give(self) -> list[Any]:
+        """Give the place back and return what is to be closed: the client of a shard that has ended, and before it an answer that was not
+        read to its end, by which it would have let go itself."""
+        response, self._response = self._response, None
+        shards, self._shards = self._shards, None
+        left = [] if response is None or response.is_closed else [response]
+        ended = shards.give(self._shard, self) if shards is not None else None
+        return left if ended is None else [*left, ended.client]
+
+    def _is_due(self, step: Send | Read, begun: float) -> bool:
+        """Say whether a step took all its time, by the client's clock; a library's own timeout may end a moment before."""
+        return step.seconds is not None and self._clock.now() - begun >= step.seconds - 0.01
+
+    @contextmanager
+    def _breaks(self) -> Iterator[None]:
+        """Pass over what breaks while it is closed: it is closed."""
+        module = self._shard.module
+        try:
+            yield
+        except Exception as error:
+            if not isinstance(error, OSError | module.TransportError | module.StreamError) and not is_of_connection(error):
+                raise
+
+
+class Line(_Held):
+    """One call at a time through a sync client: sends it, reads what comes, closes it."""
+
+    def __init__(self, pool: Pool, clock: Clock) -> None:
+        super().__init__(pool, clock)
+        self._chunks: Iterator[bytes] = iter(())
+
+    def send(self, step: Send) -> Head:
+        """Send a call and return the head of the answer."""
+        self.close()
+        shard = self._take()
+        begun, DUE.at = self._clock.now(), deadline_in(step.seconds)
+        try:
+            request, options = _arguments(shard.client, step, {"trace": timed(step.phases[0])})
+            self._response = response = _answer(shard, request, options)
+            hold(response.extensions.get("network_stream"))
+            head = _head(response)
+            self._chunks = iter((response.content,)) if response.is_stream_consumed else response.iter_raw()
+            return head
+        except Exception as error:
+            failure = explained(error, shard.module, step, self._is_due(step, begun), "headers")
+        finally:
+            DUE.at = DUE.handshake = None
+        raise failure
+
+    def read(self, step: Read) -> bytes | None:
+        """Return the next bytes of the body as they come; None at its end."""
+        begun, DUE.at = self._clock.now(), deadline_in(step.seconds)
+        try:
+            return next(self._chunks, None)
+        except Exception as error:
+            failure = explained(error, self._shard.module, step, self._is_due(step, begun), "body")
+        finally:
+            DUE.at = None
+        raise failure
+
+    def close(self) -> None:
+        """Let the answer go; the connection stays where the body was read to its end."""
+        left = self._give()
+        self._chunks = iter(())
+        for held in left:
+            with self._breaks():
+                held.close()
+
+    def drop(self) -> None:
+        """Close without an owner, from any place in any thread: before the next call."""
+        if self._shards is not None:
+            self._shards.drop(self.close)
+
+
+class AsyncLine(_Held):
+    """One call at a time through an async client."""
+
+    def __init__(self, pool: Pool, clock: Clock) -> None:
+        super().__init__(pool, clock)
+        self._chunks: AsyncIterator[bytes] = _nothing()
+        self._watch = Watch()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def send(self, step: Send) -> Head:
+        """Send a call and return the head of the answer."""
+        await self.close()
+        self._loop = running_loop()
+        shard = self._take()
+        begun = self._clock.now()
+        try:
+            request, options = _arguments(shard.client, step, {"trace": timed_async(step.phases[0])})
+            self._response = response = await self._watch.within(step.seconds, _answer_async(shard, request, options))
+            head = _head(response)
+            self._chunks = _once(response.content) if response.is_stream_consumed else response.aiter_raw()
+            return head
+        except Exception as error:
+            failure = explained(error, shard.module, step, self._is_due(step, begun), "headers")
+        raise failure
+
+    async def read(self, step: Read) -> bytes | None:
+        """Return the next bytes of the body as they come; None at its end."""
+        begun = self._clock.now()
+        try:
+            chunk: bytes | None = await self._watch.within(step.seconds, anext(self._chunks, None))
+            return chunk
+        except Exception as error:
+            failure = explained(error, self._shard.module, step, self._is_due(step, begun), "body")
+        raise failure
+
+    async def close(self) -> None:
+        """Let the answer go, whatever cancels the caller meanwhile."""
+        self._watch.stop()
+        left = self._give()
+        self._chunks = _nothing()
+        if left:
+            await _shielded(lambda: self._close_all(left))
+
+    async def _close_all(self, left: list[Any]) -> None:
+        for held in left:
+            with self._breaks():
+                await held.aclose()
+
+    def drop(self) -> None:
+        """Close without an owner, from any thread, as soon as the event loop has time for it."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self.close()))
+        else:
+            self._give()  # nobody can wait for it any more
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield b""
+
+
+async def _once(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
+async def _shielded(close: Callable[[], Any]) -> None:
+    """Run a coroutine function to its end. A scope shields from other scopes, a task of its own from being cancelled itself."""
+    import anyio
+
+    with anyio.CancelScope(shield=True):
+        if running_loop() is None:
+            await close()
+            return
+        task = asyncio.ensure_future(close())
+        cancelled: asyncio.CancelledError | None = None
+        while not task.done():
+            try:
+                await asyncio.shield(task)
+            except asyncio.CancelledError as error:
+                if task.done():
+                    raise
+                cancelled = error
+        task.result()
+    if cancelled is not None:
+        raise cancelled
