@@ -20,7 +20,6 @@ from formatbridge.validation.error_messages import problems_of
 from formatbridge.validation.malformed_fields import Repair, repair
 
 if TYPE_CHECKING:
-    from formatbridge.validation.validators import Reader
     from formatbridge.validation.wire_base import Wire
 
 TEXT = (bytes, bytearray, str)
@@ -42,11 +41,10 @@ def wire_model(name: str, kind: Kind) -> type[BaseModel]:
 
 
 @cache
-def _reader(name: str, kind: Kind) -> Reader:
-    from formatbridge.validation.validators import reader
+def _validator(name: str, kind: Kind) -> Callable[[Any], Any]:
+    from formatbridge.validation.validators import dict_validator
 
-    model = cast("type[Wire]", wire_model(name, kind))
-    return reader(model, model.USUAL)
+    return dict_validator(wire_model(name, kind))
 
 
 def _object_of(body: Any, source: str, kind: Kind, mended: list[codec.Mend]) -> JsonObject:
@@ -93,12 +91,8 @@ def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
 
 def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
     """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
-    return _read(_reader(source, kind).read, raw, source, kind)
-
-
-def _read(read: Callable[[Any], Any], raw: JsonObject, source: str, kind: Kind) -> JsonObject:
     try:
-        return read(raw)  # type: ignore[no-any-return]  # an object, as the models are
+        return _validator(source, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
     except ValidationError:
         raise InvalidPayloadError(source, kind, problems_of(wire_model(source, kind), raw)) from None
 
@@ -111,10 +105,9 @@ def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObjec
 
 def _checked(losses: Ledger, near: Format, kind: Kind) -> JsonObject:
     """Validate the body of a ledger and return it as ``check`` returns it."""
-    reader = _reader(near.NAME, kind)
     raw: JsonObject = losses.body
     try:
-        checked = raw if reader.is_sound(raw) else _read(reader.in_full, raw, near.NAME, kind)
+        checked = check(raw, near.NAME, kind)
     except InvalidPayloadError:
         if losses.text is not None:  # an infinity is the more severe fault, and explains others
             _refuse_infinity(losses, near.NAME, kind)

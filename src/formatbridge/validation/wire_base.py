@@ -60,12 +60,6 @@ class Wire(BaseModel):
     A field whose name on the wire is no Python name is set by either.
     """
 
-    USUAL: ClassVar[frozenset[str]] = frozenset()
-    """Fields, on the wire, beside which most whole bodies have no others, or most objects directly in them; such bodies are checked faster.
-
-    Empty: not said.
-    """
-
     ESSENTIAL: ClassVar[tuple[str, ...]] = ()
     """Paths of what an answer cannot be read without, with a star for any index; whatever else is malformed, the answer is read."""
 
@@ -165,33 +159,6 @@ class Open:
         if name == "?" and self.absent:
             return has_key
         return {"anyOf": [has_key, {"properties": {key: {"type": "null"} for key in (self.key, *lacked)}}]}
-
-
-Glance = Callable[[Any, Callable[[Any], Any]], Any]
-"""Looks at a value: takes it, or hands it to what validates it in full."""
-
-
-class Plain:
-    """Marks values of which many can be told to be sound at a glance; those the checker takes without a second look.
-
-    ``glance`` is given a value and what validates it in full, and returns what to take: at a glance only what the model accepts, and only
-    what means the same. It is for objects that may have dozens of fields and mostly have two: looking for each of the others costs
-    more than looking at those that are there. ``sound``: which values ``reader`` may leave as they are: those that are valid, those that
-    the glance takes (where the order of keys counts, which the checker does not keep), or none, for the glance writes them anew.
-    """
-
-    def __init__(self, glance: Glance, *, sound: Literal["valid", "plain", "none"] = "valid") -> None:
-        self.glance = glance
-        self.sound = sound
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_wrap_validator_function(
-            in_full, handler(source), metadata={"glance": self.glance, "sound": self.sound}
-        )
-
-
-def in_full(value: Any, validate: Callable[[Any], Any]) -> Any:
-    return validate(value)
 
 
 def _literals(member: type[BaseModel], key: str) -> list[str]:
