@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pydantic import BaseModel, ValidationError
@@ -25,23 +26,28 @@ if TYPE_CHECKING:
 TEXT = (bytes, bytearray, str)
 """What JSON text may be."""
 
-_MODELS: dict[Kind, str] = {"request": "Request", "response": "Response", "error": "Error", "models": "ModelList"}
+_MODELS: dict[Kind, tuple[str, str]] = {
+    "request": ("request", "Request"),
+    "response": ("response", "Response"),
+    "error": ("error", "Error"),
+    "models": ("models", "ModelList"),
+}
+"""Kind of document to the module of ``wire`` and the model that describe it."""
 
-KINDS: dict[str, Kind] = {name: kind for kind, name in _MODELS.items()}
+KINDS: dict[str, Kind] = {model: kind for kind, (_, model) in _MODELS.items()}
 """Name of a typed model to the kind of document it reads."""
 
 
 @cache
 def wire_model(name: str, kind: Kind) -> type[BaseModel]:
     """Return the typed model of one kind of document."""
-    from importlib import import_module
-
-    wire = import_module(f"{formats.load(name).__name__}.wire")  # type: ignore[attr-defined]  # a format is a module
-    return cast("type[BaseModel]", getattr(wire, _MODELS[kind]))
+    module, model = _MODELS[kind]
+    return cast("type[BaseModel]", getattr(import_module(f"{formats.load(name).__name__}.wire.{module}"), model))  # type: ignore[attr-defined]  # a format is a module
 
 
 @cache
-def _validator(name: str, kind: Kind) -> Callable[[Any], Any]:
+def validator_of(name: str, kind: Kind) -> Callable[[Any], Any]:
+    """Return the function that validates one kind of document, built at its first use."""
     from formatbridge.validation.validators import dict_validator
 
     return dict_validator(wire_model(name, kind))
@@ -92,7 +98,7 @@ def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
 def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
     """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
     try:
-        return _validator(source, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
+        return validator_of(source, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
     except ValidationError:
         raise InvalidPayloadError(source, kind, problems_of(wire_model(source, kind), raw)) from None
 

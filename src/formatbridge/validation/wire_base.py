@@ -6,9 +6,11 @@ on the model, and a union member nobody has heard of becomes ``Unknown``. They a
 
 from __future__ import annotations
 
+import sys
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
@@ -187,3 +189,22 @@ def _discriminator(union: Open, choices: Mapping[str, object]) -> Callable[[Any]
 
     tag.__name__ = key  # the validator's errors name the function: this makes them name the key
     return tag
+
+
+def lazy_names(package: str, modules: Sequence[str]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package whose public names are in its modules (PEP 562).
+
+    A name is looked up in the modules in their order, each of which is imported when it is first needed: a service that converts requests
+    does not build the models of answers.
+    """
+
+    def getattr_(name: str) -> Any:
+        if not name.startswith("_"):
+            for module in modules:
+                found = getattr(import_module(f"{package}.{module}"), name, None)
+                if found is not None:
+                    setattr(sys.modules[package], name, found)
+                    return found
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return getattr_
