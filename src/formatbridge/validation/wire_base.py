@@ -114,17 +114,13 @@ class Open:
 
     ``Part = Annotated[TextPart | ImagePart | Unknown, Open("type")]``. The key's values are read from the members' ``Literal``
     annotations. An object without the key counts as the value that ``having`` names for the first other key it has, or else as
-    ``absent``, or else as unknown. Without ``Unknown`` the union is closed: an unknown value is refused by its name. ``is_named``: nearly
-    all have the key, where some may count as another value without it; so those without it are read with a second look.
+    ``absent``, or else as unknown. Without ``Unknown`` the union is closed: an unknown value is refused by its name.
     """
 
-    def __init__(
-        self, key: str, *, absent: str | None = None, having: Mapping[str, str] = MappingProxyType({}), is_named: bool = False
-    ) -> None:
+    def __init__(self, key: str, *, absent: str | None = None, having: Mapping[str, str] = MappingProxyType({})) -> None:
         self.key = key
         self.absent = absent
         self.having = having
-        self.is_named = is_named or absent is None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         choices: dict[str, CoreSchema] = {}
@@ -132,8 +128,7 @@ class Open:
             schema = handler.generate_schema(member)
             for value in ("?",) if member is Unknown else _literals(member, self.key):
                 choices[value] = schema
-        metadata = {"key": self.key} if self.is_named else {}
-        return core_schema.tagged_union_schema(choices, _discriminator(self, choices), metadata=metadata)
+        return core_schema.tagged_union_schema(choices, _discriminator(self, choices))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonObject:
         """Let ``Unknown`` take what no other member is asked for; as it stands it takes every object."""
