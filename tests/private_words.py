@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "formatbridge"
 
 REPLACEMENTS = {
     "source, target": "near far",
-    "simple, common": "talk talks talking plain usual usually spoken sound sounds",
+    "simple, common": "talk talks talking plain usual spoken sound sounds",
     "emit, report, emitted, pending, state": "tell tells told telling untold teller say says said saying",
     "format, same-format, issuer": "home homes homecoming minted mint mints",
     "passthrough, request handler, flow, headers": "passage crossing crossings errand errands legs way ways",
