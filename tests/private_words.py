@@ -49,7 +49,7 @@ EXEMPT_PHRASES = (
     r"\bthought signatures?\b|\bthought summar(?:y|ies)\b|\bcalls thoughts\b",  # Google's documentation
 )
 EXEMPT_IDENTIFIERS = re.compile(
-    r"not_?found(?:_?error)?|(?:include_?)?thoughts?|.*thoughts?_?(?:signature|token_?count|summary|budget|level)s?|text_?plain", re.IGNORECASE
+    r"not_?found(?:_?error)?|(?:include_?)?thoughts?|.*thoughts?_?(?:signature|token_?count|summary)s?|text_?plain", re.IGNORECASE
 )
 """HTTP terms, and names of Google's fields."""
 
@@ -130,7 +130,9 @@ def in_module(path: Path) -> list[str]:
     """Return the private words in the name, the identifiers, the comments, the docstrings and the messages of a module."""
     text = path.read_text(encoding="utf-8")
     names = dict.fromkeys([path.stem, *new_names(ast.parse(text))])
-    return [word for name in names for word in in_identifier(name)] + [word for prose in prose_in_module(text) for word in in_prose(prose)]
+    return [word for name in names for word in in_identifier(name)] + [
+        word for prose in prose_in_module(text) for word in in_prose(prose)
+    ]
 
 
 def in_package(package: str) -> list[str]:

@@ -8,10 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.private_words import blocks_of, blocks_with_python, in_identifier, in_module, in_package, in_prose, new_names, sentences_of
+from tests.private_words import (
+    blocks_of,
+    blocks_with_python,
+    in_identifier,
+    in_module,
+    in_package,
+    in_prose,
+    new_names,
+    sentences_of,
+)
 
 ROOT = Path(__file__).parents[1]
-PAGES = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/*.md")))}
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path for path in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/*.md")))
+}
 
 FROM_CODE = {"docs/models.md", "docs/losses.md", "docs/mappings.md"}
 """Pages whose tables come from docstrings and reasons; remove a page when its package is in ``COVERED``."""
@@ -68,7 +79,8 @@ def test_the_glossary_has_one_sentence_for_each_word() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a body in plain text", 'the error "not found"', "`own` is a field", "404 Not Found", "recorded traffic", "far-reaching"[4:]]
+    "text",
+    ["a body in plain text", 'the error "not found"', "`own` is a field", "404 Not Found", "recorded traffic", "far-reaching"[4:]],
 )
 def test_ordinary_words_are_accepted(text: str) -> None:
     """A check with false positives is switched off."""
@@ -88,7 +100,9 @@ def test_private_words_are_found_in_every_part_of_a_module(tmp_path: Path) -> No
     assert words == ["spoken", "home", "near", "told", "home", "stray"]
 
 
-@pytest.mark.parametrize("name", ["NotFoundError", "include_thoughts", "thought_signature", "thoughts_token_count", "Recorded", "timeline"])
+@pytest.mark.parametrize(
+    "name", ["NotFoundError", "include_thoughts", "thought_signature", "thoughts_token_count", "Recorded", "timeline"]
+)
 def test_names_of_vendors_and_http_are_accepted(name: str) -> None:
     """Wire models keep the names of the vendors' documentation."""
     assert in_identifier(name) == []
