@@ -89,7 +89,7 @@ def test_the_readme_shows_the_fields_of_the_converted_body() -> None:
 def test_the_stream_function_of_the_readme_ends_a_truncated_stream_with_an_error_event(is_broken: bool) -> None:
     """People copy it into services."""
     names: dict[str, Any] = {}
-    for block in _BLOCKS[:4]:
+    for block in _BLOCKS[:5]:
         exec(compile(block, "README.md", "exec"), names)
     chunks = list(fb.replay_response(names["answer"], source="messages"))[:3]
 
