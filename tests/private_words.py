@@ -45,7 +45,7 @@ IN_IDENTIFIERS = {
 """Words that are private as names and ordinary in text."""
 
 EXEMPT_PHRASES = (
-    r"\b404 not found\b|\bplain[ -]text\b|\btext/plain\b",  # HTTP
+    r"\bnot found\b|\bplain[ -]text\b|\btext/plain\b",  # HTTP
     r"\bthought signatures?\b|\bthought summar(?:y|ies)\b|\bcalls thoughts\b",  # Google's documentation
 )
 EXEMPT_IDENTIFIERS = re.compile(
@@ -103,42 +103,42 @@ def blocks_with_python(page: str) -> Iterable[str]:
     return re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
 
 
-def new_names(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that a module defines: classes, functions, parameters, variables and attributes."""
+def new_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the names that a module defines, with their lines: classes, functions, parameters, variables and attributes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.name
+            yield node.lineno, node.name
         elif isinstance(node, ast.arg):
-            yield node.arg
+            yield node.lineno, node.arg
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
+            yield node.lineno, node.id
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr
+            yield node.lineno, node.attr
 
 
-def prose_in_module(text: str) -> Iterator[str]:
-    """Yield the comments, docstrings and messages of a module; a message is a string of three words or more."""
+def prose_in_module(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the comments, docstrings and messages of a module with their lines; a message is a string of three words or more."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
-            yield token.string
+            yield token.start[0], token.string
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > 2:
-            yield node.value
+            yield node.lineno, node.value
 
 
 def in_module(path: Path) -> list[str]:
     """Return the private words in the name, the identifiers, the comments, the docstrings and the messages of a module."""
     text = path.read_text(encoding="utf-8")
-    names = dict.fromkeys([path.stem, *new_names(ast.parse(text))])
-    return [word for name in names for word in in_identifier(name)] + [
-        word for prose in prose_in_module(text) for word in in_prose(prose)
-    ]
+    lines = {name: line for line, name in reversed(list(new_names(ast.parse(text))))} | {path.stem: 1}
+    names = [(line, word) for name, line in lines.items() for word in in_identifier(name)]
+    prose = [(line, word) for line, block in prose_in_module(text) for word in in_prose(block)]
+    return [f"{line}: {word}" for line, word in sorted(names + prose)]
 
 
 def in_package(package: str) -> list[str]:
-    """Return the private words of a package (or of a module at the top), each with its file."""
+    """Return the private words of a package or a module, such as ``streaming`` or ``streaming/sse``, each with its file and line."""
     files = sorted((SOURCE / package).rglob("*.py")) or [SOURCE / f"{package}.py"]
-    return [f"{path.relative_to(SOURCE)}: {word}" for path in files for word in in_module(path)]
+    return [f"{path.relative_to(SOURCE)}:{word}" for path in files for word in in_module(path)]
 
 
 def main() -> None:
