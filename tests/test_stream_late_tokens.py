@@ -89,7 +89,7 @@ def test_a_token_comes_home_with_the_text_that_it_signs_or_is_reported(target: s
 
         data = b"".join([encoder.feed(event) for event in told])
 
-        late = {token.token for token in encoder.late() if isinstance(token, ir.Signature)}
+        late = {token.token for token in encoder.undelivered_tokens() if isinstance(token, ir.Signature)}
         expected = {token.token: texts[number] for number, token in signed.items() if token.token not in late}
         bodies = [fb.collect_stream([data], source=target).body, *([_kept(data)] if target == "generate_content" else [])]
         for body in bodies:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from formatbridge import formats, ir
@@ -16,8 +16,8 @@ from formatbridge.ir import events
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.accumulate import Collector, Listener
-from formatbridge.streaming.delta_template import Refrain
-from formatbridge.streaming.event_log import Record
+from formatbridge.streaming.delta_template import DeltaTemplate
+from formatbridge.streaming.event_log import EventLog
 from formatbridge.streaming.framing import LIMIT
 from formatbridge.streaming.sse import DONE, PINGS, ServerSentEvent, StreamReader, carries_json, frame_of
 from formatbridge.streaming.surrogates import Halves
@@ -66,10 +66,8 @@ class StreamSource:
         self._has_begun = False
         self._is_at_home = False
         self._chunk = b""  # the last, if it is short
-        self._record = Record()
-        self._refrain = Refrain()
-        self._pieces: list[str] = []  # where the text of what is known by heart is collected
-        self._unread: ServerSentEvent | None = None  # the last event known by heart, whose counts nobody has read
+        self._log = EventLog()
+        self._template = DeltaTemplate(self._decoder.NEVER_REPEATED)
         self._halves = Halves()
         # The last event with halves of characters, as it came and as it is read.
         self._joined: tuple[ServerSentEvent, ServerSentEvent] | None = None
@@ -114,23 +112,16 @@ class StreamSource:
             self.malformed.put(repaired.removed)
         return [ServerSentEvent("", codec.dumps(told), event.offset) for told in self.near.unfold_stream(raw)]
 
-    def hear(self, chunk: bytes) -> events.Delta | None:
-        """Return what a chunk brings that is one event, frame and all, of those that are known by heart; None where it must be read."""
-        if self._refrain.framed is None or not self._reader.is_between or len(chunk) > LIMIT:
+    def read_matching(self, chunk: bytes) -> events.Delta | None:
+        """Return the delta of a chunk that is exactly one event that matches the delta template; None where it must be read."""
+        if self._template.framed is None or not self._reader.is_between or len(chunk) > LIMIT:
             return None
-        delta = self._refrain.delta_of(chunk, is_framed=True)
+        delta = self._template.match_frame(chunk)
         if delta is None:
             return None
-        offset = self._reader.pass_over(chunk)
-        if self._refrain.counts_usage:
-            self._unread = self._refrain.event_in(chunk, offset)
-        self._grow(delta.text)
-        return delta
-
-    def _grow(self, text: str) -> None:
-        self._decoder.grow(text)
-        self._pieces.append(text)
+        self._template.keep_counts(chunk, self._reader.pass_over(chunk))
         self.heard += 1
+        return delta
 
     def read_rest(self) -> list[ServerSentEvent]:
         """Take the end of the bytes and return the event that lacked only its end. One that they cut in two is none, but a cut."""
@@ -148,45 +139,40 @@ class StreamSource:
         return self._joined[1] if self._joined and self._joined[0] is event else event
 
     def decode(self, event: ServerSentEvent) -> list[events.Event]:
-        """Return what happened by an event."""
-        data = event.data
-        delta = self._refrain.delta_of(data) if self._refrain.known is not None else None
-        if delta is not None:
-            self._grow(delta.text)
-            if self._refrain.counts_usage:
-                self._unread = event
+        """Return what an event adds to the answer."""
+        if self._template.pattern is not None and (delta := self._template.match(event)) is not None:
+            self.heard += 1
             return [delta]
-        said = data.strip()
-        if self.is_over or not said:
+        data = event.data.strip()
+        if self.is_over or not data:
             return []
-        if said == DONE:
-            self._refrain.forget()
-            happened = self._decoder.done()
+        self._feed_repeated()
+        if data == DONE:
+            self._template.forget()
+            happened = self._decoder.finish("done")
             self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.END_OF_STREAM)
             return self.collect(happened)
-        self._catch_up()
         return self._decode(event)
 
     def end(self, *, closes: bool = False, is_break: bool = False) -> list[events.Event]:
-        """Return what happens by the end of the bytes: an end, if the answer came to one, and else its start, if nobody told it yet.
+        """Return what the end of the bytes adds: the end of a complete answer; of any other its start, if that is pending.
 
-        Behind an event that they cut in two there is no end, whatever was said before, and none where the connection broke (``is_break``).
-        ``closes``: what was cut ends all the same: for the reason that it gave, else as an answer that ran out of tokens.
+        A stream that ends inside an event, or whose connection broke (``is_break``), has no end. ``closes``: give a truncated answer an
+        end all the same: its own finish reason, or else ``length``.
         """
         closes = closes and self._has_begun and not self._halves.waiting
-        # Behind an end, or an error, nothing is missing.
+        # After an end or an error nothing is missing.
         self._is_torn = self._is_torn or bool((is_break or self._halves.waiting) and not self.is_over)
-        self._catch_up()
-        told = self._decoder.finish()
+        happened: list[events.Event] = []
         if self._is_torn and not closes:
-            told = [event for event in told if isinstance(event, events.UsageTold | events.Meta)]
-        happened = self.collect(told)
-        if self._has_begun and not self.is_over and self._decoder.start is not None:
-            happened += self.collect([self._decoder.start])
-            self._decoder.start = None
+            happened += [event for event in self._pending() if isinstance(event, events.Start | events.UsageTold | events.Meta)]
+        elif self._has_begun:
+            self._feed_repeated()
+            happened += self._decoder.finish("end_of_bytes")
+        happened = self.collect(happened)
         if closes and not self.is_over:
             self.is_closed = True
-            happened += self.collect([*self.beside(), *self._decoder.untold()])
+            happened += self.collect(self._pending())
             happened += self.collect([*self._collector.unfinished(), events.End()])
         self._is_torn = self._is_torn and not closes
         return happened
@@ -197,47 +183,50 @@ class StreamSource:
         return (self._decoder.is_complete or self.is_over) and not self._is_torn
 
     def answer(self) -> ir.Response:
-        """Return the answer so far, with what waits to be told. All of that will be told once more, or something else in its place."""
-        untold = self._decoder.untold() if self.error or not self.is_over else []
-        return self._collected([*self._begun(), *self.beside(), *untold]).response()
+        """Return the answer so far, with what the decoder still holds back. The collector does not keep that: it may change."""
+        pending = self._pending() if self.error or not self.is_over else []
+        return self._collected(pending).response()
 
-    def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts where it has come to no end, which tells it by itself."""
-        self._catch_up()
-        return [] if self.is_over else self._decoder.beside()
+    def usage(self) -> list[events.Event]:
+        """Return the usage of an answer that has no end yet; an end emits it itself."""
+        return [] if self.is_over else [event for event in self._pending() if isinstance(event, events.UsageTold)]
 
-    def _begun(self) -> list[events.Event]:
-        """Return the start of the answer as far as it is known, where nobody told it yet."""
-        return [] if self._decoder.start is None else [self._decoder.start]
+    def _pending(self) -> list[events.Event]:
+        """Return what the decoder would emit if the stream was truncated here."""
+        if not self._has_begun:
+            return []
+        self._feed_repeated()
+        return self._decoder.finish("truncated")
 
-    def _collected(self, told: list[events.Event]) -> Collector:
-        """Return what is collected and some events that may be told otherwise later."""
-        return self._collector.and_then(told) if told else self._collector
+    def _collected(self, more: Sequence[events.Event]) -> Collector:
+        """Return the collector with some more events, which it does not keep."""
+        return self._collector.and_then(more) if more else self._collector
 
     def new_text(self) -> list[str]:
         """Return the visible text of the first choice that has come since the last time; reasoning and refusals are none."""
         return self._listener.hear(is_over=self.is_over)
 
     def so_far(self) -> list[events.Event]:
-        """Return the events that fold to the answer so far; what is open stays open."""
-        return self._collected([*self._begun(), *self.beside()]).so_far()
+        """Return the events that fold to the answer so far; open parts stay open."""
+        pending = [] if self.is_over else self._pending()
+        return self._collected([event for event in pending if isinstance(event, events.Start | events.UsageTold)]).so_far()
 
     def body(self) -> JsonObject | None:
         """Return the whole answer in its own format, as the vendor's client would add it up; None where nobody can say."""
         if self.error or not self.is_complete:
             return None
-        self._catch_up()
-        return self._fold(self._record)
+        self._feed_repeated()
+        return self._fold(self._log)
 
     def part_of_body(self) -> Callable[[], JsonObject | None]:
         """Return what puts together, when somebody asks, as much of the answer as has come by now."""
-        self._catch_up()
-        told = self._record.copy()
-        return lambda: self._fold(told)
+        self._feed_repeated()
+        log = self._log.copy()
+        return lambda: self._fold(log)
 
-    def _fold(self, told: Record) -> JsonObject | None:
+    def _fold(self, log: EventLog) -> JsonObject | None:
         try:
-            return self.near.fold_stream(self._reread(told))
+            return self.near.fold_stream(self._reread(log))
         except StreamDecodeError:
             return None  # pieces came that nobody can put together
 
@@ -260,14 +249,16 @@ class StreamSource:
             tell_more(cut, f" ({str(cause) or type(cause).__name__})")
         return cut
 
-    def _catch_up(self) -> None:
-        """Read the counts of the events that were known by heart; the last of them replace those before."""
-        if self._unread is not None:
-            self._record.keep_last(self._unread.data)
-            event, self._unread = self._unread, None
-            raw = self._check(object_of(event, self.near.NAME), event)
-            if raw is not None:
-                self._decoder.recount(raw)
+    def _feed_repeated(self) -> None:
+        """Feed the decoder the events that the delta template has matched, as one event; their deltas have been emitted."""
+        repeated = self._template.take_repeated()
+        if repeated is None:
+            return
+        raw: JsonObject | None = None
+        if repeated.last is not None:
+            self._log.keep_last(repeated.last.data)
+            raw = self._check(object_of(repeated.last, self.near.NAME), repeated.last)
+        self._decoder.feed(self._template.filled(repeated.text, raw), repeated.number)
 
     def collect(self, happened: list[events.Event]) -> list[events.Event]:
         """Keep what happened and hand it on."""
@@ -298,7 +289,7 @@ class StreamSource:
         if not self._is_at_home:
             self._is_at_home = self._is_own(given, event)
             self._has_begun, self._head = True, b""
-        self._record.add(event.data)
+        self._log.add(event.data)
         kind = given.get("type")
         self.kind = kind if isinstance(kind, str) else ""
         self.heard += self.kind not in PINGS
@@ -309,16 +300,21 @@ class StreamSource:
         except StreamDecodeError as error:
             raise placed(error, event.offset) from None
         self.collect(happened)
-        template = self._refrain.learn(event.data, happened)
         if self._halves.waiting:
-            self._refrain.forget()
-        elif template is not None:
-            frame = frame_of(event, self._chunk)
-            if frame is not None:
-                self._refrain.expect(*frame)
-            self._pieces = self._collector.latest
-            self._record.run(template, self._pieces, each_counts=self._decoder.tells_more)
+            self._template.forget()
+        elif self._template.learn(event.data, raw, happened):
+            self._continue_part(event)
         return happened
+
+    def _continue_part(self, event: ServerSentEvent) -> None:
+        """Begin a run of events that match the delta template, behind the event that confirmed it."""
+        pieces, pattern = self._collector.latest, self._template.pattern
+        assert pattern is not None
+        frame = frame_of(event, self._chunk)
+        if frame is not None:
+            self._template.expect(*frame)
+        self._template.continue_part(pieces)
+        self._log.begin_run(pattern, pieces, is_counted=self._decoder.has_unknown_fields)
 
     def _check(self, raw: JsonObject, event: ServerSentEvent) -> JsonObject | None:
         """Validate an event, and keep its malformed details for the report; None where nothing else of it is left."""

@@ -105,7 +105,7 @@ class StreamConverter:
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the source and return those of the target that they make possible; perhaps none."""
         if self._hears and type(chunk) is bytes:
-            delta = self._source.hear(chunk)
+            delta = self._source.read_matching(chunk)
             if delta is not None:
                 made = self._encoder.feed(delta)
                 return made if made.isascii() else escape_separators(made)
@@ -156,7 +156,7 @@ class StreamConverter:
         return f"<StreamConverter {self._near.NAME} -> {self._far.NAME}, {self.heard} events{state}>"
 
     def _whole(self, options: Options) -> Converted:
-        late = () if self._passage else self._encoder.late()
+        late = () if self._passage else self._encoder.undelivered_tokens()
         made = whole_of(self._source, self._far, self._request, options, has_left=True, tokens=late)
         return self._passage.reported(made) if self._passage else made
 
@@ -229,7 +229,7 @@ class StreamConverter:
         """Return what tells the target's reader that the stream broke off."""
         if self._passage:
             return self._passage.fail(error, behind=self._source.heard)
-        return self._encode(self._source.beside()) + escape_separators(self._encoder.fail(error))
+        return self._encode(self._source.usage()) + escape_separators(self._encoder.fail(error))
 
     def _convert(self, event: ServerSentEvent) -> bytes:
         happened = self._source.decode(event)

@@ -19,13 +19,13 @@ from formatbridge.formats.chat_completions.stream_calls import Calls, Held, open
 from formatbridge.formats.chat_completions.stream_choice import Choice
 from formatbridge.formats.chat_completions.stream_extras import beside_token, feed_rest, feed_token
 from formatbridge.formats.chat_completions.stream_thinking_blocks import Blocks, Item
-from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.stream_untold import untold
 from formatbridge.formats.chat_completions.usage import decode_usage
+from formatbridge.formats.format import EndReason
 from formatbridge.formats.shared.choices import Numbers, head_of, name_late
 from formatbridge.formats.shared.errors import is_bare_error
 from formatbridge.formats.shared.logprobs import decode_tokens
-from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, says_something
+from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest, says_something
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -43,8 +43,11 @@ class StreamDecoder:
 
     END = "finish_reason, or [DONE] behind a whole answer"
 
+    NEVER_REPEATED = frozenset({"name", "thinking_blocks", "reasoning_details"})
+
     def __init__(self) -> None:
         self.is_complete = False
+        self.has_unknown_fields = False
         self.start: events.Start | None = events.Start(None, None)
         self._told = events.Start(None, None)
         self._choices: dict[int, Choice] = {}
@@ -52,28 +55,21 @@ class StreamDecoder:
         self._answer_id = ""
         self._extra: JsonObject = {}
         self._is_over = False
-        self._growing: Thoughts | Blocks | Held | None = None
-        self._more: list[Pieces] = []  # where the fields go that nobody knows, of the last chunk
         self._tail: list[events.Event] = []
 
-    @property
-    def tells_more(self) -> bool:
-        """Whether the last chunk had fields that nobody knows."""
-        return bool(self._more)
-
-    def feed(self, raw: JsonObject) -> list[events.Event]:
-        """Take one chunk and return what happened."""
+    def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
+        """Take one chunk, or ``count`` of them joined, and return what it adds."""
         if self._is_over:
             return []
         made: list[events.Event] = []
-        self._growing, self._more = None, []
+        self.has_unknown_fields = False
         error = self._failure_in(raw) or (raw.get("choices") is None and "usage" not in raw and is_bare_error(raw))
         if self.start is not None:
             self._begin(raw, made, is_last=bool(error))
         else:
             self._told = name_late(self._told, *head_of(raw, "created"), made)
         for choice in raw.get("choices") or ():
-            self._feed_choice(choice, made)
+            self._feed_choice(choice, made, count)
         if raw.get("usage"):
             self._tail = [events.UsageTold(decode_usage(raw["usage"], "/usage"))]
         is_chunk = not error or bool(raw.get("choices"))
@@ -82,7 +78,7 @@ class StreamDecoder:
         if error:
             self._is_over = self.is_complete = True
             bare = {"error": error} if is_chunk else raw
-            made += [*self.beside(), events.Failed(decode_error(bare, status=None))]
+            made += [*self._metadata(), events.Failed(decode_error(bare, status=None))]
         return made
 
     def _keep(self, told: JsonObject) -> None:
@@ -96,16 +92,6 @@ class StreamDecoder:
             return None
         return failure
 
-    def grow(self, text: str) -> None:
-        """Take the last event once more, with another piece of its text.
-
-        Kept are thoughts, which may be told again, and arguments, which may break off.
-        """
-        if self._growing is not None:
-            self._growing.add(text)
-        for pieces in self._more:
-            pieces.again()
-
     def _begin(self, raw: JsonObject, made: list[events.Event], *, is_last: bool) -> None:
         """Tell who answers. Some servers send something ahead that has no choices yet and may name nobody."""
         assert self.start is not None
@@ -117,30 +103,32 @@ class StreamDecoder:
             made.append(self.start)
             self._told, self.start = self.start, None
 
-    def recount(self, raw: JsonObject) -> None:
-        """Take nothing: no event with text counts here."""
-
-    def done(self) -> list[events.Event]:
-        """Take ``[DONE]``, behind which nothing counts. It ends what is open, if that says something, and nothing by half."""
-        self.is_complete = self.is_complete or self._is_whole()
-        happened = self.finish()
-        self._is_over = True
-        return happened
-
     def _is_whole(self) -> bool:
         """Say whether an answer without a reason to end can be all. One whose server ran out of time ends in ``[DONE]``, too."""
         return bool(self._choices) and all(choice.finish or choice.is_whole for choice in self._choices.values())
 
-    def finish(self) -> list[events.Event]:
-        """Take the end of the bytes; complete where each choice gave its reason or ``[DONE]`` found none by half."""
-        if self._is_over:
-            return []
-        if not self.is_complete and not any(choice.finish for choice in self._choices.values()):
-            return []
-        if any(choice.finish is None for choice in self._choices.values()) and not self.is_complete:
-            return []
-        self.is_complete = self._is_over = True
+    def finish(self, reason: EndReason) -> list[events.Event]:
+        """Return the pending events. ``[DONE]`` also ends an answer without a finish reason, if no call in it is incomplete."""
+        if reason == "truncated":
+            return self._pending()
+        if reason == "done":
+            self.is_complete = self.is_complete or self._is_whole()
         made: list[events.Event] = []
+        if not self._is_over and self._has_ended():
+            self._end_answer(made)
+        self._is_over = self._is_over or reason == "done"  # nothing after [DONE] is read
+        if reason == "end_of_bytes" and self.start is not None:
+            made.append(self.start)
+            self.start = None
+        return made
+
+    def _has_ended(self) -> bool:
+        """Return whether the answer is complete: each choice gave its reason, or ``[DONE]`` came and no call is incomplete."""
+        reasons = [choice.finish for choice in self._choices.values()]
+        return self.is_complete or (any(reasons) and None not in reasons)
+
+    def _end_answer(self, made: list[events.Event]) -> None:
+        self.is_complete = self._is_over = True
         if self.start is not None:
             self._begin({}, made, is_last=True)
         for choice in self._choices.values():
@@ -150,21 +138,26 @@ class StreamDecoder:
             if finish.stop_sequence is not None:
                 choice.stop = None  # that has it
             made.append(events.Finished(choice.index, finish))
-        return [*made, *self.beside(), events.End()]
+        made += [*self._metadata(), events.End()]
 
-    def untold(self) -> list[events.Event]:
-        """Return what the end would tell, or would tell otherwise: of open parts, and of those that wait for one."""
-        return [event for choice in self._choices.values() for event in untold(choice, self._answer_id)]
-
-    def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts and will not change."""
-        told = [(choice.left_over(), choice.index) for choice in self._choices.values()]
-        made: list[events.Event] = [events.Meta(extra, index) for extra, index in [*told, (self._extra, None)] if extra]
+    def _metadata(self) -> list[events.Event]:
+        """Return the fields and the usage of the answer as far as they are known."""
+        fields = [(choice.left_over(), choice.index) for choice in self._choices.values()]
+        made: list[events.Event] = [events.Meta(extra, index) for extra, index in [*fields, (self._extra, None)] if extra]
         return made + self._tail
+
+    def _pending(self) -> list[events.Event]:
+        """Return what is pending where the answer stops here."""
+        made = [] if self.start is None else [self.start]
+        return [
+            *made,
+            *self._metadata(),
+            *(event for choice in self._choices.values() for event in untold(choice, self._answer_id)),
+        ]
 
     # One choice of one chunk.
 
-    def _feed_choice(self, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_choice(self, raw: JsonObject, made: list[events.Event], count: int = 1) -> None:
         index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
@@ -187,8 +180,9 @@ class StreamDecoder:
             self._feed_logprobs(choice, told, made)
         if not (_CHOICE.issuperset(raw) and _DELTA.issuperset(delta)):
             unread = None if BESIDE.isdisjoint(delta) else beside_token(delta)
-            choice.unknown.take(joined(rest(delta, _DELTA | BESIDE, "message/"), unread, rest(raw, _CHOICE | {place})))
-            self._more += [choice.unknown] if choice.unknown.latest else []
+            fields = joined(rest(delta, _DELTA | BESIDE, "message/"), unread, rest(raw, _CHOICE | {place}))
+            choice.unknown.take(fields, count)
+            self.has_unknown_fields = self.has_unknown_fields or bool(fields)
         if raw.get("stop_reason") is not None:
             choice.stop = raw["stop_reason"]
         if raw.get("finish_reason"):
@@ -240,7 +234,6 @@ class StreamDecoder:
             self._feed_thought(choice, part, made, indexes.get(part.src))
         for item in items:
             feed_block(choice, item, made)
-            self._growing = blocks if item.shows else self._growing
         if blocks is not None:
             blocks.follow(choice.open_thought)
 
@@ -297,7 +290,6 @@ class StreamDecoder:
         text = "" if is_again else thoughts.grow(part, index)
         thoughts.note(index, number, part)
         if text:
-            self._growing = thoughts
             made.append(events.Delta(choice.index, number, text))
         if part.signature is not None:
             made.append(events.PartMeta(choice.index, number, signature=part.signature))
@@ -331,8 +323,7 @@ class StreamDecoder:
             return
         calls.note_again(raw, slot, calls.begun[slot])
         if text := text_of(raw):
-            self._growing = calls.begun[slot]
-            self._growing.add(text)
+            calls.begun[slot].add(text)
             made.append(events.Delta(choice.index, number, text))
         signature, _ = decode_outer_token(raw, f"/choices/{choice.index}/message/tool_calls/{slot}")
         if signature is not None:

@@ -103,7 +103,7 @@ class StreamEncoder:
         _, body = encode_error(error, nowhere())
         return encode_event(dumps(body))
 
-    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
+    def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens of thoughts behind which others were told; those of texts stand beside no text."""
         return [token for choice in self._choices.values() for token in choice.unsigned]
 

@@ -6,7 +6,10 @@ count for the whole answer, so the last word on them comes at the end of the byt
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from formatbridge import ir
+from formatbridge.formats.format import EndReason
 from formatbridge.formats.generate_content.content import decode_text
 from formatbridge.formats.generate_content.conversation import CONTENT, decode_rarer_part
 from formatbridge.formats.generate_content.errors import decode_error
@@ -39,10 +42,11 @@ class StreamDecoder:
     """Reads the events of one stream. ``is_complete``: every candidate has said why it ended, or the prompt was blocked."""
 
     END = "finishReason"
-    tells_more = False  # of fields that nobody knows the last counts
+    NEVER_REPEATED: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self) -> None:
         self.is_complete = False
+        self.has_unknown_fields = False  # that accumulate: here the last value of each is valid
         self._told = events.Start(None, None)
         self.start: events.Start | None = self._told
         self._choices: dict[int, Choice] = {}
@@ -51,11 +55,11 @@ class StreamDecoder:
         self._usage: JsonObject | None = None
         self._feedback: JsonObject = {}
         self._extra: JsonObject = {}
-        self._growing: list[str] | None = None  # the pieces of the visible text that grew last
         self._is_over = False
 
-    def feed(self, raw: JsonObject) -> list[events.Event]:
-        """Take one event and return what happened."""
+    def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
+        """Take one event, or ``count`` of them joined, and return what it adds."""
+        del count  # nothing accumulates but text
         if self._is_over or not raw:  # an empty one keeps the connection alive
             return []
         made: list[events.Event] = []
@@ -68,7 +72,7 @@ class StreamDecoder:
             self._told = name_late(self._told, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), made)
         if is_error:
             self._is_over = self.is_complete = True
-            return [*made, *self.beside(), events.Failed(decode_error(raw, status=None))]
+            return [*made, *self._metadata(), events.Failed(decode_error(raw, status=None))]
         for candidate in raw.get("candidates") or ():
             self._feed_candidate(candidate, made)
         self._usage = raw.get("usageMetadata") or self._usage
@@ -87,41 +91,39 @@ class StreamDecoder:
             self._feedback |= {key: value for key, value in raw["promptFeedback"].items() if value is not None}
         self._extra |= rest(raw, _EVENT) or {}
 
-    def grow(self, text: str) -> None:
-        """Take another piece of the last event's text."""
-        if self._growing is not None:
-            self._growing.append(text)
-
-    def recount(self, raw: JsonObject) -> None:
-        """Take what the answer costs so far."""
-        self._usage = raw.get("usageMetadata") or self._usage
-
-    def done(self) -> list[events.Event]:
-        """Take ``[DONE]``, which this format does not have: it says nothing."""
-        return []
-
-    def finish(self) -> list[events.Event]:
-        """Take the end of the bytes."""
-        if self._is_over or not self.is_complete:
-            return []
-        self._is_over = True
+    def finish(self, reason: EndReason) -> list[events.Event]:
+        """Return the pending events. ``[DONE]`` has no meaning in this format."""
+        if reason == "truncated":
+            return self._pending()
         made: list[events.Event] = []
+        if reason == "done":
+            return made
+        if self.is_complete and not self._is_over:
+            self._end_answer(made)
+        elif self.start is not None:
+            made.append(self.start)
+            self.start = None
+        return made
+
+    def _end_answer(self, made: list[events.Event]) -> None:
+        self._is_over = True
         for _, choice in sorted(self._choices.items()):
             self._close(choice, made)
         if not self._choices:
             made.append(events.Finished(0, decode_blocked(self._feedback)))
         if self._feedback:
             self._extra |= self._unread_feedback() or {}
-        return [*made, *self.beside(), events.End()]
+        made += [*self._metadata(), events.End()]
 
-    def untold(self) -> list[events.Event]:
-        """Return what the end would tell, or would tell otherwise: sources, chances of tokens, calls by half, the prompt's feedback."""
-        made = [event for _, choice in sorted(self._choices.items()) for event in untold(choice)]
+    def _pending(self) -> list[events.Event]:
+        """Return what is pending where the answer stops here."""
+        made = [] if self.start is None else [self.start]
+        held_back = [event for _, choice in sorted(self._choices.items()) for event in untold(choice)]
         feedback = self._unread_feedback()
-        return [*made, events.Meta(feedback)] if feedback else made
+        return [*made, *self._metadata(), *held_back, *([events.Meta(feedback)] if feedback else [])]
 
-    def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts and will not change."""
+    def _metadata(self) -> list[events.Event]:
+        """Return the fields and the usage of the answer as far as they are known."""
         made: list[events.Event] = [
             events.Meta(choice.extra, index) for index, choice in sorted(self._choices.items()) if choice.extra
         ]
@@ -266,8 +268,8 @@ class StreamDecoder:
             return
         number = self._text(choice, kind, made)
         made.append(events.Delta(choice.index, number, text))
-        self._growing = choice.texts[number] if kind is ir.Text else None
-        self.grow(text)
+        if kind is ir.Text:
+            choice.texts[number].append(text)
 
     def _text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], made: list[events.Event]) -> int:
         """Return the number of the open part of a kind."""

@@ -133,7 +133,7 @@ class StreamEncoder:
                 made, choice.carried = made + self._written(index, [choice.carried]), None
         return made + encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
 
-    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
+    def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens that came too late for their texts and thoughts; those with probabilities stand beside no text."""
         return [token for choice in self._choices.values() for token in choice.order.unsigned]
 

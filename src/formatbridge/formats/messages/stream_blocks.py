@@ -177,21 +177,26 @@ class Blocks:
 
     # Deltas.
 
-    def grow(self, raw: JsonObject, made: list[events.Event]) -> None:
-        """Take the delta of a block."""
+    def grow(self, raw: JsonObject, made: list[events.Event], count: int) -> bool:
+        """Take the delta of a block, or ``count`` of them joined; return whether it has unknown fields."""
         delta = raw.get("delta") or {}
         block = self._open.get(raw.get("index")) or self._stray(raw, delta, made)
-        self._take(block, delta, made)
+        return self._take(block, delta, made, count)
 
-    def _take(self, block: Block, delta: JsonObject, made: list[events.Event]) -> None:
+    def _take(self, block: Block, delta: JsonObject, made: list[events.Event], count: int) -> bool:
         kind, member = _HOT.get(delta.get("type"), ("", ""))
         if kind != block.kind:
-            self._delta_rarely(block, delta, made)
-            return
-        block.unknown.take(rest(delta, {"type", member}) if len(delta) > 2 else None)
-        text = delta.get(member)
-        if text:
-            self._grow(block, text, made)
+            named = with_kind(delta)
+            if named is not delta:
+                return self._take(block, named, made, count)
+            fields = self._delta_rarely(block, delta, made)
+        else:
+            fields = rest(delta, {"type", member}) if len(delta) > 2 else None
+            if text := delta.get(member):
+                self._grow(block, text, made)
+        if fields:
+            block.unknown.take(fields, count)
+        return bool(fields)
 
     def _grow(self, block: Block, text: str, made: list[events.Event]) -> None:
         if block.number is None:
@@ -218,27 +223,27 @@ class Blocks:
         self.begin(index, {"type": kind}, made)
         return next(reversed(self._open.values()))
 
-    def _delta_rarely(self, block: Block, delta: JsonObject, made: list[events.Event]) -> None:
+    def _delta_rarely(self, block: Block, delta: JsonObject, made: list[events.Event]) -> JsonObject | None:
+        """Take a delta that does not continue the text of its block; return its unknown fields."""
         match delta.get("type"):
             case "signature_delta" if block.kind == "thinking":
-                block.unknown.take(rest(delta, {"type", "signature"}))
                 if token := delta.get("signature"):
                     self._sign(block, decode_token(token, "messages", "thinking", f"{block.src}/signature"), made)
+                return rest(delta, {"type", "signature"})
             case "citations_delta" if block.kind == "text":
-                block.unknown.take(rest(delta, {"type", "citation"}))
                 place = f"{block.src}/citations/{len(block.citations)}"
                 block.citations.append(decode_citation(delta["citation"], place))
+                return rest(delta, {"type", "citation"})
             case "input_json_delta" if block.kind == "input":
-                block.unknown.take(rest(delta, {"type", "partial_json"}))
                 block.pieces.append(delta.get("partial_json") or "")
+                return rest(delta, {"type", "partial_json"})
             case "compaction_delta":
                 block.raw |= {key: value for key, value in without_nulls(delta).items() if key != "type"}
-            case None if (named := with_kind(delta)) is not delta:
-                self._take(block, named, made)
+                return None
             case None:
-                block.unknown.take(rest(delta, {"type"}))
+                return rest(delta, {"type"})
             case other:
-                block.unknown.take({str(other): delta})
+                return {str(other): delta}
 
     def _sign(self, block: Block, token: ir.Signature, made: list[events.Event]) -> None:
         block.token = token

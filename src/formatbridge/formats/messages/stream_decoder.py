@@ -6,8 +6,10 @@ Servers bend this, too: no start, no end before the stop, no stop after the end;
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 from formatbridge import ir
+from formatbridge.formats.format import EndReason
 from formatbridge.formats.messages.errors import decode_error
 from formatbridge.formats.messages.response import RESPONSE_FIELDS, decode_finish
 from formatbridge.formats.messages.stream_blocks import Blocks, without_nulls
@@ -37,8 +39,11 @@ class StreamDecoder:
 
     END = "message_stop, behind a stop reason or whole blocks"
 
+    NEVER_REPEATED: ClassVar[frozenset[str]] = frozenset()
+
     def __init__(self) -> None:
         self.is_complete = False
+        self.has_unknown_fields = False
         self.start: events.Start | None = events.Start(None, None)
         self._told = events.Start(None, None)
         self._has_begun = False
@@ -50,49 +55,34 @@ class StreamDecoder:
         self._stop: JsonObject = {}
         self._extra = Pieces()
 
-    @property
-    def tells_more(self) -> bool:
-        """Whether the last event had fields that nobody knows."""
-        block = self._blocks.latest
-        return bool(self._extra.latest or (block and block.unknown.latest))
-
-    def feed(self, raw: JsonObject) -> list[events.Event]:
-        """Take one event and return what happened."""
+    def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
+        """Take one event, or ``count`` of them joined, and return what it adds."""
         if self.is_complete or self._is_cut:
             return []
         made: list[events.Event] = []
         kind = raw.get("type")
-        self._extra.take(rest(raw, _EVENT) if kind in EVENTS else None)
+        fields = rest(raw, _EVENT) if kind in EVENTS else None
+        if fields:
+            self._extra.take(fields, count)
+        self.has_unknown_fields = bool(fields)
         if kind == "content_block_delta":
             if self.start is not None:
                 self._flush_start(made)
-            self._blocks.grow(raw, made)
+            self.has_unknown_fields = self._blocks.grow(raw, made, count) or self.has_unknown_fields
         else:
             self._take(kind, raw, made)
         return made
 
-    def grow(self, text: str) -> None:
-        """Take the last event once more, with another piece of its text."""
-        block = self._blocks.latest
-        if block is not None:
-            block.size += len(text)
-            if block.unknown.latest:
-                block.unknown.again()
-        if self._extra.latest:
-            self._extra.again()
-
-    def recount(self, raw: JsonObject) -> None:
-        """Take nothing: no event with text counts here."""
-
-    def done(self) -> list[events.Event]:
-        """Take ``[DONE]``, which some relays let slip into a stream that ends by other means: it says nothing."""
-        return []
-
-    def finish(self) -> list[events.Event]:
-        """Take the end of the bytes; complete where the answer's end was told, even without the stop behind it."""
+    def finish(self, reason: EndReason) -> list[events.Event]:
+        """Return the pending events. A stop reason completes the answer, even without ``message_stop``; ``[DONE]`` has no meaning."""
         made: list[events.Event] = []
-        if not self.is_complete and self._has_stopped:
-            self._end(made)
+        if reason == "truncated":
+            return [*([] if self.start is None else [self.start]), *self._metadata(), *untold(self._blocks)]
+        if reason == "end_of_bytes":
+            if not self.is_complete and self._has_stopped:
+                self._end(made)
+            elif self.start is not None:
+                self._flush_start(made)
         return made
 
     # The answer as a whole.
@@ -168,24 +158,20 @@ class StreamDecoder:
         self._flush_start(made)
         self._blocks.end_all(made)
         made.append(events.Finished(0, decode_finish(self._stop) or ir.Finish("stop")))
-        made += [*self.beside(), events.End()]
+        made += [*self._metadata(), events.End()]
 
-    def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts and will not change."""
+    def _metadata(self) -> list[events.Event]:
+        """Return the usage and the fields of the answer as far as they are known."""
         made: list[events.Event] = []
         if self._usage is not None:
             made.append(events.UsageTold(decode_usage(self._usage, "/usage")))
         extra = {**self._extra.whole(), **(rest(self._stop, _STOP) or {})}
         return [*made, events.Meta(extra)] if extra else made
 
-    def untold(self) -> list[events.Event]:
-        """Return what the end would tell, or would tell otherwise: of open blocks, and of tokens that wait for a part."""
-        return untold(self._blocks)
-
     def _fail(self, raw: JsonObject, made: list[events.Event]) -> None:
         self.is_complete = True
         self._flush_start(made)
-        made += [*self.beside(), events.Failed(decode_error(raw, status=None))]
+        made += [*self._metadata(), events.Failed(decode_error(raw, status=None))]
 
     def _begin_block(self, raw: JsonObject, made: list[events.Event]) -> None:
         content = raw["content_block"]

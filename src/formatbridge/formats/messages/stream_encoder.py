@@ -96,7 +96,7 @@ class StreamEncoder:
         self._is_over = True
         return write_event("error", encode_error(error, nowhere())[1])
 
-    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
+    def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens of thoughts that had left without them; those of texts have no place at all."""
         return [*self._unsigned]
 

@@ -8,8 +8,10 @@ ids on the way and leave the last output empty.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from formatbridge import ir
+from formatbridge.formats.format import EndReason
 from formatbridge.formats.responses.content import decode_part
 from formatbridge.formats.responses.conversation import decode_item, kind_of
 from formatbridge.formats.responses.errors import decode_error, failure_in, take_request_id
@@ -37,8 +39,11 @@ class StreamDecoder:
 
     END = "response.completed, response.incomplete or response.failed"
 
+    NEVER_REPEATED: ClassVar[frozenset[str]] = frozenset()
+
     def __init__(self) -> None:
         self.is_complete = False
+        self.has_unknown_fields = False
         self.start: events.Start | None = events.Start(None, None)
         self._told = events.Start(None, None)
         self._head: JsonObject = {}  # the answer as the events before the last have it
@@ -47,13 +52,8 @@ class StreamDecoder:
         self._fields = Pieces()  # of the answer, which events brought
         self._tell = Teller()
 
-    @property
-    def tells_more(self) -> bool:
-        """Whether the last event had fields that nobody knows."""
-        return bool(self._fields.latest)
-
-    def feed(self, raw: JsonObject) -> list[events.Event]:
-        """Take one event and return what happened."""
+    def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
+        """Take one event, or ``count`` of them joined, and return what it adds."""
         made: list[events.Event] = []
         self._tell.made = made
         if self.is_complete:
@@ -68,29 +68,25 @@ class StreamDecoder:
             self._told = name_late(self._told, *head_of(body, "created_at"), made)
         if isinstance(body, dict):
             self._head |= body
-        self._fields.take(unknown(raw))
+        fields = unknown(raw)
+        if fields:
+            self._fields.take(fields, count)
+        self.has_unknown_fields = bool(fields)
         if handle:
             handle(self, raw)
         if raw.get("error") and not self.is_complete:  # the vendor's client raises on it, whatever its type
             self._fail(raw)
         return made
 
-    def grow(self, text: str) -> None:
-        """Take the last event once more, with another piece of its text."""
-        self._tell.go_on(text)
-        if self._fields.latest:
-            self._fields.again()
-
-    def recount(self, raw: JsonObject) -> None:
-        """Take nothing: no event with text counts here."""
-
-    def done(self) -> list[events.Event]:
-        """Take ``[DONE]``, which some servers send after the last event and which says nothing by itself."""
-        return []
-
-    def finish(self) -> list[events.Event]:
-        """Take the end of the bytes. Whatever ends an answer was told when it came."""
-        return []
+    def finish(self, reason: EndReason) -> list[events.Event]:
+        """Return the pending events. The last event has emitted the end of a complete answer; ``[DONE]`` has no meaning."""
+        made: list[events.Event] = [] if self.start is None else [self.start]
+        if reason == "end_of_bytes":
+            self.start = None
+        elif reason == "truncated":
+            fields = [] if self.is_complete else self._metadata(self._fields.whole())
+            return [*made, *fields, *untold(self._items, self._tell, self._head)]
+        return made if reason == "end_of_bytes" else []
 
     # The answer as a whole.
 
@@ -127,15 +123,8 @@ class StreamDecoder:
             self._tell.made.append(events.UsageTold(shell.usage))
         self._leave(events.Failed(error) if error else events.End(), shell.extra)
 
-    def untold(self) -> list[events.Event]:
-        """Return what the end would tell, or would tell otherwise: of open items, and of the fields that the last event replaces."""
-        return untold(self._items, self._tell, self._head)
-
-    def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts and will not change; what it costs stands at its end alone."""
-        return self._beside(self._fields.whole())
-
-    def _beside(self, fields: JsonObject) -> list[events.Event]:
+    def _metadata(self, fields: JsonObject) -> list[events.Event]:
+        """Return the fields of the answer as far as they are known; its usage is in the last event alone."""
         return [events.Meta(extra, choice) for extra, choice in ((self._extra, 0), (fields, None)) if extra]
 
     def _leave(self, end: events.Failed | events.End, extra: JsonObject | None = None) -> None:
@@ -143,7 +132,7 @@ class StreamDecoder:
         fields = {**(extra or {}), **self._fields.whole()}
         if isinstance(end, events.Failed):
             take_request_id(end.error, fields)
-        self._tell.made += [*self._beside(fields), end]
+        self._tell.made += [*self._metadata(fields), end]
         self.is_complete = True
 
     def _fail(self, raw: JsonObject) -> None:

@@ -91,9 +91,9 @@ class StreamEncoder:
             self._writer.go_on(behind)
         return self.feed(events.Failed(error))
 
-    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
+    def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens whose texts and thoughts had left without them."""
-        return self._writer.late()
+        return self._writer.undelivered_tokens()
 
     # The answer as a whole.
 

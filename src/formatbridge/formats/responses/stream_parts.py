@@ -114,7 +114,6 @@ class Teller:
         self.made: list[events.Event] = []
         self.token: ir.Reasoning | None = None
         self.place = (0, 0)  # of the token
-        self._latest: Slot | None = None
         self._parts = 0
 
     def open(self, item: Item, at: int, part: ir.Part, *, place: tuple[int, int] | None = None) -> Slot:
@@ -185,16 +184,9 @@ class Teller:
         if not isinstance(text, str):
             return
         if text or tokens:
-            self._latest = slot
             slot.length += len(text)
             slot.pieces.append(text)
             self.made.append(events.Delta(0, slot.number, text, tokens))
-
-    def go_on(self, text: str) -> None:
-        """Count a piece of the text that grew last."""
-        if self._latest is not None:
-            self._latest.length += len(text)
-            self._latest.pieces.append(text)
 
     def close(self, item: Item) -> None:
         """Close what no whole item closed."""

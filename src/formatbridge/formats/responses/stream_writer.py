@@ -127,7 +127,7 @@ class Writer:
         self._taken += taken
         return encode_tokens(taken, self.losses, needs_bytes=True)
 
-    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
+    def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens of texts and thoughts that were done without them."""
         made: list[ir.TokenLogprob | ir.Signature] = [*self.unsigned]
         left, written = PendingTokens(self._tokens), set(map(id, self._taken))
