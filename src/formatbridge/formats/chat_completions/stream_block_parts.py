@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formatbridge.formats.chat_completions.stream_choice import Choice
+from formatbridge.formats.chat_completions.stream_state import Choice
 from formatbridge.formats.chat_completions.stream_thinking_blocks import Blocks, Item
 from formatbridge.ir import events
 

@@ -15,9 +15,8 @@ from formatbridge.formats.generate_content.conversation import CONTENT, decode_r
 from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.reasoning import is_carried, is_late
 from formatbridge.formats.generate_content.response import UNSAID, decode_blocked, decode_finish, decode_logprobs
-from formatbridge.formats.generate_content.stream_choice import Choice
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
-from formatbridge.formats.generate_content.stream_untold import untold
+from formatbridge.formats.generate_content.stream_state import Choice, untold
 from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.formats.shared.choices import name_late

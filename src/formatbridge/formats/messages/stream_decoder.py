@@ -12,8 +12,7 @@ from formatbridge import ir
 from formatbridge.formats.format import EndReason
 from formatbridge.formats.messages.errors import decode_error
 from formatbridge.formats.messages.response import RESPONSE_FIELDS, decode_finish
-from formatbridge.formats.messages.stream_blocks import Blocks, without_nulls
-from formatbridge.formats.messages.stream_untold import untold
+from formatbridge.formats.messages.stream_state import Blocks, untold, without_nulls
 from formatbridge.formats.messages.usage import decode_usage
 from formatbridge.formats.shared.choices import name_late
 from formatbridge.formats.shared.unmodelled_fields import Pieces, rest, unknown_event

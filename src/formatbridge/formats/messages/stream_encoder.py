@@ -1,8 +1,7 @@
-"""Streams of messages, written: one block open at a time, numbered without gaps, one end that tells usage, too.
+"""Encoder for Messages streams: one block open at a time, numbered without gaps, and one end with the usage.
 
-Text, reasoning and arguments of the open block leave as they come, in envelopes written once. What other parts bring meanwhile waits:
-a block that has closed never opens again. Citations, whose text has left already, follow it without their spans.
-"""
+Text, reasoning and arguments of the open block are sent as they come. Events of other parts wait: a closed block never opens again.
+Citations follow their text without spans."""
 
 from __future__ import annotations
 
@@ -16,7 +15,6 @@ from formatbridge.formats.messages.citations import can_cite, encode_citation
 from formatbridge.formats.messages.errors import encode_error
 from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carrier
 from formatbridge.formats.messages.response import NO_USAGE, encode_answer, encode_beginning, encode_finish
-from formatbridge.formats.messages.stream_writer import EMPTY, BlockWriter, write_event
 from formatbridge.formats.messages.tool_calls import encode_opening
 from formatbridge.formats.messages.usage import encode_usage
 from formatbridge.formats.shared.choices import FirstChoice, is_of_a_choice
@@ -24,9 +22,72 @@ from formatbridge.formats.shared.reasoning_tokens import encode_token, is_carrie
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text, wrap_text
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import nowhere
 from formatbridge.streaming.replay import altered
+
+_DELTA = (
+    b"event: content_block_delta\n"
+    b'data: {"type":"content_block_delta","index":%d,"delta":{"type":"%b_delta","%b":'
+)  # fmt: skip
+_START = b'event: content_block_start\ndata: {"type":"content_block_start","index":%d,"content_block":%b}\n\n'
+_MORE = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":%b}\n\n'
+_STOP = b'event: content_block_stop\ndata: {"type":"content_block_stop","index":%d}\n\n'
+EMPTY: dict[str, JsonObject] = {
+    "text": {"type": "text", "text": ""},
+    "thinking": {"type": "thinking", "thinking": "", "signature": ""},
+}
+_STREAMED = {"text": ("text", "text"), "thinking": ("thinking", "thinking"), "input": ("input_json", "partial_json")}
+
+
+class BlockWriter:
+    """Writes blocks one after the other."""
+
+    def __init__(self) -> None:
+        self._index = 0
+
+    def head(self, kind: str) -> bytes:
+        """Return what stands before each piece of text that the open block grows by."""
+        name, member = _STREAMED[kind]
+        return _DELTA % (self._index, name.encode(), member.encode())
+
+    def start(self, block: JsonObject) -> bytes:
+        """Open a block."""
+        return _START % (self._index, dumps(block))
+
+    def delta(self, delta: JsonObject) -> bytes:
+        """Add to the open block."""
+        return _MORE % (self._index, dumps(delta))
+
+    def stop(self) -> bytes:
+        """Close the open block."""
+        self._index += 1
+        return _STOP % (self._index - 1)
+
+    def whole(self, block: JsonObject) -> bytes:
+        """Write a block that has come whole."""
+        match block["type"]:
+            case "text":
+                made = self.start(EMPTY["text"]) + self.delta({"type": "text_delta", "text": block["text"]})
+            case "thinking":
+                made = self.start(EMPTY["thinking"])
+                if block["thinking"]:
+                    made += self.delta({"type": "thinking_delta", "thinking": block["thinking"]})
+                made += self.delta({"type": "signature_delta", "signature": block["signature"]})
+            case "server_tool_use" | "mcp_tool_use":
+                given = dumps(block["input"]).decode()
+                made = self.start({**block, "input": {}})
+                made += self.delta({"type": "input_json_delta", "partial_json": given})
+            case _:
+                made = self.start(block)
+        return made + self.stop()
+
+
+def write_event(name: str, body: JsonObject) -> bytes:
+    """Write one event, named twice as this format does."""
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), dumps(body))
+
 
 _PartEvent = events.PartStart | events.Delta | events.PartMeta | events.PartEnd
 

@@ -1,14 +1,14 @@
-"""Streams of responses, read: items that open, grow and are done, several at once, and a last event that repeats everything.
+"""Decoder for Responses streams: items that open, grow and are done, several at once, and a last event that repeats them all.
 
-Deltas become events at once; what is done comes whole and is read by the functions that read whole answers, so only what nobody has told
-yet is told. An item that is never done is taken from the last event. Servers send neither sequence numbers nor every envelope, change
-ids on the way and leave the last output empty.
-"""
+Deltas become events at once. Items that are done are read by the functions for whole answers, and only what is new in them is emitted.
+An item that is never done is read from the last event. Servers leave out sequence numbers and events around items, change ids, and send
+an empty last output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from formatbridge import ir
 from formatbridge.formats.format import EndReason
@@ -16,17 +16,143 @@ from formatbridge.formats.responses.content import decode_part
 from formatbridge.formats.responses.conversation import decode_item, kind_of
 from formatbridge.formats.responses.errors import decode_error, failure_in, take_request_id
 from formatbridge.formats.responses.response import decode_finish, decode_response, take_message
-from formatbridge.formats.responses.stream_late import as_told, late, shape, told_behind
-from formatbridge.formats.responses.stream_order import Items, cites, length_of
-from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare, cited, opening
-from formatbridge.formats.responses.stream_untold import untold
-from formatbridge.formats.responses.stream_words import ARGUMENTS, BEGUN, MEMBERS, SAID, is_plain_error
+from formatbridge.formats.responses.stream_state import Item, Items, Slot, Teller, bare, cited, cites, length_of, opening, untold
 from formatbridge.formats.shared.choices import head_of, name_late
 from formatbridge.formats.shared.logprobs import decode_tokens
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, unknown_event
 from formatbridge.ir import events
+from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
+from formatbridge.streaming.sse import PINGS
+
+ARGUMENTS = ("function_call_arguments", "custom_tool_call_input", "mcp_call_arguments", "code_interpreter_call_code")
+"""The stems of the events that bring what a call is given."""
+MEMBERS = frozenset({
+    "type", "sequence_number", "obfuscation", "item_id", "output_index", "content_index", "summary_index", "annotation_index", "delta",
+    "logprobs", "text", "refusal", "arguments", "name", "input", "code", "item", "part", "annotation", "response", "message", "param",
+    "error", "call_id", "status", "command", "command_index", "output", "partial_image_b64", "partial_image_index", "background",
+    "output_format", "quality", "size", "diff",
+})  # fmt: skip
+"""What the events have beside their own kind; anything else counts as a field of the answer."""
+SAID = frozenset({
+    "keepalive", "response.created", "response.in_progress", "response.queued", "response.reasoning_part.added",
+    "response.reasoning_part.done", "response.reasoning_summary_part.added", "response.reasoning_summary_part.done",
+    "response.shell_call_command.added", "response.shell_call_command.delta", "response.shell_call_command.done",
+    "response.shell_call_output_content.delta", "response.shell_call_output_content.done",
+    "response.apply_patch_call_operation_diff.delta", "response.apply_patch_call_operation_diff.done",
+    "response.image_generation_call.partial_image", "response.image_generation_call.generating",
+    "response.code_interpreter_call.interpreting", "response.web_search_call.searching", "response.file_search_call.searching",
+    "response.mcp_list_tools.failed", "response.mcp_call.failed", "response.compaction.compacting",
+    *(f"response.{kind}.{word}" for kind in (
+        "code_interpreter_call", "web_search_call", "file_search_call", "image_generation_call", "mcp_list_tools", "mcp_call",
+    ) for word in ("in_progress", "completed")),
+})  # fmt: skip
+"""Events that say nothing that an item, a part or the last event does not repeat."""
+BEGUN = SAID - PINGS
+"""Those of them that no stream has before its answer."""
+
+
+def is_plain_error(raw: JsonObject) -> bool:
+    """Say whether an event without a type is an error body that a relay sends as an event. It may also be padding."""
+    return bool(raw.get("error")) or "message" in raw or "detail" in raw
+
+
+_LISTS = ("summary", "content")
+_TEXTS = ("arguments", "input", "code")
+_ANY = {"id": ..., "status": ...}
+"""What may differ, for nobody is told of it."""
+
+
+def shape(raw: JsonObject, slots: Iterable[Slot]) -> JsonObject:
+    """Return how much a whole item says, without saying it; of what its deltas said at greater length nothing more is asked."""
+    made: JsonObject = _shape(raw)
+    lists = [raw[name] for name in _LISTS if isinstance(raw.get(name), list)]
+    parts = [part for given in lists for part in given if isinstance(part, dict)]
+    words = [*(part.get("text") or part.get("refusal") for part in parts), *(raw.get(name) for name in _TEXTS)]
+    length = sum(len(text) for text in words if isinstance(text, str))
+    notes = sum(len(part["annotations"]) for part in parts if isinstance(part.get("annotations"), list))
+    told, cited = 0, 0
+    for slot in slots:
+        told, cited = told + slot.length, cited + slot.notes
+    return made | _ANY | (dict.fromkeys((*_LISTS, *_TEXTS), ...) if told > length or cited > notes else {})
+
+
+def _shape(value: Any, depth: int = 8) -> Any:
+    """Return how much a value says; deeper than any item that is known, all of it counts as said."""
+    match value:
+        case dict() | list() if not depth:
+            return ...
+        case dict():
+            return {key: _shape(item, depth - 1) for key, item in value.items()}
+        case list():
+            return [_shape(item, depth - 1) for item in value]
+        case str():
+            return len(value), hash(value)
+    return value is not None
+
+
+def as_told(item: Item, raw: JsonObject) -> tuple[JsonObject, JsonObject | None]:
+    """Return a whole item without the thoughts that came behind their digest, when that had left as the thought; they are reported."""
+    slot = item.slots.get(0)
+    opened = slot.part if slot is not None and slot.length else None
+    if item.kind != "reasoning" or not isinstance(opened, ir.Reasoning) or not opened.summary or not raw.get("content"):
+        return raw, None
+    return {key: value for key, value in raw.items() if key != "content"}, {f"/output/{item.at}/content": raw["content"]}
+
+
+def told_behind(item: Item, parts: list[ir.Part]) -> JsonObject:
+    """Return the fields that a whole item has of parts that had closed without them, by pointer from the root."""
+    closed = [(item.slots[at], part) for at, part in enumerate(parts) if at in item.slots and item.slots[at].is_closed]
+    return {
+        f"{part.src}/{name}": value
+        for slot, part in closed
+        for name, value in (getattr(part, "extra", None) or {}).items()
+        if name not in (slot.extra or {})
+    }
+
+
+def late(item: Item, raw: JsonObject) -> tuple[list[tuple[int, ir.Part]], JsonObject]:
+    """Return parts that tell what an item says now and did not say when it was done, with their places, and what no part can tell."""
+    missing = dict(_absent(raw, item.said, src := f"/output/{item.at}"))
+    if not missing:
+        return [], missing
+    parts: list[ir.Part] = []
+    decode_item(raw, item.kind, src, parts)
+    if item.kind == "message":
+        take_message(parts, raw["content"], [], item.start)
+    told = [(at, more) for at, part in enumerate(parts) if (more := _late_part(part, missing))]
+    return told, missing
+
+
+def _late_part(part: ir.Part, missing: JsonObject) -> ir.Part | None:
+    """Return what can still be told of a part that is over, and take it from what is missing."""
+    if isinstance(part, ir.Text):
+        text, has_none = missing.pop(f"{part.src}/text", ""), missing.pop(f"{part.src}/annotations", None)
+        new = [citation for citation in part.citations or () if has_none or missing.pop(citation.src, None)]
+        return replace(part, text=text, citations=new or None, signature=None, extra=None) if text or new else None
+    if isinstance(part, ir.Reasoning) and missing.pop(f"{part.src}/encrypted_content", None):
+        return replace(part, text="", extra=None)
+    return None
+
+
+def _absent(value: Any, known: Any, at: str) -> Iterator[tuple[str, Any]]:
+    """Yield what a value says beyond what is known of it, by its pointer; of a text that goes on, the rest. What differs says no more."""
+    match value, known:
+        case _ if known is ... or value in (None, "", [], {}):
+            return
+        case dict(), dict() if known:
+            for key, item in value.items():
+                yield from _absent(item, known.get(key), f"{at}/{escape(key)}")
+        case list(), list() if known:
+            for index, item in enumerate(value):
+                yield from _absent(item, known[index] if index < len(known) else None, f"{at}/{index}")
+        case str(), (int(length), told):
+            if len(value) > length and hash(value[:length]) == told:
+                yield at, value[length:]
+        case _ if not known:
+            yield at, value
+
 
 _LATE = frozenset({"message", "reasoning", "image_generation_call", "tool_search_call"})
 """Items whose parts open only when something of them comes: what they are is not known before."""

@@ -19,8 +19,20 @@ from formatbridge.formats.responses.hosted_tools import encode_generated_image, 
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response, refusal_of, status_of_last
-from formatbridge.formats.responses.stream_calls import Call, Calls, Search, open_call
-from formatbridge.formats.responses.stream_writer import Content, Live, Message, Run, Runs, Thought, Writer, write_image
+from formatbridge.formats.responses.stream_items import (
+    Call,
+    Calls,
+    Content,
+    Live,
+    Message,
+    Run,
+    Runs,
+    Search,
+    Thought,
+    Writer,
+    open_call,
+    write_image,
+)
 from formatbridge.formats.shared.choices import FirstChoice
 from formatbridge.formats.shared.parts import encode_opaque
 from formatbridge.formats.shared.reasoning_tokens import is_carried

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formatbridge.formats.responses.conversation import kind_of
-from formatbridge.formats.responses.stream_decoder import unknown
-from formatbridge.formats.responses.stream_words import is_plain_error
+from formatbridge.formats.responses.stream_decoder import is_plain_error, unknown
 from formatbridge.formats.shared.unmodelled_fields import Pieces
 from formatbridge.jsontext.pointers import Path, index_in
 from formatbridge.jsontext.types import JsonObject

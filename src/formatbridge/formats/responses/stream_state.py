@@ -1,19 +1,27 @@
-"""Streams of responses, read: parts, what of each was told, and what remains to be told once it is whole."""
+"""Decoder state for Responses streams: output items, their parts, and the order of messages.
+
+Where the text of a message begins is known when the messages before it are complete."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 from sys import maxsize
 from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.responses.citations import decode_citations, shift
-from formatbridge.formats.responses.conversation import as_text, decode_item
+from formatbridge.formats.responses.content import decode_part
+from formatbridge.formats.responses.conversation import as_text, decode_item, kind_of
+from formatbridge.formats.responses.response import RESPONSE_FIELDS
+from formatbridge.formats.shared.logprobs import decode_tokens
+from formatbridge.formats.shared.reasoning_tokens import carries_call_token
+from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.streaming.replay import GROWS
+from formatbridge.streaming.replay import GROWS, unfold
 
 GROWING = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
 """Kind of item to its field that deltas bring."""
@@ -249,3 +257,230 @@ def opening(item: Item, raw: JsonObject) -> ir.Part | None:
     if isinstance(part, ir.ToolCall) and not (part.id and part.name):
         return None
     return bare(part)
+
+
+class Items:
+    """The items so far."""
+
+    def __init__(self) -> None:
+        self.all: list[Item] = []
+        self._length = 0
+        self._by_index: dict[int, Item] = {}
+        self._by_id: dict[str, Item] = {}
+        self._by_place: dict[int, Item] = {}
+        self._row: list[tuple[int, int, Item]] = []
+        self._count = 0
+
+    def add(self, kind: str, index: Any, item_id: Any) -> Item:
+        """Take the next item."""
+        is_place = isinstance(index, int) and index not in self._by_index
+        item = Item(kind, index if is_place else len(self.all), item_id if isinstance(item_id, str) else None)
+        self.all.append(item)
+        self._by_place[item.at] = item
+        self._by_index[index if isinstance(index, int) else item.at] = item
+        if item.id:
+            self._by_id[item.id] = item
+        if kind == "message":
+            self.line_up(item)
+        return item
+
+    def find(self, raw: JsonObject, item_id: Any, kind: str = "") -> Item:
+        """Find the item that an event is about, or take it for the next."""
+        return self.get(raw, item_id) or self.add(kind, raw.get("output_index"), item_id)
+
+    def get(self, raw: JsonObject, item_id: Any) -> Item | None:
+        """Find the item that an event is about, if any. The place holds, unless an item of that very id stands elsewhere."""
+        found = self._by_index.get(raw["output_index"]) if isinstance(raw.get("output_index"), int) else None
+        if isinstance(item_id, str) and (found is None or found.id != item_id):
+            found = self._by_id.get(item_id, found)
+        return found
+
+    def repeated(self, raw: JsonObject, at: int) -> Item:
+        """Find the item that the last event repeats: by its id, else by its place; one that never came is new."""
+        found = self._by_id.get(raw.get("id") or "")
+        if found is None or found.kind != kind_of(raw):
+            found = self._by_place.get(at)
+        if found is not None and found.kind == kind_of(raw):
+            return found
+        return self.add(kind_of(raw), at, raw.get("id"))
+
+    # Messages.
+
+    @property
+    def length(self) -> int:
+        """How much visible text there is before the first message that is open."""
+        self.first()
+        return self._length
+
+    def line_up(self, item: Item) -> None:
+        """Give a message its place in the order of the output."""
+        self._count += 1
+        heappush(self._row, (item.at, self._count, item))
+
+    def first(self) -> Item | None:
+        """Return the first message that is open."""
+        while self._row and self._row[0][2].is_closed:
+            item = heappop(self._row)[2]
+            item.start = self._length
+            self._length += item.length
+        return self._row[0][2] if self._row else None
+
+    def reaches(self, item: Item) -> bool:
+        """Say whether all messages before an item are whole."""
+        first = self.first()
+        return first is None or item.at <= first.at
+
+
+def cites(raw: JsonObject) -> bool:
+    """Say whether a message has citations, whose spans count from the start of the answer."""
+    content = raw.get("content")
+    return isinstance(content, list) and any(isinstance(part, dict) and part.get("annotations") for part in content)
+
+
+def length_of(item: Item) -> int:
+    """Return how much visible text an item said."""
+    return sum(slot.length for slot in item.slots.values() if isinstance(slot.part, ir.Text))
+
+
+_MESSAGE = frozenset({"type", "role", "content", "id", "status"})
+_WORDS = ("output_text", "refusal")
+_THOUGHT = frozenset({"type", "text"})
+
+
+def untold(items: Items, tell: Teller, head: JsonObject) -> list[events.Event]:
+    """Return what the end would tell, or would tell otherwise. ``head``: the answer as its first events have it. All stays as it is."""
+    made: list[events.Event] = []
+    new: list[tuple[tuple[int, int], ir.Part]] = [] if tell.token is None else [(tell.place, as_text(tell.token))]
+    extra: JsonObject | None = None
+    start = 0
+    for item in sorted(items.all, key=lambda item: item.at):
+        if item.is_closed:
+            start += item.length
+            continue
+        parts, leftover = _so_far(item)
+        extra = gathered(extra, leftover)
+        for at, part in parts:
+            slot = item.slots.get(at)
+            if slot is None:
+                new += [((item.at, at), as_text(part) if carries_call_token(part) else part)] if _says_something(part) else []
+            elif not slot.is_closed:
+                made += _settled(slot, _placed(part, start + slot.start), _waiting(item, slot, start))
+        start += length_of(item)
+    for number, (place, part) in enumerate(new, tell.count):
+        made += _opened(number, place, part)
+    fields = ((extra, 0), (rest(head, RESPONSE_FIELDS), None))
+    return [*made, *(events.Meta(told, choice) for told, choice in fields if told)]
+
+
+# Items as far as they have come.
+
+
+def _so_far(item: Item) -> tuple[list[tuple[int, ir.Part]], JsonObject | None]:
+    """Read an open item: its parts by their place, and what belongs to none. One that is done may still wait for others."""
+    src = f"/output/{item.at}"
+    done = next((raw["item"] for slot, raw in item.waiting if slot is None), None)
+    if done is not None:
+        return _read(done, item.kind, src)
+    if item.kind == "message":
+        return _words(item, src), rest(item.added, _MESSAGE, f"{src}/")
+    if item.kind == "reasoning":
+        return [(0, _thought(item, src))], None
+    if item.kind == "image_generation_call":
+        return [], {src: item.added} if item.added else None
+    raw = {key: value for key, value in (item.overheard() or item.added).items() if key != "status"}
+    if field := GROWING.get(item.kind):
+        raw[field] = raw.get(field) or ""
+    return _read(raw, item.kind, src) if raw.get("type") else ([], None)
+
+
+def _read(raw: JsonObject, kind: str, src: str) -> tuple[list[tuple[int, ir.Part]], JsonObject | None]:
+    parts: list[ir.Part] = []
+    leftover = decode_item(raw, kind, src, parts)
+    return [*enumerate(parts)], leftover
+
+
+def _words(item: Item, src: str) -> list[tuple[int, ir.Part]]:
+    """Read the parts of a message; one that only grew is as its deltas told it."""
+    told = dict.fromkeys((at for at, slot in item.slots.items() if not slot.is_closed), None)
+    known: dict[int, JsonObject | None] = {**told, **{at: raw for (_, at), raw in item.told.items()}}
+    return [
+        (at, item.slots[at].part if raw is None else _word(raw, f"{src}/content/{at}", item.id))
+        for at, raw in sorted(known.items())
+    ]
+
+
+def _word(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    """Read a part of a message; one that no model writes is told as it came."""
+    kind = raw.get("type")
+    return decode_part(raw, src, item_id) if kind in _WORDS else ir.Opaque(format="responses", raw=raw, what=str(kind), src=src)
+
+
+def _thought(item: Item, src: str) -> ir.Reasoning:
+    """Read a thought with what the events of its parts had beside the text; the text itself where no delta told any."""
+    raw = {key: value for key, value in item.added.items() if key not in ("status", "summary", "content")}
+    parts: list[ir.Part] = []
+    decode_item({"type": "reasoning", "id": item.id, **raw}, "reasoning", src, parts)
+    made = parts[0]
+    assert isinstance(made, ir.Reasoning)
+    for (name, at), part in item.told.items():
+        made.extra = joined(made.extra, rest(part, _THOUGHT, f"{name}/{at}/"))
+    if not item.slots:
+        name = "content" if any(name == "content" for name, _ in item.told) else "summary"
+        texts = [str(part.get("text") or "") for (each, _), part in sorted(item.told.items()) if each == name]
+        made.text, made.summary = "\n\n".join(filter(None, texts)), name == "summary"
+    return made
+
+
+# Parts.
+
+
+def _placed(part: ir.Part, start: int) -> ir.Part:
+    """Return a part that was just read with the places of its citations counted from the start of the answer."""
+    if isinstance(part, ir.Text) and part.citations:
+        shift(part.citations, start)
+    return part
+
+
+def _waiting(item: Item, slot: Slot, start: int) -> list[ir.Citation]:
+    """Return the citations of a part that wait for the messages before its own."""
+    return [citation for each, raw in item.waiting if each is slot for citation in cited(slot, raw, start)]
+
+
+def _settled(slot: Slot, whole: ir.Part, citations: list[ir.Citation]) -> Iterator[events.Event]:
+    """Yield what remains to be told of an open part, as if it were whole; a text that says less than its deltas is not."""
+    yield from (events.PartMeta(0, slot.number, citation=citation) for citation in citations)
+    tokens = _tokens(whole)
+    if tokens and not slot.tokens:
+        yield events.Delta(0, slot.number, "", tokens)
+    if type(whole) is not type(slot.part):
+        yield events.PartMeta(0, slot.number, extra=getattr(whole, "extra", None))
+        return
+    told, known = "".join(slot.pieces), [*slot.citations, *citations]
+    more: dict[str, Any] = {}
+    text = getattr(whole, grows := GROWS.get(type(whole), ""), None)
+    if isinstance(text, str) and not text.startswith(told):
+        more[grows] = told
+    if isinstance(whole, ir.Text):
+        more["citations"] = [*known, *new_among(whole.citations or [], known)] or None
+    if isinstance(slot.part, ir.Reasoning):
+        more["summary"] = slot.part.summary
+    tell = Teller()
+    tell.settle(replace(slot, pieces=[*slot.pieces], citations=known), replace(whole, **more))
+    yield from tell.made
+
+
+def _tokens(part: ir.Part) -> list[ir.TokenLogprob] | None:
+    """Take the probabilities from a part that was just read."""
+    given = part.extra.pop("logprobs", None) if isinstance(part, ir.Text) and part.extra else None
+    return decode_tokens(given, f"{part.src}/logprobs") if given else None
+
+
+def _says_something(part: ir.Part) -> bool:
+    return not isinstance(part, ir.Reasoning) or bool(part.text or part.signature or part.extra)
+
+
+def _opened(number: int, place: tuple[int, int], part: ir.Part) -> Iterator[events.Event]:
+    """Yield what opens a part that no event has opened yet; it stays open."""
+    tokens = _tokens(part)
+    for event in unfold(0, number, part, tokens)[:-1]:
+        yield replace(event, place=place) if isinstance(event, events.PartStart) else event

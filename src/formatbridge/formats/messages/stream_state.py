@@ -1,8 +1,7 @@
-"""Streams of messages, read: blocks, from their start to their stop, as parts.
+"""Decoder state for Messages streams: the content blocks, from their start to their stop, as parts.
 
-Servers leave out starts and stops, use an index again, and let blocks overlap. A block of thinking that turns out to be nothing but
-the token of the part behind it becomes no part.
-"""
+Servers leave out starts and stops, reuse an index, and interleave blocks. A thinking block that only holds the token of the part
+after it becomes no part."""
 
 from __future__ import annotations
 
@@ -17,10 +16,11 @@ from formatbridge.formats.messages.conversation import decode_block
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token, decode_token
 from formatbridge.formats.shared.text_lengths import Lengths
 from formatbridge.formats.shared.tool_arguments import parse_object
-from formatbridge.formats.shared.unmodelled_fields import Pieces, rest
+from formatbridge.formats.shared.unmodelled_fields import Pieces, joined, rest
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
+from formatbridge.streaming.replay import unfold
 
 _HOT: dict[object, tuple[str, str]] = {
     "text_delta": ("text", "text"),
@@ -321,3 +321,33 @@ def with_kind(delta: JsonObject) -> JsonObject:
 def without_nulls(raw: JsonObject) -> JsonObject:
     """Return an object without the members that are null, which say nothing."""
     return {key: value for key, value in raw.items() if value is not None}
+
+
+def untold(blocks: Blocks) -> list[events.Event]:
+    """Return what the end would tell of open blocks, and of thoughts that may yet be the token of another part; all stays as it is."""
+    made: list[events.Event] = []
+    waiting = [blocks.carrier] if blocks.carrier is not None else []
+    for block in blocks.open:
+        if block.number is not None:
+            made += _untold_of(block, blocks)
+        elif isinstance(block.part, ir.Reasoning):
+            waiting.append(replace(block.part, signature=block.token, extra=joined(block.part.extra, block.unknown.whole())))
+    said = [part for part in waiting if part.signature or part.extra]
+    for number, part in enumerate(said, blocks.part_count):
+        made += unfold(0, number, part)[:-1]
+    return made
+
+
+def _untold_of(block: Block, blocks: Blocks) -> list[events.Event]:
+    number, unknown = block.number or 0, block.unknown.whole() or None
+    made: list[events.Event] = []
+    match block.kind:
+        case "text" if block.citations:
+            made = blocks.placed_citations(block)
+        case "tool_use" if not block.size and block.raw["input"]:
+            made = [events.Delta(0, number, dumps(block.raw["input"]).decode())]
+        case "input" if block.pieces or block.raw["input"]:
+            return [events.PartEnd(0, number, with_input(block), unknown)]
+        case "whole" if block.raw.get("type") == "compaction":
+            return [events.PartEnd(0, number, decode_block(block.raw, block.src), unknown)]
+    return [*made, events.PartMeta(0, number, extra=unknown)] if unknown else made

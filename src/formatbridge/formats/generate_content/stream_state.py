@@ -1,4 +1,4 @@
-"""Streams of generate_content, read: one candidate as far as it has come."""
+"""Decoder state for generateContent streams: one candidate."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.citations import decode_citations
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
 from formatbridge.formats.generate_content.tool_calls import Calls
+from formatbridge.formats.shared.unmodelled_fields import joined
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
 
@@ -69,3 +70,22 @@ class Choice:
                 else:
                     made.append(events.Cited(self.index, citation))
         return unread
+
+
+def untold(choice: Choice) -> list[events.Event]:
+    """Return what the end would tell: what the candidate rests on, the chances of tokens, calls by half; the choice stays as it is."""
+    made: list[events.Event] = []
+    unread = choice.cite(made)
+    if choice.tokens:
+        made += _weighed(choice)
+    if left := joined(unread, choice.partial.left_over(choice.place) if choice.partial else None):
+        made.append(events.Meta(left, choice.index))
+    return made
+
+
+def _weighed(choice: Choice) -> list[events.Event]:
+    """Return what tells the chances of tokens that wait for a text, with one of their own where none is open."""
+    tokens, texts = [*choice.tokens], choice.open_texts
+    number = texts[0] if texts else choice.parts
+    begun: list[events.Event] = [] if texts else [events.PartStart(choice.index, number, ir.Text("", choice.at))]
+    return [*begun, events.Delta(choice.index, number, "", tokens)]
