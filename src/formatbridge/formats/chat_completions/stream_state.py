@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.response import decode_answer
-from formatbridge.formats.chat_completions.stream_thinking_blocks import Blocks
-from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
+from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, ReasoningTexts
 from formatbridge.formats.chat_completions.tool_calls import call_stem
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, says_something
@@ -23,8 +22,11 @@ _CALL = frozenset({"index", "id", "type", "function", "custom", "extra_content"}
 _FUNCTION = frozenset({"name", "arguments", "input"})
 
 
-class _Ending:
-    """Looks for the end of an object in pieces of text that grow in number, at each of them once."""
+# Tool calls.
+
+
+class _ObjectEnd:
+    """Searches a list of pieces of text for the end of an object; it reads each piece once."""
 
     def __init__(self) -> None:
         self._reader = ArrayReader(sys.maxsize)
@@ -32,16 +34,16 @@ class _Ending:
         self._is_found = False
 
     def is_in(self, pieces: list[str]) -> bool:
-        """Say whether these pieces have come to it."""
-        told = "".join(pieces[self._count :]).encode()
+        """Return whether the pieces contain it."""
+        text = "".join(pieces[self._count :]).encode()
         self._count = len(pieces)
-        self._is_found = self._is_found or any(value.data.startswith(b"{") for value in self._reader.feed(told))
+        self._is_found = self._is_found or any(value.data.startswith(b"{") for value in self._reader.feed(text))
         return self._is_found
 
 
 @dataclass(slots=True)
-class Held:
-    """A call as far as it has come, with the pieces of its arguments."""
+class CallState:
+    """One call so far, with the pieces of its arguments."""
 
     kind: str = "function"
     id: str | None = None
@@ -49,53 +51,55 @@ class Held:
     extra: JsonObject | None = None
     pieces: list[str] = field(default_factory=list)
     is_named_again: bool = False
-    _ending: _Ending | None = None
+    _object_end: _ObjectEnd | None = None
 
     def take(self, raw: JsonObject) -> None:
-        """Take another piece; the first id and the first name count."""
+        """Take another piece; the first id and the first name are valid."""
         name = _name_of(raw)
         self.is_named_again = self.is_named_again or bool(name and self.name)
         self.kind = "custom" if kind_of_call(raw) == "custom" else self.kind
         self.id = self.id or raw.get("id")
         self.name = self.name or name
         self.extra = raw.get("extra_content") or self.extra
-        self.add(text_of(raw))
-
-    def add(self, text: str) -> None:
-        """Take another piece of its arguments."""
-        self.pieces.append(text)
+        self.pieces.append(arguments_of(raw))
 
     @property
-    def is_whole(self) -> bool:
-        """Whether it can be made as it stands: it has a name, and its arguments are an object. Of free text nobody can say."""
+    def is_complete(self) -> bool:
+        """Whether it has a name, and its arguments are an object. Free text may always be complete."""
         return bool(self.name) and (self.kind == "custom" or read_object("".join(self.pieces)) is not None)
 
     @property
     def has_ended(self) -> bool:
-        """Whether its arguments have come to the end of an object. Of free text nobody can say."""
-        self._ending = self._ending or _Ending()
-        return self.kind == "function" and self._ending.is_in(self.pieces)
+        """Whether its arguments contain the end of an object. Free text has no such end."""
+        self._object_end = self._object_end or _ObjectEnd()
+        return self.kind == "function" and self._object_end.is_in(self.pieces)
 
-    def call(self, made_id: str) -> JsonObject:
-        """Return the call in the shape that a whole answer has, without its arguments."""
+    def opened(self, slot: int, number: int, choice: int, answer_id: str) -> ir.ToolCall:
+        """Return the call as it opens, without arguments. ``number``: its place in the choice; ``slot``: makes an id if it has none."""
+        src = f"/choices/{choice}/message"
         body = {"name": self.name or "", "input" if self.kind == "custom" else "arguments": ""}
-        call = {"id": self.id or made_id, "type": self.kind, self.kind: body}
-        return call | ({"extra_content": self.extra} if self.extra else {})
+        raw: JsonObject = {"id": self.id or f"{call_stem(answer_id, choice)}_{slot}", "type": self.kind, self.kind: body}
+        raw |= {"extra_content": self.extra} if self.extra else {}
+        parts, _ = decode_answer({"role": "assistant", "tool_calls": [raw]}, src, answer_id, choice)
+        call = parts[0]
+        assert isinstance(call, ir.ToolCall)
+        call.arguments, call.src, call.id_made = "", f"{src}/tool_calls/{number}", not self.id
+        return call
 
 
 @dataclass(slots=True)
 class Calls:
     """The calls of one choice, by slot.
 
-    ``open``: the numbers of their parts; ``begun``: those that have one; ``waiting``: those that have none yet; ``unread``: what nobody
-    knows of them. ``count``: how many parts there were. ``ids``: their ids, the first of each; ``slots``: where an id is; ``last``: the
-    highest slot; ``latest``: the slot that an index named last.
+    ``open``: the numbers of their parts; ``begun``: calls that have a part; ``pending``: calls that have none yet; ``unknown``: their
+    unmodelled fields. ``count``: how many have a part. ``ids``: the first id of each slot; ``slots``: the slot of each id; ``last``: the
+    highest slot; ``latest``: the latest slot of each index.
     """
 
     open: dict[int, int] = field(default_factory=dict)
-    begun: dict[int, Held] = field(default_factory=dict)
-    waiting: dict[int, Held] = field(default_factory=dict)
-    unread: dict[int, JsonObject] = field(default_factory=dict)
+    begun: dict[int, CallState] = field(default_factory=dict)
+    pending: dict[int, CallState] = field(default_factory=dict)
+    unknown: dict[int, JsonObject] = field(default_factory=dict)
     count: int = 0
     ids: dict[int, str] = field(default_factory=dict)
     slots: dict[str, int] = field(default_factory=dict)
@@ -103,90 +107,75 @@ class Calls:
     latest: dict[int, int] = field(default_factory=dict)
 
     def slot_of(self, raw: JsonObject, position: int) -> int:
-        """Find the slot of a piece. Some servers leave the index out, and some use one again for the next call."""
+        """Return the slot of a piece. Some servers omit the index, and some use one index for several calls."""
         index, call_id = raw.get("index"), raw.get("id")
         slot = self.latest.get(index, index) if index is not None else None
         if slot is None:
             slot = self.slots.get(call_id, self.last + 1) if call_id else max(self.last, position, 0)
-        held = self.waiting.get(slot) or self.begun.get(slot)
-        if held is not None:
-            slot = self._slot_behind(held, raw, slot)
-        self._note_id(slot, call_id)
-        if index is not None:
-            self.latest[index] = slot
-        return int(slot)
-
-    def _slot_behind(self, held: Held, raw: JsonObject, slot: int) -> int:
-        """Find the slot of a piece that comes to a call: its own, that of the next, or of another that has its id."""
-        call_id, is_next = raw.get("id"), _is_of_the_next(raw, held)
-        behind = self.last + 1 if is_next else slot
-        if call_id and held.id and call_id != held.id:
-            return self.slots.get(call_id, behind)
-        if is_next and not _name_of(raw):
-            self.waiting[behind] = Held(name=held.name)
-        return behind
-
-    def _note_id(self, slot: int, call_id: str | None) -> None:
-        """Keep the first id of a slot."""
+        call = self.pending.get(slot) or self.begun.get(slot)
+        if call is not None:
+            slot = self._slot_after(call, raw, slot)
         self.last = max(self.last, slot)
         self.ids[slot] = self.ids.get(slot) or call_id or ""
         if call_id and self.ids[slot] == call_id:
             self.slots.setdefault(call_id, slot)
+        if index is not None:
+            self.latest[index] = slot
+        return int(slot)
+
+    def _slot_after(self, call: CallState, raw: JsonObject, slot: int) -> int:
+        """Return the slot of a piece whose index is that of a call: the same, the next one, or that of its id."""
+        call_id, is_next = raw.get("id"), _begins_next(raw, call)
+        after = self.last + 1 if is_next else slot
+        if call_id and call.id and call_id != call.id:
+            return self.slots.get(call_id, after)
+        if is_next and not _name_of(raw):
+            self.pending[after] = CallState(name=call.name)
+        return after
 
     @property
-    def are_whole(self) -> bool:
-        """Whether every call can be made as it stands."""
-        return all(call.is_whole for call in (*self.begun.values(), *self.waiting.values()))
+    def are_complete(self) -> bool:
+        """Whether every call is complete."""
+        return all(call.is_complete for call in (*self.begun.values(), *self.pending.values()))
 
-    def note_unread(self, raw: JsonObject, slot: int) -> None:
-        """Keep what nobody knows of a piece, by pointer relative to the call."""
+    def note_unknown(self, raw: JsonObject, slot: int) -> None:
+        """Keep the unmodelled fields of a piece, by pointer relative to the call."""
         kind = kind_of_call(raw)
         body = raw.get(kind) or {}
         if not (_CALL.issuperset(raw) and _FUNCTION.issuperset(body)):
-            known = self.unread.get(slot, {})
-            self.unread[slot] = known | (rest(raw, _CALL) or {}) | (rest(body, _FUNCTION, f"{kind}/") or {})
+            known = self.unknown.get(slot, {})
+            self.unknown[slot] = known | (rest(raw, _CALL) or {}) | (rest(body, _FUNCTION, f"{kind}/") or {})
 
-    def note_again(self, raw: JsonObject, slot: int, held: Held) -> None:
-        """Keep an id or a name that a piece tells again, where it is another one: the first counts."""
+    def note_changes(self, raw: JsonObject, slot: int, call: CallState) -> None:
+        """Keep an id or a name of a piece that differs from the first one."""
         kind = kind_of_call(raw)
-        for place, told, known in (("id", raw.get("id"), held.id), (f"{kind}/name", _name_of(raw), held.name)):
-            if told and known and told != known:
-                self.unread[slot] = self.unread.get(slot, {}) | {place: told}
+        for place, new, known in (("id", raw.get("id"), call.id), (f"{kind}/name", _name_of(raw), call.name)):
+            if new and known and new != known:
+                self.unknown[slot] = self.unknown.get(slot, {}) | {place: new}
 
 
-def _is_of_the_next(raw: JsonObject, held: Held) -> bool:
-    """Say whether a piece that comes to a call is of the next one: it has another id, and a name.
+def _begins_next(raw: JsonObject, call: CallState) -> bool:
+    """Return whether a piece begins the next call: it has another id, and a name.
 
-    Where the server gives no ids, another name tells, or the same one with text behind the end of the arguments: some servers say the name
-    in every piece, and some send empty pieces last. A call that has an id takes no other name behind the end of its arguments, either.
+    Where the server sends no ids, another name shows it, or the same name with text after the end of the arguments. Some servers repeat
+    the name in every piece, and some send empty pieces last. A call with an id takes no other name after the end of its arguments either.
     """
     call_id, name = raw.get("id"), _name_of(raw)
-    if call_id and held.id:
-        return bool(name) and call_id != held.id
-    if name and held.name and name != held.name:
-        return not held.id or held.has_ended
-    is_named_twice = held.name is not None and (name is not None or held.is_named_again)
-    return is_named_twice and not held.id and bool(text_of(raw).strip()) and held.has_ended
-
-
-def opened(held: Held, slot: int, number: int, choice: int, answer_id: str) -> ir.ToolCall:
-    """Return a call as it opens, the ``number``-th of its choice: without its arguments, its id made of its place where none came."""
-    src = f"/choices/{choice}/message"
-    message = {"role": "assistant", "tool_calls": [held.call(f"{call_stem(answer_id, choice)}_{slot}")]}
-    parts, _ = decode_answer(message, src, answer_id, choice)
-    call = parts[0]
-    assert isinstance(call, ir.ToolCall)
-    call.arguments, call.src, call.id_made = "", f"{src}/tool_calls/{number}", not held.id
-    return call
+    if call_id and call.id:
+        return bool(name) and call_id != call.id
+    if name and call.name and name != call.name:
+        return not call.id or call.has_ended
+    is_named_twice = call.name is not None and (name is not None or call.is_named_again)
+    return is_named_twice and not call.id and bool(arguments_of(raw).strip()) and call.has_ended
 
 
 def _name_of(raw: JsonObject) -> str | None:
-    """Return the name that a piece tells; None where it is empty, too."""
+    """Return the name in a piece; None where it is empty, too."""
     return (raw.get(kind_of_call(raw)) or {}).get("name") or None
 
 
-def text_of(raw: JsonObject) -> str:
-    """Return what a piece adds to the arguments; some servers send an object."""
+def arguments_of(raw: JsonObject) -> str:
+    """Return the arguments in a piece; some servers send an object."""
     kind = kind_of_call(raw)
     body = raw.get(kind) or {}
     text = body.get("input") if kind == "custom" else body.get("arguments")
@@ -199,16 +188,19 @@ def kind_of_call(raw: JsonObject) -> str:
     return "custom" if custom and (says_something(custom) or not raw.get("function")) else "function"
 
 
+# Choices.
+
+
 @dataclass(slots=True)
 class Choice:
-    """One choice as far as it has come. ``open``: the kind and number of the part that text goes to.
+    """One choice so far. ``open``: the kind and number of the part that text is added to.
 
-    ``parts``: those that have begun, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many log
-    probabilities came, by their kind; ``finish`` and ``stop``: why it ended, and the text or token that ended it; ``notes``: citations that
-    wait for a text; ``token``: the latest that came beside the message, ``beside``: one that waits for its part; ``sound``: the number of
-    the sound, to which more may come until the very end; ``more``: fields that came when their part had begun; ``unknown``: those that
-    nobody knows; ``has_text``: whether any of the parts is visible text; ``blocks``: its thoughts as
-    blocks, where any came.
+    ``parts``: the parts that have opened, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many
+    log probabilities came, by their kind; ``finish`` and ``stop``: the finish reason, and the text or token that stopped it;
+    ``citations``: those that came before any text; ``token``: the latest signature of the message; ``pending_token``: one that has no
+    part yet; ``audio``: the number of the audio part, which may continue until the end; ``extra``: unmodelled fields; ``part_extra``:
+    those of the open part that came after its start; ``unknown``: those that accumulate; ``has_text``: whether any part is visible text;
+    ``blocks``: its thinking blocks, if any came.
     """
 
     index: int
@@ -219,68 +211,68 @@ class Choice:
     finish: str | None = None
     stop: str | int | None = None
     tokens: dict[str, int] = field(default_factory=dict)
-    notes: list[ir.Citation] | None = None
-    sound: int | None = None
+    citations: list[ir.Citation] | None = None
+    audio: int | None = None
     token: str | None = None
-    beside: ir.Signature | None = None
+    pending_token: ir.Signature | None = None
     extra: JsonObject | None = None
-    more: JsonObject | None = None
+    part_extra: JsonObject | None = None
     unknown: Pieces = field(default_factory=Pieces)
     has_text: bool = False
-    blocks: Blocks | None = None
-    _thoughts: Thoughts | None = None
+    blocks: BlockDecoder | None = None
+    _reasoning: ReasoningTexts | None = None
 
     @property
     def ending(self) -> JsonObject:
-        """Why it ended, as a whole choice has it."""
+        """Its finish reason, as a whole choice has it."""
         return {"finish_reason": self.finish, "stop_reason": self.stop}
 
     @property
-    def thoughts(self) -> Thoughts:
-        """What was thought; most answers have no thoughts."""
-        self._thoughts = self._thoughts or Thoughts()
-        return self._thoughts
+    def reasoning(self) -> ReasoningTexts:
+        """Its reasoning texts; most answers have none."""
+        self._reasoning = self._reasoning or ReasoningTexts()
+        return self._reasoning
 
     @property
-    def is_whole(self) -> bool:
-        """Whether it says something, and no call by half."""
-        return bool(self.parts or self.calls) and (self.calls is None or self.calls.are_whole)
+    def is_complete(self) -> bool:
+        """Whether it has content, and no incomplete call."""
+        return bool(self.parts or self.calls) and (self.calls is None or self.calls.are_complete)
 
-    def grow(self, kind: str, part: ir.Part, text: str, made: list[events.Event]) -> None:
+    def add_text(self, kind: str, part: ir.Part, text: str, made: list[events.Event]) -> None:
         """Add text to the open part of a kind."""
         made.append(events.Delta(self.index, self.enter(kind, part, made), text))
 
     def enter(self, kind: str, part: ir.Part, made: list[events.Event]) -> int:
-        """Return the number of the open part of a kind; another kind closes what is open and opens the next."""
+        """Return the number of the open part of a kind; if the open part has another kind, close it and open the next."""
         if self.open is None or self.open[0] != kind:
-            self.leave(made)
+            self.close_part(made)
             if isinstance(part, ir.Reasoning):
                 part = ir.Reasoning(src=part.src, summary=part.summary, id=part.id, extra=part.extra)
-                self.thoughts.open(part)
+                self.reasoning.open(part)
             self.open = (kind, self.start(part, made))
         return self.open[1]
 
     def start(self, part: ir.Part, made: list[events.Event]) -> int:
-        """Begin a part and return its number; citations that waited for a text hang on the first."""
+        """Open a part and return its number. The first text gets the citations that came before it."""
         number = len(self.parts)
-        if self.beside is not None:
+        if self.pending_token is not None:
             self._sign(part)
         self._append(part)
         made.append(events.PartStart(self.index, number, part))
-        if self.notes and isinstance(part, ir.Text):
-            made += [events.PartMeta(self.index, number, citation=citation) for citation in self.notes]
-            self.notes = None
+        if self.citations and isinstance(part, ir.Text):
+            made += [events.PartMeta(self.index, number, citation=citation) for citation in self.citations]
+            self.citations = None
         return number
 
     def _sign(self, part: ir.Part) -> None:
-        """Give the token that waits to the first text, or to a call before any."""
+        """Give the pending signature to the first text, or to a call before any."""
         is_first = isinstance(part, ir.Text | ir.ToolCall) and not self.has_text
-        if is_first and part.signature is None:  # type: ignore[union-attr]  # the test before it says so
-            part.signature, self.beside = self.beside, None  # type: ignore[union-attr]
+        if is_first and part.signature is None:  # type: ignore[union-attr]  # the line before excludes it
+            part.signature, self.pending_token = self.pending_token, None  # type: ignore[union-attr]
 
     def add(self, part: ir.Part, made: list[events.Event]) -> None:
         """Take a part that comes in one piece."""
-        self.leave(made)
+        self.close_part(made)
         made += unfold(self.index, len(self.parts), part)
         self._append(part)
 
@@ -288,90 +280,81 @@ class Choice:
         self.parts.append(part)
         self.has_text = self.has_text or isinstance(part, ir.Text)
 
-    def leave(self, made: list[events.Event]) -> None:
-        """End the part that text goes to, if there is one."""
+    def close_part(self, made: list[events.Event]) -> None:
+        """Close the open part, if there is one."""
         if self.open is not None:
             if self.open[0] == "reasoning":
-                self.thoughts.close(self.open[1])
-            made.append(events.PartEnd(self.index, self.open[1], extra=self.take_more()))
-            self.open = None
+                self.reasoning.close(self.open[1])
+            self.end_part(None, made)
 
-    def keep(self, src: str, extra: JsonObject) -> None:
-        """Keep fields that come when their part is open: an item of the content goes on under its own number, details have one each.
+    def end_part(self, whole: ir.Part | None, made: list[events.Event]) -> None:
+        """Emit the end of the open part, with the fields that came after its start. ``whole``: the part, if it differs from its start."""
+        assert self.open is not None
+        made.append(events.PartEnd(self.index, self.open[1], whole, self.part_extra))
+        self.open, self.part_extra = None, None
 
-        Of what pieces of an item say the last counts, but what one of them denied stays so.
+    def keep_extra(self, src: str, extra: JsonObject) -> None:
+        """Keep fields that come after the start of the open part: items of the content continue one number, details have one each.
+
+        Of the values in pieces of an item the last is valid, but one that was false stays false.
         """
         assert self.open is not None
         items, opened = f"/choices/{self.index}/message/content/", self.parts[self.open[1]]
         if isinstance(opened, ir.Reasoning) and src.startswith(items) and opened.src.startswith(items):
-            said = ChainMap(self.more or {}, opened.extra or {})
-            self.more = gathered(self.more, {name: value for name, value in extra.items() if said.get(name) is not False})
+            known = ChainMap(self.part_extra or {}, opened.extra or {})
+            new = {name: value for name, value in extra.items() if known.get(name) is not False}
+            self.part_extra = gathered(self.part_extra, new)
         else:
-            self.keep_beside(src, extra)
+            self.keep_item_extra(src, extra)
 
-    def keep_beside(self, src: str, extra: JsonObject) -> None:
+    def keep_item_extra(self, src: str, extra: JsonObject) -> None:
         """Keep fields of an item that is no part of its own, under its number."""
         place = src.removeprefix(f"/choices/{self.index}/")
         self.extra = gathered(self.extra, {f"{place}/{name}": value for name, value in extra.items()})
 
     @property
-    def open_thought(self) -> int | None:
-        """The number of the open part, where that is a thought."""
+    def open_reasoning(self) -> int | None:
+        """The number of the open part, if that is reasoning."""
         return self.open[1] if self.open is not None and self.open[0] == "reasoning" else None
 
-    def left_over(self) -> JsonObject | None:
-        """Return the fields of the whole choice that are no part of it."""
+    def unmodelled(self) -> JsonObject | None:
+        """Return the unmodelled fields of the whole choice."""
         made: JsonObject = {"stop_reason": self.stop} if self.stop is not None else {}
         if self.blocks is not None:
-            made |= self.blocks.left_over(self.thoughts)
+            made |= self.blocks.unmodelled(self.reasoning)
         return joined(self.extra, self.unknown.whole(), made)
 
-    def take_more(self) -> JsonObject | None:
-        """Return the fields that came when the open part had begun: its end tells them."""
-        more, self.more = self.more, None
-        return more
-
-    def weighed(self, kind: str) -> int | None:
-        """Return the number of the part that tokens of a kind are of; None where it has not begun.
-
-        Whatever is open has tokens of its text.
-        """
+    def part_of_tokens(self, kind: str) -> int | None:
+        """Return the number of the part that log probabilities of a kind belong to: the open one, whatever it is. None: not open yet."""
         if self.open is not None and kind in ("text", self.open[0]):
             return self.open[1]
-        return self.sound if kind == "text" and self.open is None else None
+        return self.audio if kind == "text" and self.open is None else None
 
     def cite(self, citations: list[ir.Citation], made: list[events.Event]) -> None:
-        """Hang citations on the text that is open, or on those that have closed; before any they wait for it, or for the end."""
+        """Add citations to the open text, or to closed ones; before any text, keep them for the first."""
         if self.open is not None and isinstance(self.parts[self.open[1]], ir.Text):
             made += [events.PartMeta(self.index, self.open[1], citation=citation) for citation in citations]
         elif self.has_text:
             made += [events.Cited(self.index, citation) for citation in citations]
         else:
-            self.notes = self.notes or []
-            self.notes += citations
+            self.citations = self.citations or []
+            self.citations += citations
 
-
-def untold(choice: Choice, answer_id: str) -> list[events.Event]:
-    """Return what the end would tell: what nobody knows of open parts, and the parts that have not opened; the choice stays as it is."""
-    extras: dict[int, JsonObject | None] = {} if choice.open is None else {choice.open[1]: choice.more}
-    if calls := choice.calls:
-        extras |= {number: calls.unread.get(slot) for slot, number in calls.open.items()}
-    made: list[events.Event] = [events.PartMeta(choice.index, at, extra=extra) for at, extra in extras.items() if extra]
-    for number, part in enumerate(_waiting(choice, answer_id), len(choice.parts)):
-        made += unfold(choice.index, number, part)[:-1]
-    return made
-
-
-def _waiting(choice: Choice, answer_id: str) -> list[ir.Part]:
-    """Return the parts that the end of the choice would open: a text for citations, calls by half, and a text for a token."""
-    parts: list[ir.Part] = []
-    if choice.notes:
-        parts.append(ir.Text("", f"/choices/{choice.index}/message/content", citations=[*choice.notes]))
-    if calls := choice.calls:
-        for number, (slot, held) in enumerate(calls.waiting.items(), calls.count):
-            call = opened(held, slot, number, choice.index, answer_id)
-            extra = joined(call.extra, calls.unread.get(slot))
-            parts.append(replace(call, arguments="".join(held.pieces), extra=extra))
-    if choice.beside is not None:
-        parts.append(ir.Text("", choice.beside.src, signature=choice.beside))
-    return parts
+    def pending(self, answer_id: str) -> list[events.Event]:
+        """Return what its end would emit: fields of open parts, and parts that have not opened. The choice does not change."""
+        extras: dict[int, JsonObject | None] = {} if self.open is None else {self.open[1]: self.part_extra}
+        parts: list[ir.Part] = []
+        if self.citations:
+            parts.append(ir.Text("", f"/choices/{self.index}/message/content", citations=[*self.citations]))
+        if calls := self.calls:
+            extras |= {number: calls.unknown.get(slot) for slot, number in calls.open.items()}
+            for number, (slot, state) in enumerate(calls.pending.items(), calls.count):
+                call = state.opened(slot, number, self.index, answer_id)
+                extra = joined(call.extra, calls.unknown.get(slot))
+                parts.append(replace(call, arguments="".join(state.pieces), extra=extra))
+        if self.pending_token is not None:
+            parts.append(ir.Text("", self.pending_token.src, signature=self.pending_token))
+        made: list[events.Event] = [events.PartMeta(self.index, at, extra=extra) for at, extra in extras.items() if extra]
+        for number, part in enumerate(parts, len(self.parts)):
+            made += unfold(self.index, number, part)[:-1]
+        return made
