@@ -1,7 +1,7 @@
-"""Streams of generate_content, read: each event is a small answer, whose parts go on where those of the last one stopped.
+"""Decoder for generateContent streams: each event is a small answer, whose parts continue those of the event before.
 
-No event marks the end: an answer is over when each of its candidates has said why, and even then more may follow. Sources and usage
-count for the whole answer, so the last word on them comes at the end of the bytes.
+No event marks the end: an answer is complete when each of its candidates has a finish reason, and even then more may follow. Sources and
+usage are those of the whole answer, so they are complete at the end of the bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.reasoning import is_carried, is_late
 from formatbridge.formats.generate_content.response import UNSAID, decode_blocked, decode_finish, decode_logprobs
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
-from formatbridge.formats.generate_content.stream_state import Choice, untold
+from formatbridge.formats.generate_content.stream_state import Choice
 from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.formats.shared.choices import name_late
@@ -27,18 +27,18 @@ from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import unfold
 
-_USUAL = frozenset({"candidates", "modelVersion", "responseId", "usageMetadata"})
-_EVENT = _USUAL | {"createTime", "promptFeedback"}
+_COMMON = frozenset({"candidates", "modelVersion", "responseId", "usageMetadata"})
+_EVENT = _COMMON | {"createTime", "promptFeedback"}
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
-_PLAIN = frozenset({"content", "index"})
+_CONTENT = frozenset({"content", "index"})
 _SOURCES = frozenset({"groundingMetadata", "citationMetadata"})
-_CANDIDATE = _PLAIN | _SOURCES | {"finishReason", "finishMessage", "logprobsResult"}
+_CANDIDATE = _CONTENT | _SOURCES | {"finishReason", "finishMessage", "logprobsResult"}
 _PAGES = "urlContextMetadata"
 _TEXT = frozenset({"text", "thought"})
 
 
 class StreamDecoder:
-    """Reads the events of one stream. ``is_complete``: every candidate has said why it ended, or the prompt was blocked."""
+    """Decodes the events of one stream. ``is_complete``: every candidate has a finish reason, or the prompt was blocked."""
 
     END = "finishReason"
     NEVER_REPEATED: ClassVar[frozenset[str]] = frozenset()
@@ -46,10 +46,10 @@ class StreamDecoder:
     def __init__(self) -> None:
         self.is_complete = False
         self.has_unknown_fields = False  # that accumulate: here the last value of each is valid
-        self._told = events.Start(None, None)
-        self.start: events.Start | None = self._told
+        self._start = events.Start(None, None)  # as emitted
+        self._pending_start: events.Start | None = self._start
         self._choices: dict[int, Choice] = {}
-        self._running: set[int] = set()  # the candidates that have not said why they ended
+        self._running: set[int] = set()  # the candidates without a finish reason
         self._id: str | None = None
         self._usage: JsonObject | None = None
         self._feedback: JsonObject = {}
@@ -62,30 +62,30 @@ class StreamDecoder:
         if self._is_over or not raw:  # an empty one keeps the connection alive
             return []
         made: list[events.Event] = []
-        is_usual = _USUAL.issuperset(raw)
-        is_error = not is_usual and (raw.get("error") or (_EVENT.isdisjoint(raw) and is_bare_error(raw)))
-        if self.start is not None:
-            if is_usual or is_error or not _EVENT.isdisjoint(raw):  # what nobody knows begins no answer
+        is_common = _COMMON.issuperset(raw)
+        is_error = not is_common and (raw.get("error") or (_EVENT.isdisjoint(raw) and is_bare_error(raw)))
+        if self._pending_start is not None:
+            if is_common or is_error or not _EVENT.isdisjoint(raw):  # unmodelled events begin no answer
                 self._begin({} if is_error else raw, made)
-        elif not (is_usual and self._told.id and self._told.model):
-            self._told = name_late(self._told, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), made)
+        elif not (is_common and self._start.id and self._start.model):
+            self._start = name_late(self._start, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), made)
         if is_error:
             self._is_over = self.is_complete = True
             return [*made, *self._metadata(), events.Failed(decode_error(raw, status=None))]
         for candidate in raw.get("candidates") or ():
             self._feed_candidate(candidate, made)
         self._usage = raw.get("usageMetadata") or self._usage
-        if not is_usual:
-            self._feed_rarer(raw)
+        if not is_common:
+            self._feed_others(raw)
         self.is_complete = self._is_blocked() or bool(self._choices and not self._running)
         return made
 
     def _is_blocked(self) -> bool:
-        """Return whether the prompt was blocked; the message alone states it where no candidate came."""
+        """Return whether the prompt was blocked; without candidates the message alone shows it."""
         return bool(self._feedback.get("blockReason") or (not self._choices and self._feedback.get("blockReasonMessage")))
 
-    def _feed_rarer(self, raw: JsonObject) -> None:
-        """Take what few events have: feedback on the prompt, and what nobody knows."""
+    def _feed_others(self, raw: JsonObject) -> None:
+        """Take what few events have: feedback on the prompt, and unmodelled fields."""
         if raw.get("promptFeedback"):
             self._feedback |= {key: value for key, value in raw["promptFeedback"].items() if value is not None}
         self._extra |= rest(raw, _EVENT) or {}
@@ -99,9 +99,9 @@ class StreamDecoder:
             return made
         if self.is_complete and not self._is_over:
             self._end_answer(made)
-        elif self.start is not None:
-            made.append(self.start)
-            self.start = None
+        elif self._pending_start is not None:
+            made.append(self._pending_start)
+            self._pending_start = None
         return made
 
     def _end_answer(self, made: list[events.Event]) -> None:
@@ -111,14 +111,14 @@ class StreamDecoder:
         if not self._choices:
             made.append(events.Finished(0, decode_blocked(self._feedback)))
         if self._feedback:
-            self._extra |= self._unread_feedback() or {}
+            self._extra |= self._feedback_fields() or {}
         made += [*self._metadata(), events.End()]
 
     def _pending(self) -> list[events.Event]:
         """Return what is pending where the answer stops here."""
-        made = [] if self.start is None else [self.start]
-        held_back = [event for _, choice in sorted(self._choices.items()) for event in untold(choice)]
-        feedback = self._unread_feedback()
+        made = [] if self._pending_start is None else [self._pending_start]
+        held_back = [event for _, choice in sorted(self._choices.items()) for event in choice.pending()]
+        feedback = self._feedback_fields()
         return [*made, *self._metadata(), *held_back, *([events.Meta(feedback)] if feedback else [])]
 
     def _metadata(self) -> list[events.Event]:
@@ -132,22 +132,22 @@ class StreamDecoder:
             made.append(events.UsageTold(decode_usage(self._usage, "/usageMetadata")))
         return made
 
-    def _unread_feedback(self) -> JsonObject | None:
-        """Return what the prompt's feedback says beside the reason of an end that it brought."""
+    def _feedback_fields(self) -> JsonObject | None:
+        """Return the fields of the feedback on the prompt, without the block reason if that is a finish reason."""
         is_blocked = self.is_complete and (not self._choices or bool(self._running))
         return rest(self._feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/")
 
     def _begin(self, event: JsonObject, made: list[events.Event]) -> None:
-        self.start = None
+        self._pending_start = None
         self._id, self._usage = event.get("responseId") or None, event.get("usageMetadata") or None
         counts = decode_usage(self._usage, "/usageMetadata") if self._usage else None
-        self._told = events.Start(self._id, event.get("modelVersion"), self._time(event), counts)
-        made.append(self._told)
+        self._start = events.Start(self._id, event.get("modelVersion"), self._time(event), counts)
+        made.append(self._start)
 
     def _time(self, event: JsonObject) -> float | None:
-        """Read when the answer was made, unless that is known; what is no time stays as it is."""
+        """Decode the time of the answer, unless it is known; a value that is no time stays an unmodelled field."""
         time = event.get("createTime")
-        if not time or self._told.created is not None:
+        if not time or self._start.created is not None:
             return None
         created = time_of(time)
         if created is None:
@@ -168,11 +168,11 @@ class StreamDecoder:
                 self._feed_part(choice, part, made)
             if not CONTENT.issuperset(content):
                 choice.extra |= rest(content, CONTENT, "content/") or {}
-        if not _PLAIN.issuperset(raw):
-            self._feed_rest(choice, raw, made)
+        if not _CONTENT.issuperset(raw):
+            self._feed_other_fields(choice, raw, made)
 
-    def _feed_rest(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
-        """Take what an event says about its candidate beside the content."""
+    def _feed_other_fields(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+        """Take the other fields of a candidate."""
         if raw.get("finishReason") not in UNSAID:
             choice.finish["finishReason"] = raw["finishReason"]
             self._running.discard(choice.index)
@@ -184,20 +184,20 @@ class StreamDecoder:
         if raw.get("logprobsResult"):
             self._feed_logprobs(choice, raw["logprobsResult"], made)
         if not _CANDIDATE.issuperset(raw):
-            told = rest(raw, _CANDIDATE) or {}
-            if _PAGES in told:
+            fields = rest(raw, _CANDIDATE) or {}
+            if _PAGES in fields:
                 choice.pages = choice.pages or Gathered()
-                choice.pages.feed(told[_PAGES])
-                told[_PAGES] = choice.pages.told
-            choice.extra |= told
+                choice.pages.feed(fields[_PAGES])
+                fields[_PAGES] = choice.pages.told
+            choice.extra |= fields
 
     def _feed_logprobs(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
-        """Tell the chances of tokens with the text of their event; where it has none, with the next or the last."""
-        src, before = f"{choice.src}/logprobsResult", choice.weighed
-        tokens, unread = decode_logprobs(raw, src, before)
-        choice.extra |= {f"logprobsResult/{pointer}": value for pointer, value in (unread or {}).items()}
+        """Emit log probabilities with the text of their event; if it has none, with the next or the last."""
+        src, before = f"{choice.src}/logprobsResult", choice.token_count
+        tokens, extra = decode_logprobs(raw, src, before)
+        choice.extra |= {f"logprobsResult/{pointer}": value for pointer, value in (extra or {}).items()}
         choice.tokens += tokens or ()
-        choice.weighed = before + len(tokens or ())
+        choice.token_count = before + len(tokens or ())
         deltas = (event for event in reversed(made) if isinstance(event, events.Delta) and event.choice == choice.index)
         text = next((delta for delta in deltas if delta.index in choice.texts), None)
         if text is not None:
@@ -216,14 +216,14 @@ class StreamDecoder:
             if part is not None:
                 self._whole(choice, part, made)
         elif _TEXT.issuperset(raw):
-            self._grow(choice, ir.Reasoning if raw.get("thought") else ir.Text, text, made)
+            self._add_text(choice, ir.Reasoning if raw.get("thought") else ir.Text, text, made)
         else:
-            self._feed_marked_text(choice, raw, made)
+            self._feed_text_with_fields(choice, raw, made)
 
-    def _feed_marked_text(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
-        """Take text with a token or with something unknown: a part of its own.
+    def _feed_text_with_fields(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+        """Take text with a token or with unmodelled fields: a part of its own.
 
-        But a token that another format put on a part came apart from its text only because that had left already.
+        But the encoder puts a token of another format on a separate part if its text had been sent before.
         """
         part = decode_text(raw, choice.at)
         assert isinstance(part, ir.Text | ir.Reasoning)
@@ -233,34 +233,34 @@ class StreamDecoder:
         signature, is_bare = part.signature, not part.text and not part.extra
         kind = ir.Reasoning if raw.get("thought") else ir.Text
         if signature is None and not part.extra:
-            self._grow(choice, type(part), part.text, made)
+            self._add_text(choice, type(part), part.text, made)
         elif is_bare and is_late(signature) and choice.open is not None and choice.open[0] is kind:
             made.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
             self._close_text(choice, made)
-            choice.loose = None
-        elif is_bare and signature is not None and is_late(signature) and kind is ir.Reasoning and choice.loose is not None:
-            made.append(events.Signed(choice.index, choice.loose, signature))
-            choice.loose = None
+            choice.unsigned = None
+        elif is_bare and signature is not None and is_late(signature) and kind is ir.Reasoning and choice.unsigned is not None:
+            made.append(events.Signed(choice.index, choice.unsigned, signature))
+            choice.unsigned = None
         else:
             self._whole(choice, part, made)
 
     def _take_carried(self, choice: Choice, part: ir.Text | ir.ToolCall, made: list[events.Event]) -> None:
-        """Take the token of another format's reasoning off the part that follows, as if it had come on an empty thought before."""
+        """Take the token of another format off a part, as if it had come on an empty thought part before it."""
         signature, part.signature = part.signature, None
         assert signature is not None
         if is_late(signature) and choice.open is not None and choice.open[0] is ir.Reasoning:
             made.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
             self._close_text(choice, made)
-            choice.loose = None
-        elif is_late(signature) and choice.loose is not None:
-            made.append(events.Signed(choice.index, choice.loose, signature))
-            choice.loose = None
+            choice.unsigned = None
+        elif is_late(signature) and choice.unsigned is not None:
+            made.append(events.Signed(choice.index, choice.unsigned, signature))
+            choice.unsigned = None
         else:
             self._whole(choice, ir.Reasoning("", signature.src, signature), made)
-            choice.tokens_apart += 1
+            choice.token_parts += 1
 
-    def _grow(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], text: str, made: list[events.Event]) -> None:
-        """Add text to the open part of a kind; another kind closes it and opens the next. An empty text parts two thoughts."""
+    def _add_text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], text: str, made: list[events.Event]) -> None:
+        """Add text to the open part of a kind; another kind closes it and opens the next. An empty text separates reasoning."""
         if not text:
             if kind is ir.Text and choice.open is not None and choice.open[0] is ir.Reasoning:
                 self._close_text(choice, made)
@@ -282,36 +282,36 @@ class StreamDecoder:
         if kind is ir.Text:
             choice.texts[number] = []
         else:
-            choice.loose = number
+            choice.unsigned = number
         return number
 
     def _close_text(self, choice: Choice, made: list[events.Event]) -> None:
-        if choice.behind is not None:
-            made.append(events.PartEnd(choice.index, choice.behind))
-            choice.behind = None
+        if choice.before is not None:
+            made.append(events.PartEnd(choice.index, choice.before))
+            choice.before = None
         if choice.open is not None:
             made.append(events.PartEnd(choice.index, choice.open[1]))
             choice.open = None
 
     def _whole(self, choice: Choice, part: ir.Part, made: list[events.Event]) -> None:
-        """Take a part that comes in one piece. A text stays open until the next part comes: its sources may be told behind it.
+        """Take a part that comes in one piece. A text stays open until the next part comes: its sources may follow it.
 
-        A text that is but a token is no next part.
+        A text that only has a token is no next part.
         """
-        is_bare = isinstance(part, ir.Text) and not part.text and choice.behind is None
+        is_bare = isinstance(part, ir.Text) and not part.text and choice.before is None
         if is_bare and choice.open is not None and choice.open[1] in choice.texts:
-            choice.behind, choice.open = choice.open[1], None
+            choice.before, choice.open = choice.open[1], None
         else:
             self._close_text(choice, made)
         if isinstance(part, ir.Reasoning) or getattr(part, "signature", None) is not None:
-            choice.loose = None
+            choice.unsigned = None
         if isinstance(part, ir.Text):
             choice.texts[choice.parts] = [part.text]
-        told = unfold(choice.index, choice.parts, part, is_ours=True)
+        unfolded = unfold(choice.index, choice.parts, part, is_ours=True)
         if isinstance(part, ir.Text):
             choice.open = (None, choice.parts)
-            told.pop()
-        made += told
+            unfolded.pop()
+        made += unfolded
         choice.parts += 1
 
     # Calls.
@@ -325,9 +325,9 @@ class StreamDecoder:
                 self._call(choice, part, made)
         elif any(call.values()):
             self._call(choice, raw, made)
-        elif len(raw) > 1:  # behind the end of a call in pieces an empty one is none, but what stands beside it counts
+        elif len(raw) > 1:  # an empty call after the end of a call in pieces is none, but its other fields are valid
             others = {key: value for key, value in raw.items() if key != "functionCall"}
-            self._feed_marked_text(choice, {"text": ""} | others, made)
+            self._feed_text_with_fields(choice, {"text": ""} | others, made)
 
     def _end_calls(self, choice: Choice, made: list[events.Event]) -> None:
         for part in choice.partial.end() if choice.partial else ():
@@ -343,16 +343,16 @@ class StreamDecoder:
         choice.parts += 1
 
     def _close(self, choice: Choice, made: list[events.Event]) -> None:
-        """End a candidate: what it rests on, whatever is open, and why."""
+        """End a candidate: emit its citations, close its open parts, and emit its finish reason."""
         if choice.partial:
             self._end_calls(choice, made)
-        unread = choice.cite(made)
+        extra = choice.cite(made)
         if choice.tokens:
             number = choice.open_texts[0] if choice.open_texts else self._text(choice, ir.Text, made)
             made.append(events.Delta(choice.index, number, "", choice.tokens))
         self._close_text(choice, made)
         is_ended = "finishReason" in choice.finish
         finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_blocked(self._feedback)
-        if unread:
-            choice.extra |= unread
+        if extra:
+            choice.extra |= extra
         made.append(events.Finished(choice.index, finish))

@@ -1,11 +1,11 @@
 """Decoder state for Messages streams: the content blocks, from their start to their stop, as parts.
 
 Servers leave out starts and stops, reuse an index, and interleave blocks. A thinking block that only holds the token of the part
-after it becomes no part."""
+after it becomes no part.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,27 +22,27 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import unfold
 
-_HOT: dict[object, tuple[str, str]] = {
+_TEXT_DELTAS: dict[object, tuple[str, str]] = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
     "input_json_delta": ("tool_use", "partial_json"),
 }
-"""Kind of delta to the kind of block that it streams into, and the member that holds the piece."""
-_KINDS = {"signature": "signature_delta", **{member: kind for kind, (_, member) in _HOT.items()}}
+"""Kind of delta to the kind of block that it continues, and the member with the text."""
+_DELTA_OF = {"signature": "signature_delta", **{member: kind for kind, (_, member) in _TEXT_DELTAS.items()}}
 """Member of a delta to the kind of delta that has it."""
-_NEEDS: dict[str, JsonObject] = {
+_REQUIRED: dict[str, JsonObject] = {
     "text": {"text": ""},
     "thinking": {"thinking": "", "signature": ""},
     "tool_use": {"input": {}},
     "server_tool_use": {"input": {}},
     "mcp_tool_use": {"input": {}},
 }
-"""What a block must have, for servers that leave it out while it is empty."""
+"""Required fields of a block, for servers that omit them while they are empty."""
 
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """A block as far as it has come. ``number``: its part's, None while that has not opened; ``size``: characters of its deltas.
+    """A block so far. ``number``: that of its part, None while that has not opened; ``size``: characters of its deltas.
 
     ``text``: its number among the texts.
     """
@@ -61,31 +61,19 @@ class Block:
 
 
 class Blocks:
-    """The blocks of one stream: which are open, how many there were, and how far the visible text has come."""
+    """The blocks of one stream: which are open, how many there were, and the length of the visible text."""
 
     def __init__(self) -> None:
         self._open: dict[Any, Block] = {}
         self._calls: dict[str, list[Any]] = {}  # the indexes of blocks, by their id
-        #: The block that grew last.
-        self.latest: Block | None = None
+        self._latest: Block | None = None  # the block that got text last
         self._count = 0
-        self._parts = 0
-        self._lengths = Lengths()  # of the texts, but for what the latest block brought
-        #: The token that waits for the part behind it.
-        self.carrier: ir.Reasoning | None = None
+        self._part_count = 0
+        self._lengths = Lengths()  # of the texts, without the latest text of the latest block
+        self._carrier: ir.Reasoning | None = None  # whose token belongs to the part after it
 
     @property
-    def open(self) -> Iterable[Block]:
-        """The blocks that have not closed, in the order of their starts."""
-        return self._open.values()
-
-    @property
-    def part_count(self) -> int:
-        """How many parts have opened."""
-        return self._parts
-
-    @property
-    def are_whole(self) -> bool:
+    def are_complete(self) -> bool:
         """Whether there were any, and none is open."""
         return self._count > 0 and not self._open
 
@@ -95,7 +83,7 @@ class Blocks:
         self._end_call(content.get("tool_use_id"), made)
         kind = content.get("type")
         if isinstance(kind, str):
-            content = {"type": kind, **_NEEDS.get(kind, {}), **content}
+            content = {"type": kind, **_REQUIRED.get(kind, {}), **content}
         block = self._add(index, content, made)
         block.kind = kind if kind in ("text", "thinking", "tool_use") else "input" if "input" in content else "whole"
         if kind == "text":
@@ -103,18 +91,18 @@ class Blocks:
         self._open_part(block, made)
 
     def _end_call(self, call_id: object, made: list[events.Event]) -> None:
-        """Close the call whose result begins, if nothing did: a result that is told before its call has no place."""
+        """Close the call whose result begins, if it is still open: a result must follow its call."""
         for index in self._calls.pop(call_id, ()) if isinstance(call_id, str) else ():
             if index in self._open and self._open[index].raw.get("id") == call_id:
                 self.end(index, made)
 
-    def begin_nothing(self, index: object, made: list[events.Event]) -> str:
-        """Open a block that is no part of the answer and return its pointer."""
+    def skip(self, index: object, made: list[events.Event]) -> str:
+        """Open a block that becomes no part, and return its pointer."""
         self._flush_carrier(made)
         return self._add(index, {}, made).src
 
     def _add(self, index: object, content: JsonObject, made: list[events.Event]) -> Block:
-        """Number a block in the order of the blocks; an index that is used again closes the one before."""
+        """Number a block in the order of the blocks; an index that is used again closes the block before."""
         if index in self._open:
             self.end(index, made)
         block = Block("", f"/content/{self._count}", content)
@@ -132,23 +120,23 @@ class Blocks:
         self._flush_carrier(made)
 
     def _open_part(self, block: Block, made: list[events.Event]) -> None:
-        """Open a block's part without what its deltas bring. A thought waits for its text: it may be another part's token."""
+        """Open the part of a block, without what its deltas bring. Reasoning opens with its text: it may be the token of another part."""
         part = block.part = decode_block(block.raw, block.src)
         match part:
             case ir.Reasoning() if block.kind == "thinking":
                 block.token, part.signature = part.signature, None
                 text, part.text = part.text, ""
                 if text:
-                    self._grow(block, text, made)
+                    self._add_text(block, text, made)
             case ir.Reasoning() if carries_call_token(part):
                 self._flush_carrier(made)
-                self.carrier, block.part = part, None
+                self._carrier, block.part = part, None
             case ir.Text():
                 text, part.text = part.text, ""
                 block.citations, part.citations = part.citations or [], None
                 self._start_part(block, made)
                 if text:
-                    self._grow(block, text, made)
+                    self._add_text(block, text, made)
             case ir.ToolCall():
                 part.arguments = ""
                 self._start_part(block, made)
@@ -160,70 +148,70 @@ class Blocks:
     def _start_part(self, block: Block, made: list[events.Event]) -> None:
         part = block.part
         assert part is not None
-        if self.carrier is not None and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
-            part.signature, self.carrier = self.carrier.signature, None
+        if self._carrier is not None and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
+            part.signature, self._carrier = self._carrier.signature, None
         self._flush_carrier(made)
-        block.number, self._parts = self._parts, self._parts + 1
+        block.number, self._part_count = self._part_count, self._part_count + 1
         made.append(events.PartStart(0, block.number, part))
         if block.token is not None:
             made.append(events.PartMeta(0, block.number, signature=block.token))
 
     def _flush_carrier(self, made: list[events.Event]) -> None:
-        """Pass on a token that was carried for a part which never came."""
-        if self.carrier is not None:
-            carrier, self.carrier = self.carrier, None
+        """Emit a token as a part of its own, because the part that it belongs to never came."""
+        if self._carrier is not None:
+            carrier, self._carrier = self._carrier, None
             self._start_part(block := Block("whole", carrier.src, {}, carrier), made)
             made.append(events.PartEnd(0, block.number or 0))
 
     # Deltas.
 
-    def grow(self, raw: JsonObject, made: list[events.Event], count: int) -> bool:
+    def take_delta(self, raw: JsonObject, made: list[events.Event], count: int) -> bool:
         """Take the delta of a block, or ``count`` of them joined; return whether it has unknown fields."""
         delta = raw.get("delta") or {}
-        block = self._open.get(raw.get("index")) or self._stray(raw, delta, made)
-        return self._take(block, delta, made, count)
+        block = self._open.get(raw.get("index")) or self._block_without_start(raw, delta, made)
+        return self._take_delta(block, delta, made, count)
 
-    def _take(self, block: Block, delta: JsonObject, made: list[events.Event], count: int) -> bool:
-        kind, member = _HOT.get(delta.get("type"), ("", ""))
+    def _take_delta(self, block: Block, delta: JsonObject, made: list[events.Event], count: int) -> bool:
+        kind, member = _TEXT_DELTAS.get(delta.get("type"), ("", ""))
         if kind != block.kind:
             named = with_kind(delta)
             if named is not delta:
-                return self._take(block, named, made, count)
-            fields = self._delta_rarely(block, delta, made)
+                return self._take_delta(block, named, made, count)
+            fields = self._take_other(block, delta, made)
         else:
             fields = rest(delta, {"type", member}) if len(delta) > 2 else None
             if text := delta.get(member):
-                self._grow(block, text, made)
+                self._add_text(block, text, made)
         if fields:
             block.unknown.take(fields, count)
         return bool(fields)
 
-    def _grow(self, block: Block, text: str, made: list[events.Event]) -> None:
+    def _add_text(self, block: Block, text: str, made: list[events.Event]) -> None:
         if block.number is None:
             self._start_part(block, made)
-        if block is not self.latest:
+        if block is not self._latest:
             self._count_latest()
-            self.latest = block
+            self._latest = block
         block.size += len(text)
         made.append(events.Delta(0, block.number or 0, text))
 
     def _count_latest(self) -> None:
-        block = self.latest
+        block = self._latest
         if block is not None and block.text >= 0:
             self._lengths.tell(block.text, block.size)
 
-    def _stray(self, raw: JsonObject, delta: JsonObject, made: list[events.Event]) -> Block:
-        """Return the block of a delta that names none which is open: the latest, or for words a new one."""
+    def _block_without_start(self, raw: JsonObject, delta: JsonObject, made: list[events.Event]) -> Block:
+        """Return the block of a delta whose index is not open: the latest, or for text a new one."""
         index = raw.get("index")
         if index is None and self._open:
             return next(reversed(self._open.values()))
-        kind, _ = _HOT.get(with_kind(delta).get("type"), ("", ""))
+        kind, _ = _TEXT_DELTAS.get(with_kind(delta).get("type"), ("", ""))
         if kind not in ("text", "thinking"):
             raise StreamDecodeError("adds to a block that is not open", offset=0, snippet=dumps(raw))
         self.begin(index, {"type": kind}, made)
         return next(reversed(self._open.values()))
 
-    def _delta_rarely(self, block: Block, delta: JsonObject, made: list[events.Event]) -> JsonObject | None:
+    def _take_other(self, block: Block, delta: JsonObject, made: list[events.Event]) -> JsonObject | None:
         """Take a delta that does not continue the text of its block; return its unknown fields."""
         match delta.get("type"):
             case "signature_delta" if block.kind == "thinking":
@@ -268,9 +256,9 @@ class Blocks:
                     return
                 self._start_part(block, made)
             case "text" if block.citations:
-                made += self.placed_citations(block)
+                made += self._placed_citations(block)
             case "tool_use" if not block.size:
-                self._grow(block, dumps(block.raw["input"]).decode(), made)
+                self._add_text(block, dumps(block.raw["input"]).decode(), made)
             case "input":
                 final = with_input(block)
             case "whole" if block.raw.get("type") == "compaction":
@@ -278,7 +266,7 @@ class Blocks:
         made.append(events.PartEnd(0, block.number or 0, final, block.unknown.whole() or None))
 
     def _hold_carrier(self, block: Block, made: list[events.Event]) -> bool:
-        """Keep a thought that is nothing but another part's token for that part."""
+        """Keep reasoning that is only the token of another part for that part."""
         carrier = block.part
         assert isinstance(carrier, ir.Reasoning)
         carrier.signature = block.token
@@ -286,19 +274,50 @@ class Blocks:
             carrier.signature = None
             return False
         self._flush_carrier(made)
-        self.carrier = carrier
+        self._carrier = carrier
         return True
 
-    def placed_citations(self, block: Block) -> list[events.Event]:
-        """Tell the citations of a text, whose span is known only now: behind the texts before it, which may be open yet."""
+    def _placed_citations(self, block: Block) -> list[events.Event]:
+        """Return the citations of a text with their span, which depends on the texts before it; these may still be open."""
         self._count_latest()
         start = self._lengths.before(block.text)
         placed = [replace(citation, start=start, end=start + block.size) for citation in block.citations]
         return [events.PartMeta(0, block.number or 0, citation=citation) for citation in placed]
 
+    # What is pending.
+
+    def pending(self) -> list[events.Event]:
+        """Return what the end would emit of open blocks, and of reasoning that may be the token of another part. Nothing changes."""
+        made: list[events.Event] = []
+        waiting = [self._carrier] if self._carrier is not None else []
+        for block in self._open.values():
+            if block.number is not None:
+                made += self._pending_of(block)
+            elif isinstance(block.part, ir.Reasoning):
+                extra = joined(block.part.extra, block.unknown.whole())
+                waiting.append(replace(block.part, signature=block.token, extra=extra))
+        parts = [part for part in waiting if part.signature or part.extra]
+        for number, part in enumerate(parts, self._part_count):
+            made += unfold(0, number, part)[:-1]
+        return made
+
+    def _pending_of(self, block: Block) -> list[events.Event]:
+        number, extra = block.number or 0, block.unknown.whole() or None
+        made: list[events.Event] = []
+        match block.kind:
+            case "text" if block.citations:
+                made = self._placed_citations(block)
+            case "tool_use" if not block.size and block.raw["input"]:
+                made = [events.Delta(0, number, dumps(block.raw["input"]).decode())]
+            case "input" if block.pieces or block.raw["input"]:
+                return [events.PartEnd(0, number, with_input(block), extra)]
+            case "whole" if block.raw.get("type") == "compaction":
+                return [events.PartEnd(0, number, decode_block(block.raw, block.src), extra)]
+        return [*made, events.PartMeta(0, number, extra=extra)] if extra else made
+
 
 def with_input(block: Block) -> ir.Part:
-    """Return the part of a server's call with its whole input, which decides what it is."""
+    """Return the part of a server tool call with its whole input, on which its kind depends."""
     text = "".join(block.pieces)
     raw = block.raw
     if text.strip():
@@ -311,43 +330,13 @@ def with_input(block: Block) -> ir.Part:
 
 
 def with_kind(delta: JsonObject) -> JsonObject:
-    """Return a delta with its kind, where that is missing and its text tells."""
+    """Return a delta with its type, where that is missing and its members show it."""
     if delta.get("type") is not None:
         return delta
-    kind = next((kind for member, kind in _KINDS.items() if isinstance(delta.get(member), str)), None)
+    kind = next((kind for member, kind in _DELTA_OF.items() if isinstance(delta.get(member), str)), None)
     return delta if kind is None else {**delta, "type": kind}
 
 
 def without_nulls(raw: JsonObject) -> JsonObject:
-    """Return an object without the members that are null, which say nothing."""
+    """Return an object without the members that are null."""
     return {key: value for key, value in raw.items() if value is not None}
-
-
-def untold(blocks: Blocks) -> list[events.Event]:
-    """Return what the end would tell of open blocks, and of thoughts that may yet be the token of another part; all stays as it is."""
-    made: list[events.Event] = []
-    waiting = [blocks.carrier] if blocks.carrier is not None else []
-    for block in blocks.open:
-        if block.number is not None:
-            made += _untold_of(block, blocks)
-        elif isinstance(block.part, ir.Reasoning):
-            waiting.append(replace(block.part, signature=block.token, extra=joined(block.part.extra, block.unknown.whole())))
-    said = [part for part in waiting if part.signature or part.extra]
-    for number, part in enumerate(said, blocks.part_count):
-        made += unfold(0, number, part)[:-1]
-    return made
-
-
-def _untold_of(block: Block, blocks: Blocks) -> list[events.Event]:
-    number, unknown = block.number or 0, block.unknown.whole() or None
-    made: list[events.Event] = []
-    match block.kind:
-        case "text" if block.citations:
-            made = blocks.placed_citations(block)
-        case "tool_use" if not block.size and block.raw["input"]:
-            made = [events.Delta(0, number, dumps(block.raw["input"]).decode())]
-        case "input" if block.pieces or block.raw["input"]:
-            return [events.PartEnd(0, number, with_input(block), unknown)]
-        case "whole" if block.raw.get("type") == "compaction":
-            return [events.PartEnd(0, number, decode_block(block.raw, block.src), unknown)]
-    return [*made, events.PartMeta(0, number, extra=unknown)] if unknown else made

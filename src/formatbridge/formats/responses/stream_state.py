@@ -1,6 +1,7 @@
 """Decoder state for Responses streams: output items, their parts, and the order of messages.
 
-Where the text of a message begins is known when the messages before it are complete."""
+Where the text of a message begins is known when the messages before it are complete.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +24,22 @@ from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import GROWS, unfold
 
-GROWING = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
-"""Kind of item to its field that deltas bring."""
-_WHOSE = {f"response.{kind}_{field}.{when}": kind for kind, field in GROWING.items() for when in ("delta", "done")}
-"""Kind of event to the kind of item that it is about."""
+TEXT_FIELD = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
+"""Kind of item to the field that its deltas continue."""
+_WHOSE = {f"response.{kind}_{field}.{when}": kind for kind, field in TEXT_FIELD.items() for when in ("delta", "done")}
+"""Kind of event to the kind of its item."""
 _NAMES = {"function_call": ("call_id", "name"), "custom_tool_call": ("call_id", "name"), "mcp_call": ("name", "server_label")}
-"""Kind of item to what says whose it is."""
-_BEHIND_ALL = (maxsize, 0)
-"""The place of what comes when its own is long past."""
+"""Kind of item to its fields that name the tool."""
+_AFTER_ALL = (maxsize, 0)
+"""The place of a part that comes after its item has closed."""
 
 
 @dataclass(slots=True)
 class Slot:
-    """A part as far as it was told. ``start``: how much of its item's text is before it; ``whole``: the part as its own last event has it.
+    """A part so far. ``start``: the length of the text before it in its item; ``whole``: the part as its ``done`` event has it.
 
-    ``step``: which part of a reasoning item grows; ``stepped``: the length of those before it. ``extra``: the fields that its end told.
+    ``step``: the index of the reasoning part that deltas continue; ``stepped``: the length of those before it. ``annotations``: how many
+    came by events of their own. ``extra``: the fields that its end emitted.
     """
 
     number: int
@@ -47,7 +49,7 @@ class Slot:
     length: int = 0
     pieces: list[str] = field(default_factory=list)
     citations: list[ir.Citation] = field(default_factory=list)
-    notes: int = 0
+    annotations: int = 0
     tokens: int = 0
     step: int | None = None
     stepped: int = 0
@@ -58,65 +60,65 @@ class Slot:
 
 @dataclass(slots=True)
 class Item:
-    """An item of the output. ``slots``: its parts by place; once closed, it keeps only what tells why the answer ended.
+    """An item of the output. ``slots``: its parts by place. A closed item keeps only what the finish reason depends on.
 
-    ``execution``: who is to run it. ``said``: how much it said when it was done; ``start``, ``length``: how much visible text is before it
-    and in it; ``waiting``: its events that need to know that, with the parts that they cite. ``thought``: the number of its thought.
-    ``heard``, ``known``: the arguments of a call that did not open, and what else is known of it. ``added``: the item as it opened;
-    ``told``: its parts as their own events have them, by list and number.
+    ``execution``: who runs it; ``done_shape``: how much it had when it was done; ``start``, ``length``: the length of the visible text
+    before and in it. ``waiting``: its events that depend on that, with the parts that they cite. ``reasoning``: the number of its reasoning
+    part. ``arguments``, ``known``: of a call that has not opened, its arguments and other fields. ``added``: the item as it opened;
+    ``parts``: its parts as their own events have them, by list and number.
     """
 
     kind: str
     at: int
     id: str | None
     slots: dict[int, Slot] = field(default_factory=dict)
-    thought: int | None = None
+    reasoning: int | None = None
     latest: Slot | None = None
     is_closed: bool = False
     has_refusal: bool = False
     execution: object = None
-    said: JsonObject | None = None
+    done_shape: JsonObject | None = None
     start: int = 0
     length: int = 0
     waiting: list[tuple[Slot | None, JsonObject]] = field(default_factory=list)
-    heard: list[str] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
     known: JsonObject = field(default_factory=dict)
     added: JsonObject = field(default_factory=dict)
-    told: dict[tuple[str, int], JsonObject] = field(default_factory=dict)
+    parts: dict[tuple[str, int], JsonObject] = field(default_factory=dict)
 
-    def overhear(self, raw: JsonObject, text: Any, *, is_whole: bool = False) -> None:
-        """Keep what comes of a call that did not open: who is called may be told later, or never."""
-        if self.kind not in GROWING:
+    def keep_arguments(self, raw: JsonObject, text: Any, *, is_whole: bool = False) -> None:
+        """Keep the arguments of a call that has not opened: its name may come later, or never."""
+        if self.kind not in TEXT_FIELD:
             self.kind = _WHOSE[raw["type"]]
         if isinstance(text, str) and text:
             if is_whole:
-                self.heard.clear()
-            self.heard.append(text)
+                self.arguments.clear()
+            self.arguments.append(text)
         if isinstance(raw.get("name"), str):
             self.known["name"] = raw["name"]
 
-    def overheard(self) -> JsonObject | None:
-        """Return the call that did not open, as far as it came. Its result is found by its id."""
-        if self.is_closed or self.slots or not (self.heard or self.known):
+    def unopened_call(self) -> JsonObject | None:
+        """Return the call that has not opened, as far as it came. Its id pairs it with its result."""
+        if self.is_closed or self.slots or not (self.arguments or self.known):
             return None
         names = dict.fromkeys(_NAMES.get(self.kind, ()), "")
         if "call_id" in names:
             names["call_id"] = self.id or ""
         raw = {"type": self.kind, "id": self.id, **names, **{key: value for key, value in self.known.items() if value}}
-        field = GROWING.get(self.kind)
-        return raw | {field: "".join(self.heard)} if field else raw
+        field = TEXT_FIELD.get(self.kind)
+        return raw | {field: "".join(self.arguments)} if field else raw
 
-    def strays(self, count: int) -> Iterator[Slot]:
-        """Yield the open parts whose place no whole item of so many parts has: some servers count on from the item before."""
+    def slots_out_of_range(self, count: int) -> Iterator[Slot]:
+        """Yield the open parts whose place is out of range: some servers continue to count from the item before."""
         return iter([slot for at, slot in self.slots.items() if at >= count and not slot.is_closed])
 
     def stub(self) -> JsonObject:
-        """Return as much of the item as the reason of the end needs."""
+        """Return what the finish reason depends on."""
         return {"type": self.kind, "execution": self.execution, "content": [{"type": "refusal"}] if self.has_refusal else []}
 
 
-class Teller:
-    """Tells what happens to parts: numbers them, gives a token that waits to the part behind it, and tells nothing twice."""
+class PartEmitter:
+    """Emits the events of parts: it numbers them, gives a pending token to the next part, and emits nothing twice."""
 
     def __init__(self) -> None:
         self.made: list[events.Event] = []
@@ -125,18 +127,18 @@ class Teller:
         self._parts = 0
 
     def open(self, item: Item, at: int, part: ir.Part, *, place: tuple[int, int] | None = None) -> Slot:
-        """Open a part of an item; ``place``: where it stands in the answer, if not there. A token goes to no part before it."""
+        """Open a part of an item. ``place``: its place in the answer, if it is another. A token is given to no part before it."""
         place = place or (item.at, at)
         held = self.token if self.place < place else None
         if isinstance(part, ir.Reasoning | ir.Refusal):
             if held is not None:
-                self.settle_token()
+                self.flush_token()
         elif held is not None:
             part = replace(part, signature=held.signature)
             self.token = None
         slot = item.slots[at] = item.latest = Slot(self._parts, part, part.src)
         if isinstance(part, ir.Reasoning):
-            item.thought = slot.number
+            item.reasoning = slot.number
         self._parts += 1
         self.made.append(events.PartStart(0, slot.number, part, place))
         return slot
@@ -146,15 +148,15 @@ class Teller:
         """How many parts have opened."""
         return self._parts
 
-    def settle_token(self) -> None:
-        """Give a token that waits for a part an empty text of its own: no part took it."""
+    def flush_token(self) -> None:
+        """Emit the pending token as an empty text of its own: no part followed that can have it."""
         if self.token is not None:
             number, part = self._parts, as_text(self.token)
             self._parts, self.token = number + 1, None
             self.made += [events.PartStart(0, number, part, self.place), events.PartEnd(0, number)]
 
-    def settle(self, slot: Slot, whole: ir.Part) -> None:
-        """Tell the rest of a part that is whole now; what cannot be told by pieces comes with its end."""
+    def complete(self, slot: Slot, whole: ir.Part) -> None:
+        """Emit the rest of a part that is complete now; what no delta can add comes with its end."""
         if slot.is_closed:
             return
         slot.is_closed, slot.extra = True, whole.extra
@@ -167,11 +169,11 @@ class Teller:
         if grows and type(whole) is type(slot.part):
             told, text = "".join(slot.pieces), getattr(whole, grows)
             if isinstance(text, str) and text.startswith(told):
-                self.grow(slot, text[len(told) :])
+                self.add_text(slot, text[len(told) :])
                 told = text
             expected[grows] = told
         if isinstance(whole, ir.Text):
-            new = new_among(whole.citations or [], slot.citations)
+            new = new_citations(whole.citations or [], slot.citations)
             self.made += [events.PartMeta(0, slot.number, citation=citation) for citation in new]
             expected["citations"] = slot.citations + new or None
         if isinstance(whole, ir.Reasoning) and whole.signature:
@@ -181,14 +183,14 @@ class Teller:
         self.made.append(events.PartEnd(0, slot.number, None if is_told else whole, whole.extra if is_told else None))
 
     def add(self, item: Item, at: int, part: ir.Part) -> None:
-        """Tell what comes when its item is over: the token of a thought that was told, else a part behind all others."""
-        if isinstance(part, ir.Reasoning) and part.signature is not None and item.thought is not None:
-            self.made.append(events.Signed(0, item.thought, part.signature))
+        """Emit a part whose item has closed: the token of reasoning that was emitted, or else a part after all others."""
+        if isinstance(part, ir.Reasoning) and part.signature is not None and item.reasoning is not None:
+            self.made.append(events.Signed(0, item.reasoning, part.signature))
         else:
-            self.settle(self.open(item, at, bare(part), place=_BEHIND_ALL), part)
+            self.complete(self.open(item, at, as_opened(part), place=_AFTER_ALL), part)
 
-    def grow(self, slot: Slot, text: Any, tokens: list[ir.TokenLogprob] | None = None) -> None:
-        """Tell a piece of a part; what is no text is none."""
+    def add_text(self, slot: Slot, text: Any, tokens: list[ir.TokenLogprob] | None = None) -> None:
+        """Emit a delta of a part; a value that is no text is skipped."""
         if not isinstance(text, str):
             return
         if text or tokens:
@@ -197,14 +199,14 @@ class Teller:
             self.made.append(events.Delta(0, slot.number, text, tokens))
 
     def close(self, item: Item) -> None:
-        """Close what no whole item closed."""
+        """Close the parts of an item that are still open."""
         self.made += [events.PartEnd(0, slot.number) for slot in item.slots.values() if not slot.is_closed]
         item.slots, item.latest, item.is_closed = {}, None, True
-        item.added, item.told = {}, {}
+        item.added, item.parts = {}, {}
 
 
 def _named(whole: ir.Part, opened: ir.Part) -> ir.Part:
-    """Return a call that is whole with the name and the id that it opened with, where its end says none."""
+    """Return a complete call with the name and the id from its start, where its end has none."""
     if not isinstance(whole, ir.ToolCall) or not isinstance(opened, ir.ToolCall):
         return whole
     if whole.id_made:
@@ -213,17 +215,17 @@ def _named(whole: ir.Part, opened: ir.Part) -> ir.Part:
 
 
 def cited(slot: Slot, raw: JsonObject, start: int) -> list[ir.Citation]:
-    """Read a citation of a part, before whose message there is so much text."""
+    """Decode a citation of a part. ``start``: the length of the visible text before its message."""
     at = raw.get("annotation_index")
     citations, _ = decode_citations([raw["annotation"]], "")
     for citation in citations or ():
-        citation.src = f"{slot.src}/annotations/{slot.notes if at is None else at}"
+        citation.src = f"{slot.src}/annotations/{slot.annotations if at is None else at}"
         shift([citation], start + slot.start)
     return citations or []
 
 
-def new_among(citations: list[ir.Citation], told: list[ir.Citation]) -> list[ir.Citation]:
-    """Return the citations that nobody told yet; which number their event gave them says nothing."""
+def new_citations(citations: list[ir.Citation], told: list[ir.Citation]) -> list[ir.Citation]:
+    """Return the citations that were not emitted yet; their indexes do not matter."""
     if not (citations and told):
         return citations
     left = Counter(repr(replace(citation, src="")) for citation in told)
@@ -237,8 +239,8 @@ def new_among(citations: list[ir.Citation], told: list[ir.Citation]) -> list[ir.
     return new
 
 
-def bare(part: ir.Part) -> ir.Part:
-    """Return a part that comes whole as it opens: without what deltas and its end bring."""
+def as_opened(part: ir.Part) -> ir.Part:
+    """Return a complete part as it opens: without what deltas and its end bring."""
     told: JsonObject = {name: None for name in ("citations", "signature") if getattr(part, name, None)}
     grows = GROWS.get(type(part))
     if grows and isinstance(getattr(part, grows), str):
@@ -247,20 +249,20 @@ def bare(part: ir.Part) -> ir.Part:
 
 
 def opening(item: Item, raw: JsonObject) -> ir.Part | None:
-    """Read as much of an item as is known when it opens; None where that is too little."""
+    """Decode an item as far as it is known when it opens; None where that is not enough."""
     known = {key: value for key, value in raw.items() if key != "status"}
-    if item.kind in GROWING:
-        known[GROWING[item.kind]] = ""
+    if item.kind in TEXT_FIELD:
+        known[TEXT_FIELD[item.kind]] = ""
     parts: list[ir.Part] = []
     decode_item(known, item.kind, f"/output/{item.at}", parts)
     part = parts[0]
     if isinstance(part, ir.ToolCall) and not (part.id and part.name):
         return None
-    return bare(part)
+    return as_opened(part)
 
 
 class Items:
-    """The items so far."""
+    """The output items so far: found by index or id, and messages in the order of the output."""
 
     def __init__(self) -> None:
         self.all: list[Item] = []
@@ -272,7 +274,7 @@ class Items:
         self._count = 0
 
     def add(self, kind: str, index: Any, item_id: Any) -> Item:
-        """Take the next item."""
+        """Add the next item."""
         is_place = isinstance(index, int) and index not in self._by_index
         item = Item(kind, index if is_place else len(self.all), item_id if isinstance(item_id, str) else None)
         self.all.append(item)
@@ -281,22 +283,22 @@ class Items:
         if item.id:
             self._by_id[item.id] = item
         if kind == "message":
-            self.line_up(item)
+            self.add_message(item)
         return item
 
     def find(self, raw: JsonObject, item_id: Any, kind: str = "") -> Item:
-        """Find the item that an event is about, or take it for the next."""
+        """Return the item of an event, or add it."""
         return self.get(raw, item_id) or self.add(kind, raw.get("output_index"), item_id)
 
     def get(self, raw: JsonObject, item_id: Any) -> Item | None:
-        """Find the item that an event is about, if any. The place holds, unless an item of that very id stands elsewhere."""
+        """Return the item of an event, if there is one. The index is valid, unless another item has the id of the event."""
         found = self._by_index.get(raw["output_index"]) if isinstance(raw.get("output_index"), int) else None
         if isinstance(item_id, str) and (found is None or found.id != item_id):
             found = self._by_id.get(item_id, found)
         return found
 
     def repeated(self, raw: JsonObject, at: int) -> Item:
-        """Find the item that the last event repeats: by its id, else by its place; one that never came is new."""
+        """Return the item that the last event repeats: by its id, or else by its place. An item that never came is added."""
         found = self._by_id.get(raw.get("id") or "")
         if found is None or found.kind != kind_of(raw):
             found = self._by_place.get(at)
@@ -308,12 +310,12 @@ class Items:
 
     @property
     def length(self) -> int:
-        """How much visible text there is before the first message that is open."""
+        """The length of the visible text before the first open message."""
         self.first()
         return self._length
 
-    def line_up(self, item: Item) -> None:
-        """Give a message its place in the order of the output."""
+    def add_message(self, item: Item) -> None:
+        """Add a message to the order of the output."""
         self._count += 1
         heappush(self._row, (item.at, self._count, item))
 
@@ -325,70 +327,70 @@ class Items:
             self._length += item.length
         return self._row[0][2] if self._row else None
 
-    def reaches(self, item: Item) -> bool:
-        """Say whether all messages before an item are whole."""
+    def is_next(self, item: Item) -> bool:
+        """Return whether all messages before an item are complete."""
         first = self.first()
         return first is None or item.at <= first.at
 
 
 def cites(raw: JsonObject) -> bool:
-    """Say whether a message has citations, whose spans count from the start of the answer."""
+    """Return whether a message has citations, whose spans count from the start of the answer."""
     content = raw.get("content")
     return isinstance(content, list) and any(isinstance(part, dict) and part.get("annotations") for part in content)
 
 
 def length_of(item: Item) -> int:
-    """Return how much visible text an item said."""
+    """Return the length of the visible text of an item."""
     return sum(slot.length for slot in item.slots.values() if isinstance(slot.part, ir.Text))
 
 
 _MESSAGE = frozenset({"type", "role", "content", "id", "status"})
-_WORDS = ("output_text", "refusal")
-_THOUGHT = frozenset({"type", "text"})
+_KINDS = ("output_text", "refusal")
+_REASONING_PART = frozenset({"type", "text"})
 
 
-def untold(items: Items, tell: Teller, head: JsonObject) -> list[events.Event]:
-    """Return what the end would tell, or would tell otherwise. ``head``: the answer as its first events have it. All stays as it is."""
+def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list[events.Event]:
+    """Return what the end would emit of open items, and the fields of the first events, ``head``. Nothing changes."""
     made: list[events.Event] = []
-    new: list[tuple[tuple[int, int], ir.Part]] = [] if tell.token is None else [(tell.place, as_text(tell.token))]
+    new: list[tuple[tuple[int, int], ir.Part]] = [] if emitter.token is None else [(emitter.place, as_text(emitter.token))]
     extra: JsonObject | None = None
     start = 0
     for item in sorted(items.all, key=lambda item: item.at):
         if item.is_closed:
             start += item.length
             continue
-        parts, leftover = _so_far(item)
+        parts, leftover = _decode_open(item)
         extra = gathered(extra, leftover)
         for at, part in parts:
             slot = item.slots.get(at)
             if slot is None:
-                new += [((item.at, at), as_text(part) if carries_call_token(part) else part)] if _says_something(part) else []
+                new += [((item.at, at), as_text(part) if carries_call_token(part) else part)] if _has_content(part) else []
             elif not slot.is_closed:
-                made += _settled(slot, _placed(part, start + slot.start), _waiting(item, slot, start))
+                made += _completed(slot, _placed(part, start + slot.start), _waiting(item, slot, start))
         start += length_of(item)
-    for number, (place, part) in enumerate(new, tell.count):
+    for number, (place, part) in enumerate(new, emitter.count):
         made += _opened(number, place, part)
     fields = ((extra, 0), (rest(head, RESPONSE_FIELDS), None))
     return [*made, *(events.Meta(told, choice) for told, choice in fields if told)]
 
 
-# Items as far as they have come.
+# Pending items.
 
 
-def _so_far(item: Item) -> tuple[list[tuple[int, ir.Part]], JsonObject | None]:
-    """Read an open item: its parts by their place, and what belongs to none. One that is done may still wait for others."""
+def _decode_open(item: Item) -> tuple[list[tuple[int, ir.Part]], JsonObject | None]:
+    """Decode an open item: its parts by place, and its unmodelled fields. An item that is done may wait for others."""
     src = f"/output/{item.at}"
     done = next((raw["item"] for slot, raw in item.waiting if slot is None), None)
     if done is not None:
         return _read(done, item.kind, src)
     if item.kind == "message":
-        return _words(item, src), rest(item.added, _MESSAGE, f"{src}/")
+        return _message_parts(item, src), rest(item.added, _MESSAGE, f"{src}/")
     if item.kind == "reasoning":
-        return [(0, _thought(item, src))], None
+        return [(0, _reasoning(item, src))], None
     if item.kind == "image_generation_call":
         return [], {src: item.added} if item.added else None
-    raw = {key: value for key, value in (item.overheard() or item.added).items() if key != "status"}
-    if field := GROWING.get(item.kind):
+    raw = {key: value for key, value in (item.unopened_call() or item.added).items() if key != "status"}
+    if field := TEXT_FIELD.get(item.kind):
         raw[field] = raw.get(field) or ""
     return _read(raw, item.kind, src) if raw.get("type") else ([], None)
 
@@ -399,43 +401,43 @@ def _read(raw: JsonObject, kind: str, src: str) -> tuple[list[tuple[int, ir.Part
     return [*enumerate(parts)], leftover
 
 
-def _words(item: Item, src: str) -> list[tuple[int, ir.Part]]:
-    """Read the parts of a message; one that only grew is as its deltas told it."""
+def _message_parts(item: Item, src: str) -> list[tuple[int, ir.Part]]:
+    """Decode the parts of a message; a part without an event of its own has only the text of its deltas."""
     told = dict.fromkeys((at for at, slot in item.slots.items() if not slot.is_closed), None)
-    known: dict[int, JsonObject | None] = {**told, **{at: raw for (_, at), raw in item.told.items()}}
+    known: dict[int, JsonObject | None] = {**told, **{at: raw for (_, at), raw in item.parts.items()}}
     return [
-        (at, item.slots[at].part if raw is None else _word(raw, f"{src}/content/{at}", item.id))
+        (at, item.slots[at].part if raw is None else _message_part(raw, f"{src}/content/{at}", item.id))
         for at, raw in sorted(known.items())
     ]
 
 
-def _word(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
-    """Read a part of a message; one that no model writes is told as it came."""
+def _message_part(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    """Decode a part of a message; one of an unknown type stays unchanged."""
     kind = raw.get("type")
-    return decode_part(raw, src, item_id) if kind in _WORDS else ir.Opaque(format="responses", raw=raw, what=str(kind), src=src)
+    return decode_part(raw, src, item_id) if kind in _KINDS else ir.Opaque(format="responses", raw=raw, what=str(kind), src=src)
 
 
-def _thought(item: Item, src: str) -> ir.Reasoning:
-    """Read a thought with what the events of its parts had beside the text; the text itself where no delta told any."""
+def _reasoning(item: Item, src: str) -> ir.Reasoning:
+    """Decode reasoning with the unmodelled fields of its parts; its text only if no delta brought any."""
     raw = {key: value for key, value in item.added.items() if key not in ("status", "summary", "content")}
     parts: list[ir.Part] = []
     decode_item({"type": "reasoning", "id": item.id, **raw}, "reasoning", src, parts)
     made = parts[0]
     assert isinstance(made, ir.Reasoning)
-    for (name, at), part in item.told.items():
-        made.extra = joined(made.extra, rest(part, _THOUGHT, f"{name}/{at}/"))
+    for (name, at), part in item.parts.items():
+        made.extra = joined(made.extra, rest(part, _REASONING_PART, f"{name}/{at}/"))
     if not item.slots:
-        name = "content" if any(name == "content" for name, _ in item.told) else "summary"
-        texts = [str(part.get("text") or "") for (each, _), part in sorted(item.told.items()) if each == name]
+        name = "content" if any(name == "content" for name, _ in item.parts) else "summary"
+        texts = [str(part.get("text") or "") for (each, _), part in sorted(item.parts.items()) if each == name]
         made.text, made.summary = "\n\n".join(filter(None, texts)), name == "summary"
     return made
 
 
-# Parts.
+# Pending parts.
 
 
 def _placed(part: ir.Part, start: int) -> ir.Part:
-    """Return a part that was just read with the places of its citations counted from the start of the answer."""
+    """Return a part with the spans of its citations counted from the start of the answer."""
     if isinstance(part, ir.Text) and part.citations:
         shift(part.citations, start)
     return part
@@ -446,8 +448,8 @@ def _waiting(item: Item, slot: Slot, start: int) -> list[ir.Citation]:
     return [citation for each, raw in item.waiting if each is slot for citation in cited(slot, raw, start)]
 
 
-def _settled(slot: Slot, whole: ir.Part, citations: list[ir.Citation]) -> Iterator[events.Event]:
-    """Yield what remains to be told of an open part, as if it were whole; a text that says less than its deltas is not."""
+def _completed(slot: Slot, whole: ir.Part, citations: list[ir.Citation]) -> Iterator[events.Event]:
+    """Yield what remains of an open part if it was complete. A text that is shorter than its deltas is ignored."""
     yield from (events.PartMeta(0, slot.number, citation=citation) for citation in citations)
     tokens = _tokens(whole)
     if tokens and not slot.tokens:
@@ -461,26 +463,26 @@ def _settled(slot: Slot, whole: ir.Part, citations: list[ir.Citation]) -> Iterat
     if isinstance(text, str) and not text.startswith(told):
         more[grows] = told
     if isinstance(whole, ir.Text):
-        more["citations"] = [*known, *new_among(whole.citations or [], known)] or None
+        more["citations"] = [*known, *new_citations(whole.citations or [], known)] or None
     if isinstance(slot.part, ir.Reasoning):
         more["summary"] = slot.part.summary
-    tell = Teller()
-    tell.settle(replace(slot, pieces=[*slot.pieces], citations=known), replace(whole, **more))
-    yield from tell.made
+    emitter = PartEmitter()
+    emitter.complete(replace(slot, pieces=[*slot.pieces], citations=known), replace(whole, **more))
+    yield from emitter.made
 
 
 def _tokens(part: ir.Part) -> list[ir.TokenLogprob] | None:
-    """Take the probabilities from a part that was just read."""
+    """Take the log probabilities out of a part."""
     given = part.extra.pop("logprobs", None) if isinstance(part, ir.Text) and part.extra else None
     return decode_tokens(given, f"{part.src}/logprobs") if given else None
 
 
-def _says_something(part: ir.Part) -> bool:
+def _has_content(part: ir.Part) -> bool:
     return not isinstance(part, ir.Reasoning) or bool(part.text or part.signature or part.extra)
 
 
 def _opened(number: int, place: tuple[int, int], part: ir.Part) -> Iterator[events.Event]:
-    """Yield what opens a part that no event has opened yet; it stays open."""
+    """Yield what opens a part that has not opened yet; it stays open."""
     tokens = _tokens(part)
     for event in unfold(0, number, part, tokens)[:-1]:
         yield replace(event, place=place) if isinstance(event, events.PartStart) else event
