@@ -1,4 +1,4 @@
-"""The reading half of streams: bytes to checked events of a format, to canonical events, which are collected as they pass."""
+"""Stream sources: bytes to validated events of a format, to canonical events, which are accumulated to the answer."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from formatbridge.streaming.delta_template import DeltaTemplate
 from formatbridge.streaming.event_log import EventLog
 from formatbridge.streaming.framing import LIMIT
 from formatbridge.streaming.sse import DONE, PINGS, ServerSentEvent, StreamReader, carries_json, frame_of
-from formatbridge.streaming.surrogates import Halves
+from formatbridge.streaming.surrogates import SurrogateJoiner
 
 _SNIPPET = 200
 _SHORT = 8192
 
 
 Breaks = Callable[[Exception], Exception]
-"""Makes the error for a stream that broke off out of what others raised in the place of its next bytes."""
+"""Makes the error of a truncated stream from the exception of the iterable."""
 
 
 def unbroken(chunks: Iterable[bytes], breaks: Breaks) -> Iterator[bytes]:
-    """Yield the pieces of a stream; what their iterable raises, and nothing that is raised elsewhere, is a break of it."""
+    """Yield the chunks of a stream. An exception of the iterable becomes the error of a truncated stream; others pass."""
     try:
         for chunk in chunks:  # noqa: UP028  # to delegate would close what is the caller's
             yield chunk
@@ -53,7 +53,7 @@ async def unbroken_async(chunks: AsyncIterable[bytes], breaks: Breaks) -> AsyncI
 
 
 class StreamSource:
-    """The reading half: bytes to canonical events, which are collected as they pass."""
+    """Reads one stream: bytes to canonical events, which are accumulated to the answer."""
 
     def __init__(self, near: Format) -> None:
         self.near = near
@@ -64,12 +64,12 @@ class StreamSource:
         self._calls = CallsApart()
         self._head = b""
         self._has_begun = False
-        self._is_at_home = False
-        self._chunk = b""  # the last, if it is short
+        self._is_own_format = False
+        self._chunk = b""  # the last one, if it is short
         self._log = EventLog()
         self._template = DeltaTemplate(self._decoder.NEVER_REPEATED)
-        self._halves = Halves()
-        # The last event with halves of characters, as it came and as it is read.
+        self._surrogates = SurrogateJoiner()
+        # The last event with half a surrogate pair, as it came and as it is decoded.
         self._joined: tuple[ServerSentEvent, ServerSentEvent] | None = None
         self._is_torn = False
         #: What was malformed in the events.
@@ -78,7 +78,7 @@ class StreamSource:
         self.is_over = False
         self.has_ended = False
         self.heard = 0
-        #: What kind of event the last one was, where its JSON says so.
+        #: The ``type`` of the last event, if it has one.
         self.kind = ""
         self.error: ir.Error | None = None
 
@@ -89,13 +89,10 @@ class StreamSource:
             return self._reader.feed(chunk)
         self._head = (self._head + chunk)[:_SNIPPET]
         read = self._reader.feed(chunk)
-        return [told for event in read for told in self._unfolded(event)] if self._reader.reads_json else read
+        return [each for event in read for each in self._unfolded(event)] if self._reader.reads_json else read
 
     def _unfolded(self, event: ServerSentEvent) -> list[ServerSentEvent]:
-        """Return the events of a whole answer that came in the place of a stream.
-
-        Anything else, also an answer that is an event, stays as it is.
-        """
+        """Return the events of a whole answer that a server sent instead of a stream. Anything else stays unchanged."""
         try:
             raw = object_of(event, self.near.NAME)
         except StreamDecodeError:
@@ -110,7 +107,7 @@ class StreamSource:
                 return [event]
             raw = repaired.body
             self.malformed.put(repaired.removed)
-        return [ServerSentEvent("", codec.dumps(told), event.offset) for told in self.near.unfold_stream(raw)]
+        return [ServerSentEvent("", codec.dumps(each), event.offset) for each in self.near.unfold_stream(raw)]
 
     def read_matching(self, chunk: bytes) -> events.Delta | None:
         """Return the delta of a chunk that is exactly one event that matches the delta template; None where it must be read."""
@@ -124,7 +121,7 @@ class StreamSource:
         return delta
 
     def read_rest(self) -> list[ServerSentEvent]:
-        """Take the end of the bytes and return the event that lacked only its end. One that they cut in two is none, but a cut."""
+        """Take the end of the bytes and return the last event, if only its blank line is missing. Half an event is none."""
         if self._reader.is_between:  # nearly always
             return []
         has_opened = self._reader.has_opened
@@ -135,7 +132,7 @@ class StreamSource:
         return whole
 
     def as_read(self, event: ServerSentEvent) -> ServerSentEvent:
-        """Return the event that was decoded last as it was read: with the characters whose halves came in two events in the later one."""
+        """Return the event that was decoded last as it was read: with joined surrogate pairs."""
         return self._joined[1] if self._joined and self._joined[0] is event else event
 
     def decode(self, event: ServerSentEvent) -> list[events.Event]:
@@ -160,9 +157,9 @@ class StreamSource:
         A stream that ends inside an event, or whose connection broke (``is_break``), has no end. ``closes``: give a truncated answer an
         end all the same: its own finish reason, or else ``length``.
         """
-        closes = closes and self._has_begun and not self._halves.waiting
+        closes = closes and self._has_begun and not self._surrogates.pending
         # After an end or an error nothing is missing.
-        self._is_torn = self._is_torn or bool((is_break or self._halves.waiting) and not self.is_over)
+        self._is_torn = self._is_torn or bool((is_break or self._surrogates.pending) and not self.is_over)
         happened: list[events.Event] = []
         if self._is_torn and not closes:
             happened += [event for event in self._pending() if isinstance(event, events.Start | events.UsageTold | events.Meta)]
@@ -179,7 +176,7 @@ class StreamSource:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the answer came to its end, or to an error, and the bytes broke off in no event."""
+        """Whether the answer has its end, or an error, and no event is incomplete."""
         return (self._decoder.is_complete or self.is_over) and not self._is_torn
 
     def answer(self) -> ir.Response:
@@ -203,7 +200,7 @@ class StreamSource:
         return self._collector.and_then(more) if more else self._collector
 
     def new_text(self) -> list[str]:
-        """Return the visible text of the first choice that has come since the last time; reasoning and refusals are none."""
+        """Return the visible text of the first choice since the last call; reasoning and refusals are not included."""
         return self._listener.hear(is_over=self.is_over)
 
     def so_far(self) -> list[events.Event]:
@@ -212,14 +209,14 @@ class StreamSource:
         return self._collected([event for event in pending if isinstance(event, events.Start | events.UsageTold)]).so_far()
 
     def body(self) -> JsonObject | None:
-        """Return the whole answer in its own format, as the vendor's client would add it up; None where nobody can say."""
+        """Return the whole answer in its own format, as the official client accumulates it; None where events contradict one another."""
         if self.error or not self.is_complete:
             return None
         self._feed_repeated()
         return self._fold(self._log)
 
     def part_of_body(self) -> Callable[[], JsonObject | None]:
-        """Return what puts together, when somebody asks, as much of the answer as has come by now."""
+        """Return a function that folds the answer so far to a body, when it is called."""
         self._feed_repeated()
         log = self._log.copy()
         return lambda: self._fold(log)
@@ -228,17 +225,17 @@ class StreamSource:
         try:
             return self.near.fold_stream(self._reread(log))
         except StreamDecodeError:
-            return None  # pieces came that nobody can put together
+            return None  # the pieces contradict one another
 
-    def _reread(self, told: Iterable[bytes]) -> Iterator[JsonObject]:
-        """Yield the checked events of a record; their malformed details are known."""
-        for data in told:
+    def _reread(self, each: Iterable[bytes]) -> Iterator[JsonObject]:
+        """Yield the validated events of the log; their malformed details are known."""
+        for data in each:
             checked, _ = check_event(codec.loads(data), ServerSentEvent("", data, 0), self.near)
             if checked is not None:
                 yield checked
 
     def truncated(self, partial: Converted, tail: bytes = b"", cause: BaseException | None = None) -> TruncatedStreamError:
-        """Return the error for a stream that was cut, which says by what, where anybody knows."""
+        """Return the error of a truncated stream, with its cause, if that is known."""
         has_come = self.is_complete and not self.is_closed
         expected = None if has_come else self._decoder.END
         if expected is not None and not self._has_begun:
@@ -261,16 +258,16 @@ class StreamSource:
         self._decoder.feed(self._template.filled(repeated.text, raw), repeated.number)
 
     def collect(self, happened: list[events.Event]) -> list[events.Event]:
-        """Keep what happened and hand it on."""
+        """Accumulate events and return them."""
         self._collector.take(happened)
         for at, event in enumerate(happened):
-            note = _NOTED.get(type(event))
+            note = _HANDLERS.get(type(event))
             if note is not None:
                 happened[at] = note(self, event)
         return happened
 
-    def _tell_apart(self, event: events.PartStart | events.PartEnd) -> events.Event:
-        """Return what is told of a call with an id of its own; the collected ones keep their ids, for the report."""
+    def _with_unique_id(self, event: events.PartStart | events.PartEnd) -> events.Event:
+        """Return the event of a call with a unique id; the accumulated calls keep their ids, for the report."""
         return event if event.part is None else self._calls.feed(event)
 
     def _fail(self, event: events.Failed) -> events.Event:
@@ -279,15 +276,15 @@ class StreamSource:
         return event
 
     def _finish(self, event: events.End) -> events.Event:
-        self._refuse_half()
+        self._refuse_half_pair()
         self.is_over = self.has_ended = True
         return event
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
-        event, given = self._understood(event)
+        event, given = self._parse(event)
         raw = self._check(given, event)
-        if not self._is_at_home:
-            self._is_at_home = self._is_own(given, event)
+        if not self._is_own_format:
+            self._is_own_format = self._is_own(given, event)
             self._has_begun, self._head = True, b""
         self._log.add(event.data)
         kind = given.get("type")
@@ -300,7 +297,7 @@ class StreamSource:
         except StreamDecodeError as error:
             raise placed(error, event.offset) from None
         self.collect(happened)
-        if self._halves.waiting:
+        if self._surrogates.pending:
             self._template.forget()
         elif self._template.learn(event.data, raw, happened):
             self._continue_part(event)
@@ -317,39 +314,39 @@ class StreamSource:
         self._log.begin_run(pattern, pieces, is_counted=self._decoder.has_unknown_fields)
 
     def _check(self, raw: JsonObject, event: ServerSentEvent) -> JsonObject | None:
-        """Validate an event, and keep its malformed details for the report; None where nothing else of it is left."""
+        """Validate an event, and keep its malformed details for the report; None where nothing else remains."""
         checked, malformed = check_event(raw, event, self.near)
         if malformed:
             self.malformed.take(raw, malformed, self.near)
         return checked
 
-    def _understood(self, event: ServerSentEvent) -> tuple[ServerSentEvent, JsonObject]:
-        """Return an event and its JSON, with characters put together whose halves came in two events."""
-        if self._halves.waiting:
+    def _parse(self, event: ServerSentEvent) -> tuple[ServerSentEvent, JsonObject]:
+        """Return an event and its JSON, with joined surrogate pairs."""
+        if self._surrogates.pending:
             return read_event(self._join(event), self.near)
         try:
             return read_event(event, self.near)
         except StreamDecodeError:
-            joined = self._join(event)  # raises what is wrong, where that is something else
+            joined = self._join(event)  # raises the error, if it is another one
             return read_event(joined, self.near)
 
     def _join(self, event: ServerSentEvent) -> ServerSentEvent:
         try:
             value = codec.loads_loosely(event.data)
-            self._halves.join(value)
-            made = ServerSentEvent(event.event, codec.dumps(codec.checked(value)), event.offset)
+            self._surrogates.join(value)
+            out = ServerSentEvent(event.event, codec.dumps(codec.checked(value)), event.offset)
         except codec.NotJsonError as error:
             raise refusal(event, self.near.NAME, [(error.pointer, error.message)]) from None
-        self._joined = event, made
-        return made
+        self._joined = event, out
+        return out
 
-    def _refuse_half(self) -> None:
-        """Raise where an answer ends whose text ends in half a character."""
-        if self._halves.waiting and self._joined:
+    def _refuse_half_pair(self) -> None:
+        """Raise if the answer ends with half a surrogate pair."""
+        if self._surrogates.pending and self._joined:
             raise refusal(self._joined[0], self.near.NAME, [("", "ends in half a character, and the other half never came")])
 
     def _is_own(self, raw: JsonObject, event: ServerSentEvent) -> bool:
-        """Say whether an event is of the format beyond doubt; refuse one that is so of another, whose shape may fit all the same."""
+        """Return whether an event is certainly of the format; refuse one of another format, whose shape may fit as well."""
         if self.near.is_own_event(raw):
             return True
         for name in formats.FORMATS:
@@ -358,13 +355,13 @@ class StreamSource:
         return False
 
 
-_NOTED: dict[type[events.Event], Callable[[StreamSource, Any], events.Event]] = {
-    events.PartStart: StreamSource._tell_apart,
-    events.PartEnd: StreamSource._tell_apart,
+_HANDLERS: dict[type[events.Event], Callable[[StreamSource, Any], events.Event]] = {
+    events.PartStart: StreamSource._with_unique_id,
+    events.PartEnd: StreamSource._with_unique_id,
     events.Failed: StreamSource._fail,
     events.End: StreamSource._finish,
 }
-"""Kind of event to what comes of it for the source itself."""
+"""Kind of event to what the source does with it."""
 
 
 def _is_json(data: bytes) -> bool:

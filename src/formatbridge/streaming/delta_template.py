@@ -118,12 +118,12 @@ def _without_padding(data: bytes, end: bytes) -> bytes:
 
 def _split(text: bytes) -> list[tuple[re.Pattern[bytes], bytes]]:
     """Split text at the members that vary: return the pattern of each and the text after it; the pattern of the first piece is unused."""
-    made, at, pattern = [], 0, _NUMBER
+    out, at, pattern = [], 0, _NUMBER
     for found in _COUNTED.finditer(text):
         start, end = found.span(found.lastindex or 0)
-        made.append((pattern, text[at:start]))
+        out.append((pattern, text[at:start]))
         pattern, at = _NUMBER if found.lastindex == 1 else _PADDING, end
-    return [*made, (pattern, text[at:])]
+    return [*out, (pattern, text[at:])]
 
 
 _NO_DELTA = events.Delta(-1, -1, "")
@@ -202,12 +202,12 @@ class DeltaTemplate:
 
     def filled(self, text: str, raw: JsonObject | None = None) -> JsonObject:
         """Return an event of the template with another text. ``raw``: another event to take instead of the one that it was made from."""
-        made: Any = copy(self._raw if raw is None else raw)
-        node, *path, name = made, *self._path
+        out: Any = copy(self._raw if raw is None else raw)
+        node, *path, name = out, *self._path
         for step in path:
             node[step] = node = copy(node[step])
         node[name] = text
-        return made  # type: ignore[no-any-return]  # a copy of an object
+        return out  # type: ignore[no-any-return]  # a copy of an object
 
     def expect(self, before: bytes, after: bytes) -> None:
         """Take the frame around the events that match from now on."""

@@ -64,11 +64,11 @@ class EventLog:
 
     def copy(self) -> EventLog:
         """Return a copy that later events do not change."""
-        made = EventLog()
-        made._entries = [*self._entries]
-        if made._entries and isinstance(run := made._entries[-1], _Run):
-            made._entries[-1] = replace(run, end=len(run.pieces))
-        return made
+        out = EventLog()
+        out._entries = [*self._entries]
+        if out._entries and isinstance(run := out._entries[-1], _Run):
+            out._entries[-1] = replace(run, end=len(run.pieces))
+        return out
 
     def keep_last(self, data: bytes) -> None:
         """Keep the bytes of the last event of the open run."""

@@ -63,15 +63,15 @@ class StreamDecoder:
         """Take one chunk, or ``count`` of them joined, and return what it adds."""
         if self._is_over:
             return []
-        made: list[events.Event] = []
+        out: list[events.Event] = []
         self.has_unknown_fields = False
         error = self._failure_in(raw) or (raw.get("choices") is None and "usage" not in raw and is_bare_error(raw))
         if self._pending_start is not None:
-            self._begin(raw, made, is_last=bool(error))
+            self._begin(raw, out, is_last=bool(error))
         else:
-            self._start = name_late(self._start, *head_of(raw, "created"), made)
+            self._start = name_late(self._start, *head_of(raw, "created"), out)
         for choice in raw.get("choices") or ():
-            self._feed_choice(choice, made, count)
+            self._feed_choice(choice, out, count)
         if raw.get("usage"):
             self._usage = [events.UsageTold(decode_usage(raw["usage"], "/usage"))]
         is_chunk = not error or bool(raw.get("choices"))
@@ -81,8 +81,8 @@ class StreamDecoder:
         if error:
             self._is_over = self.is_complete = True
             bare = {"error": error} if is_chunk else raw
-            made += [*self._metadata(), events.Failed(decode_error(bare, status=None))]
-        return made
+            out += [*self._metadata(), events.Failed(decode_error(bare, status=None))]
+        return out
 
     def _failure_in(self, raw: JsonObject) -> JsonObject | str | None:
         """Return the error in a chunk. An error of one of several choices ends only that one; most chunks have one choice."""
@@ -91,7 +91,7 @@ class StreamDecoder:
             return None
         return failure
 
-    def _begin(self, raw: JsonObject, made: list[events.Event], *, is_last: bool) -> None:
+    def _begin(self, raw: JsonObject, out: list[events.Event], *, is_last: bool) -> None:
         """Emit the start. Some servers first send a chunk without choices and perhaps without an id."""
         assert self._pending_start is not None
         answer_id, model, created = head_of(raw, "created")
@@ -99,69 +99,69 @@ class StreamDecoder:
         known = self._pending_start
         self._pending_start = events.Start(answer_id, known.model or model, known.created or created)
         if raw.get("choices") or answer_id or is_last:
-            made.append(self._pending_start)
+            out.append(self._pending_start)
             self._start, self._pending_start = self._pending_start, None
 
     # The end.
 
     def finish(self, reason: EndReason) -> list[events.Event]:
         """Return the pending events. ``[DONE]`` also ends an answer without a finish reason, if no call in it is incomplete."""
-        made: list[events.Event] = []
+        out: list[events.Event] = []
         if reason == "truncated":
-            made += [] if self._pending_start is None else [self._pending_start]
-            made += self._metadata()
-            return made + [event for choice in self._choices.values() for event in choice.pending(self._answer_id)]
+            out += [] if self._pending_start is None else [self._pending_start]
+            out += self._metadata()
+            return out + [event for choice in self._choices.values() for event in choice.pending(self._answer_id)]
         if reason == "done":  # a server that runs out of time sends it, too
             are_complete = all(choice.finish or choice.is_complete for choice in self._choices.values())
             self.is_complete = self.is_complete or (bool(self._choices) and are_complete)
         reasons = [choice.finish for choice in self._choices.values()]
         if not self._is_over and (self.is_complete or (any(reasons) and None not in reasons)):
-            self._end_answer(made)
+            self._end_answer(out)
         self._is_over = self._is_over or reason == "done"  # nothing after [DONE] is read
         if reason == "end_of_bytes" and self._pending_start is not None:
-            made.append(self._pending_start)
+            out.append(self._pending_start)
             self._pending_start = None
-        return made
+        return out
 
-    def _end_answer(self, made: list[events.Event]) -> None:
+    def _end_answer(self, out: list[events.Event]) -> None:
         self.is_complete = self._is_over = True
         if self._pending_start is not None:
-            self._begin({}, made, is_last=True)
+            self._begin({}, out, is_last=True)
         for choice in self._choices.values():
-            self._close_text(choice, made)
-            self._end_choice(choice, made)
+            self._close_text(choice, out)
+            self._end_choice(choice, out)
             finish = decode_finish(choice.ending, choice.parts, f"/choices/{choice.index}")
             if finish.stop_sequence is not None:
                 choice.stop = None  # the finish has it
-            made.append(events.Finished(choice.index, finish))
-        made += [*self._metadata(), events.End()]
+            out.append(events.Finished(choice.index, finish))
+        out += [*self._metadata(), events.End()]
 
     def _metadata(self) -> list[events.Event]:
         """Return the fields and the usage of the answer as far as they are known."""
         fields = [(choice.unmodelled(), choice.index) for choice in self._choices.values()]
-        made: list[events.Event] = [events.Meta(extra, index) for extra, index in [*fields, (self._extra, None)] if extra]
-        return made + self._usage
+        out: list[events.Event] = [events.Meta(extra, index) for extra, index in [*fields, (self._extra, None)] if extra]
+        return out + self._usage
 
-    def _close_text(self, choice: Choice, made: list[events.Event]) -> None:
+    def _close_text(self, choice: Choice, out: list[events.Event]) -> None:
         """Close the open part. Citations that came without any text get an empty one."""
         if choice.citations:
-            choice.enter("text", ir.Text("", f"/choices/{choice.index}/message/content"), made)
-        choice.close_part(made)
+            choice.enter("text", ir.Text("", f"/choices/{choice.index}/message/content"), out)
+        choice.close_part(out)
 
-    def _end_choice(self, choice: Choice, made: list[events.Event]) -> None:
+    def _end_choice(self, choice: Choice, out: list[events.Event]) -> None:
         """End what may continue after the finish reason: audio and calls. Calls get the name or the id that never came."""
         if calls := choice.calls:
             for slot in list(calls.pending):
-                self._open_call(choice, calls, slot, made)
-            made += [events.PartEnd(choice.index, number, extra=calls.unknown.get(slot)) for slot, number in calls.open.items()]
+                self._open_call(choice, calls, slot, out)
+            out += [events.PartEnd(choice.index, number, extra=calls.unknown.get(slot)) for slot, number in calls.open.items()]
         if choice.pending_token is not None:
-            choice.add(ir.Text("", choice.pending_token.src, signature=choice.pending_token), made)
+            choice.add(ir.Text("", choice.pending_token.src, signature=choice.pending_token), out)
         if choice.audio is not None:
-            made.append(events.PartEnd(choice.index, choice.audio))
+            out.append(events.PartEnd(choice.index, choice.audio))
 
     # One choice of one chunk.
 
-    def _feed_choice(self, raw: JsonObject, made: list[events.Event], count: int = 1) -> None:
+    def _feed_choice(self, raw: JsonObject, out: list[events.Event], count: int = 1) -> None:
         index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
@@ -172,22 +172,22 @@ class StreamDecoder:
         if logprobs and logprobs.get("content") and delta.get("content") and delta.get("refusal"):
             # The tokens of the text must precede the refusal, which closes the text.
             first = {key: value for key, value in delta.items() if key in _BEFORE_REFUSAL}
-            self._feed_choice({"index": index, place: first, "logprobs": {"content": logprobs["content"]}}, made)
+            self._feed_choice({"index": index, place: first, "logprobs": {"content": logprobs["content"]}}, out)
             delta, logprobs = ({key: value for key, value in whole.items() if key not in first} for whole in (delta, logprobs))
-        if delta and self._feed_text(choice, delta, made):
+        if delta and self._feed_text(choice, delta, out):
             if logprobs and (delta.get("content") or delta.get("refusal")):
-                self._feed_logprobs(choice, logprobs, made)  # before what closes their text
+                self._feed_logprobs(choice, logprobs, out)  # before what closes their text
                 logprobs = None
-            self._feed_others(choice, delta, made)
+            self._feed_others(choice, delta, out)
         if logprobs:
-            self._feed_logprobs(choice, logprobs, made)
+            self._feed_logprobs(choice, logprobs, out)
         if not (_CHOICE.issuperset(raw) and _DELTA.issuperset(delta)):
             self._keep_unknown(choice, raw, delta, place, count)
         if raw.get("stop_reason") is not None:
             choice.stop = raw["stop_reason"]
         if raw.get("finish_reason"):
             choice.finish = raw["finish_reason"]
-            self._close_text(choice, made)
+            self._close_text(choice, out)
 
     def _keep_unknown(self, choice: Choice, raw: JsonObject, delta: JsonObject, place: str, count: int) -> None:
         """Keep the unmodelled fields of a choice and its delta, and what a signature's place has that is none."""
@@ -197,56 +197,56 @@ class StreamDecoder:
         choice.unknown.take(fields, count)
         self.has_unknown_fields = self.has_unknown_fields or bool(fields)
 
-    def _feed_text(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> bool:
+    def _feed_text(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> bool:
         """Take reasoning, text and a refusal; return whether the delta may have more."""
         content = delta.get("content")
         if _TEXT_ONLY.issuperset(delta):  # nearly always
             if content:
-                self._feed_content(choice, content, made)
+                self._feed_content(choice, content, out)
             return False
         if "extra_content" in delta:
-            self._feed_token(choice, delta, made)
+            self._feed_token(choice, delta, out)
         if not REASONING.isdisjoint(delta):
-            self._feed_reasoning(choice, delta, made)
+            self._feed_reasoning(choice, delta, out)
         if content:
-            self._feed_content(choice, content, made)
+            self._feed_content(choice, content, out)
         if delta.get("refusal"):
             refusal = ir.Refusal(text="", src=f"/choices/{choice.index}/message/refusal")
-            choice.add_text("refusal", refusal, delta["refusal"], made)
+            choice.add_text("refusal", refusal, delta["refusal"], out)
         return True
 
-    def _feed_token(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
+    def _feed_token(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> None:
         """Take the signature of a message, which may be repeated. It waits for a text or a call; after a text, for the end."""
         signature, _ = decode_outer_token(delta, f"/choices/{choice.index}/message")
         if signature is None or signature.token == choice.token:
             return
         choice.token = signature.token
         if choice.pending_token is not None:
-            choice.add(ir.Text("", signature.src, signature=choice.pending_token), made)
+            choice.add(ir.Text("", signature.src, signature=choice.pending_token), out)
         choice.pending_token = signature
 
-    def _feed_content(self, choice: Choice, content: str | list[JsonObject] | JsonObject, made: list[events.Event]) -> None:
+    def _feed_content(self, choice: Choice, content: str | list[JsonObject] | JsonObject, out: list[events.Event]) -> None:
         content = dumps(content).decode() if isinstance(content, dict) else content
         if isinstance(content, str):
-            choice.add_text("text", ir.Text("", f"/choices/{choice.index}/message/content"), content, made)
+            choice.add_text("text", ir.Text("", f"/choices/{choice.index}/message/content"), content, out)
             return
         for raw in content:
             before, at = len(choice.parts), choice.items.get("content", 0)
             part = decode_part(raw, f"/choices/{choice.index}/message/content/{at}")
             if isinstance(part, ir.Reasoning):
-                self._feed_reasoning_part(choice, part, made)
+                self._feed_reasoning_part(choice, part, out)
             elif isinstance(part, ir.Text) and not (part.extra or part.cache):
-                choice.add_text("text", ir.Text("", part.src), part.text, made)
+                choice.add_text("text", ir.Text("", part.src), part.text, out)
             else:
-                choice.add(part, made)
+                choice.add(part, out)
             choice.items["content"] = at + len(choice.parts) - before  # an item that continues the part before has no number
 
-    def _feed_others(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
+    def _feed_others(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> None:
         """Take calls, citations, images and audio."""
         for position, call in enumerate(delta.get("tool_calls") or ()):
-            self._feed_call(choice, call, position, made)
+            self._feed_call(choice, call, position, out)
         if says_something(delta.get("function_call") or {}):
-            self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, made)
+            self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, out)
         if not delta.keys() & {"annotations", "audio", "images"}:
             return
         src = f"/choices/{choice.index}/message"
@@ -254,28 +254,28 @@ class StreamDecoder:
         # "x": a text for the citations, which is not used.
         parts, extra = decode_answer({"role": "assistant", "content": "x", **lists}, src, "", choice.index, choice.items)
         if isinstance(parts[0], ir.Text):
-            choice.cite(parts[0].citations or [], made)
+            choice.cite(parts[0].citations or [], out)
         choice.extra = gathered(choice.extra, {f"message/{key}": value for key, value in (extra or {}).items()})
         for part in parts[1:]:
-            choice.add(part, made)
+            choice.add(part, out)
         choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in lists.items()}
         if says_something(delta.get("audio") or {}):
-            self._feed_audio(choice, delta["audio"], f"{src}/audio", made)
+            self._feed_audio(choice, delta["audio"], f"{src}/audio", out)
 
-    def _feed_audio(self, choice: Choice, raw: JsonObject, src: str, made: list[events.Event]) -> None:
+    def _feed_audio(self, choice: Choice, raw: JsonObject, src: str, out: list[events.Event]) -> None:
         """Add to the audio, of which a message has one: it continues whatever comes between its pieces."""
         number, audio_id = choice.audio, raw.get("id") or None
         known = choice.parts[number] if number is not None else None
         is_renamed = isinstance(known, ir.Media) and audio_id is not None and audio_id != known.id
         choice.extra = gathered(choice.extra, rest(raw, _AUDIO - {"id"} if is_renamed else _AUDIO, "message/audio/"))
         if number is None:
-            number = choice.audio = choice.start(ir.Media(kind="audio", data="", id=audio_id, src=src), made)
+            number = choice.audio = choice.start(ir.Media(kind="audio", data="", id=audio_id, src=src), out)
         if raw.get("data"):
-            made.append(events.Delta(choice.index, number, raw["data"]))
+            out.append(events.Delta(choice.index, number, raw["data"]))
         if raw.get("transcript"):
-            made.append(events.PartMeta(choice.index, number, transcript=raw["transcript"]))
+            out.append(events.PartMeta(choice.index, number, transcript=raw["transcript"]))
 
-    def _feed_logprobs(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_logprobs(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         """Emit the log probabilities of a text or a refusal, in the delta of their text if there is one."""
         place = f"/choices/{choice.index}"
         for name, kind, part in (
@@ -285,20 +285,20 @@ class StreamDecoder:
             if not raw.get(name):
                 continue
             number = choice.part_of_tokens(kind)
-            number = choice.enter(kind, part, made) if number is None else number
+            number = choice.enter(kind, part, out) if number is None else number
             tokens = decode_tokens(raw[name], f"{place}/logprobs/{name}", choice.tokens.get(name, 0))
             choice.tokens[name] = choice.tokens.get(name, 0) + len(tokens)
-            last = made[-1] if made else None
+            last = out[-1] if out else None
             if isinstance(last, events.Delta) and last.index == number:
                 last.logprobs = tokens
             else:
-                made.append(events.Delta(choice.index, number, "", tokens))
+                out.append(events.Delta(choice.index, number, "", tokens))
         if not LOGPROBS.issuperset(raw):
             choice.extra = gathered(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
 
     # Reasoning.
 
-    def _feed_reasoning(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
+    def _feed_reasoning(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> None:
         src = f"/choices/{choice.index}/message"
         parts, extra = decode_reasoning(delta, src, is_piece=True)
         decoder, blocks = choice.blocks, list[DecodedBlock]()
@@ -311,13 +311,13 @@ class StreamDecoder:
         if extra:
             choice.extra = gathered(choice.extra, {f"message/{name}": value for name, value in extra.items()})
         for part in parts:
-            self._feed_reasoning_part(choice, part, made, indexes.get(part.src))
+            self._feed_reasoning_part(choice, part, out, indexes.get(part.src))
         if decoder is not None:
             for block in blocks:
-                self._feed_block(choice, decoder, block, made)
+                self._feed_block(choice, decoder, block, out)
             decoder.follow(choice.open_reasoning)
 
-    def _feed_reasoning_part(self, choice: Choice, part: ir.Reasoning, made: list[events.Event], index: int | None = None) -> None:
+    def _feed_reasoning_part(self, choice: Choice, part: ir.Reasoning, out: list[events.Event], index: int | None = None) -> None:
         """Add to the open reasoning. Its signature ends it, and may come with the whole text again, which is not added then.
 
         Another ``index`` is that of other reasoning; a signature alone signs the reasoning with its index.
@@ -325,16 +325,16 @@ class StreamDecoder:
         texts, opened = choice.reasoning, choice.parts[choice.open[1]] if choice.open is not None else None
         signed = texts.signed_part(index, part, choice.open[1] if choice.open is not None else None)
         if signed is not None and part.signature:
-            made.append(events.Signed(choice.index, signed, part.signature))
+            out.append(events.Signed(choice.index, signed, part.signature))
             choice.keep_item_extra(part.src, part.extra or {})
             return
         is_new = part.id is None or not isinstance(opened, ir.Reasoning) or opened.id != part.id
         if part.signature and part.signature.kind != "thinking" and not part.text and is_new:
-            choice.add(part, made)  # encrypted reasoning, which signs no text
+            choice.add(part, out)  # encrypted reasoning, which signs no text
             return
         is_open = isinstance(opened, ir.Reasoning)
         if is_open and is_new and texts.is_other(index):
-            choice.close_part(made)
+            choice.close_part(out)
             is_open = False
         is_blank = part.text in ("", "\n\n") and not part.signature and not part.id  # as the line between two thoughts
         if texts.repeats_closed(part) or (is_blank and not is_open and texts.all):
@@ -342,57 +342,57 @@ class StreamDecoder:
         if part.extra and is_open:
             choice.keep_extra(part.src, part.extra)
         is_repeated = is_open and texts.repeats_open(part)
-        number = choice.enter("reasoning", part, made)
+        number = choice.enter("reasoning", part, out)
         text = "" if is_repeated else texts.add_part(part, index)
         texts.note(index, number, part)
         if text:
-            made.append(events.Delta(choice.index, number, text))
+            out.append(events.Delta(choice.index, number, text))
         if part.signature is not None:
-            made.append(events.PartMeta(choice.index, number, signature=part.signature))
+            out.append(events.PartMeta(choice.index, number, signature=part.signature))
         if part.signature is not None or is_repeated:
             opened = choice.parts[number]  # a detail with the whole text may bring its id
             is_same = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
-            choice.end_part(None if is_same else replace(part, text=texts.text(), src=opened.src), made)
+            choice.end_part(None if is_same else replace(part, text=texts.text(), src=opened.src), out)
 
-    def _feed_block(self, choice: Choice, decoder: BlockDecoder, block: DecodedBlock, made: list[events.Event]) -> None:
+    def _feed_block(self, choice: Choice, decoder: BlockDecoder, block: DecodedBlock, out: list[events.Event]) -> None:
         """Take an entry of ``thinking_blocks``."""
         part, step = block.part, block.step
         if block.raw["type"] != "thinking" and step.kind == "new":
-            choice.add(part, made)  # hidden, and whole
+            choice.add(part, out)  # hidden, and whole
             return
         if part.extra and step.kind != "unclear" and not (block.is_new and step.kind == "new"):
             choice.keep_item_extra(part.src, part.extra)
         if block.is_new:
             if step.kind == "new" and choice.open_reasoning == decoder.part:
-                choice.close_part(made)
-            decoder.part = choice.enter("reasoning", part, made)
+                choice.close_part(out)
+            decoder.part = choice.enter("reasoning", part, out)
             choice.reasoning.add(part.text)
-            made.append(events.Delta(choice.index, decoder.part, part.text))
+            out.append(events.Delta(choice.index, decoder.part, part.text))
         if step.kind == "unclear" or (step.ends and part.signature is not None and not step.signs):
             decoder.keep_unclear(block)
         if step.ends:
-            self._end_block(choice, decoder, block, made)
+            self._end_block(choice, decoder, block, out)
 
-    def _end_block(self, choice: Choice, decoder: BlockDecoder, block: DecodedBlock, made: list[events.Event]) -> None:
+    def _end_block(self, choice: Choice, decoder: BlockDecoder, block: DecodedBlock, out: list[events.Event]) -> None:
         """End a block: it closes the part that it makes, and its signature is for the part with its text."""
         texts, text = choice.reasoning, decoder.text(block.step.number)
         number = texts.part_with(text, choice.open_reasoning) if text else None
         if not text and choice.open_reasoning is None and not texts.unsigned:
-            number = choice.enter("reasoning", block.part, made)
+            number = choice.enter("reasoning", block.part, out)
         token = block.part.signature if block.step.signs else None
         if number is None and token is not None:
             decoder.keep_unclear(block)
         elif number is not None and token is not None:
             event = events.PartMeta if number == choice.open_reasoning else events.Signed
-            made.append(event(choice.index, number, signature=token))
+            out.append(event(choice.index, number, signature=token))
         if block.is_new or (number is not None and number == choice.open_reasoning):
-            choice.close_part(made)
+            choice.close_part(out)
         if number is not None and token is not None:
             texts.sign(number)
 
     # Tool calls.
 
-    def _feed_call(self, choice: Choice, raw: JsonObject, position: int, made: list[events.Event]) -> None:
+    def _feed_call(self, choice: Choice, raw: JsonObject, position: int, out: list[events.Event]) -> None:
         """Add to the call that an index names, or to the next one at that index."""
         calls = choice.calls = choice.calls or Calls()
         slot = calls.slot_of(raw, position)
@@ -403,22 +403,22 @@ class StreamDecoder:
             calls.note_changes(raw, slot, call)
             call.take(raw)
             if call.id and call.name:
-                self._open_call(choice, calls, slot, made)
+                self._open_call(choice, calls, slot, out)
             return
         calls.note_changes(raw, slot, calls.begun[slot])
         if text := arguments_of(raw):
             calls.begun[slot].pieces.append(text)
-            made.append(events.Delta(choice.index, number, text))
+            out.append(events.Delta(choice.index, number, text))
         signature, _ = decode_outer_token(raw, f"/choices/{choice.index}/message/tool_calls/{slot}")
         if signature is not None:
-            made.append(events.PartMeta(choice.index, number, signature=signature))
+            out.append(events.PartMeta(choice.index, number, signature=signature))
 
-    def _open_call(self, choice: Choice, calls: Calls, slot: int, made: list[events.Event]) -> None:
+    def _open_call(self, choice: Choice, calls: Calls, slot: int, out: list[events.Event]) -> None:
         state = calls.pending.pop(slot)
-        choice.close_part(made)
+        choice.close_part(out)
         call = state.opened(slot, calls.count, choice.index, self._answer_id)
         calls.count += 1
-        number = calls.open[slot] = choice.start(call, made)
+        number = calls.open[slot] = choice.start(call, out)
         calls.begun[slot] = state
         if text := "".join(state.pieces):
-            made.append(events.Delta(choice.index, number, text))
+            out.append(events.Delta(choice.index, number, text))

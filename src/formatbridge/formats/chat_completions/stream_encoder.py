@@ -127,12 +127,12 @@ class StreamEncoder:
 
     def _close(self, event: events.End) -> bytes:
         del event  # it has no fields
-        made = b""
+        out = b""
         if not self._choices:
-            made = _ROLE % (self._before, 0) + _FINISH % (self._before, 0, b"stop")
+            out = _ROLE % (self._before, 0) + _FINISH % (self._before, 0, b"stop")
         if self._usage is not None and self._sends_usage:
-            made += self._usage_chunk(encode_usage(self._usage, nowhere()))
-        return made + _END
+            out += self._usage_chunk(encode_usage(self._usage, nowhere()))
+        return out + _END
 
     def _chunk(self, index: int, delta: JsonObject, logprobs: JsonObject | None = None) -> bytes:
         choice: JsonObject = {"index": index, "delta": delta, "finish_reason": None}
@@ -147,20 +147,20 @@ class StreamEncoder:
 
     def _choice(self, index: int) -> tuple[_Choice, bytes]:
         """Return a choice and, if it is new, the chunk with its role."""
-        made = b""
+        out = b""
         if index not in self._choices:
-            made = _ROLE % (self._before, index)
+            out = _ROLE % (self._before, index)
             self._choices[index] = _Choice()
-        return self._choices[index], made
+        return self._choices[index], out
 
     # Parts.
 
     def _start(self, event: events.PartStart) -> bytes:
-        choice, made = self._choice(event.choice)
+        choice, out = self._choice(event.choice)
         part = event.part
         choice.parts[event.index] = part
         if isinstance(part, ir.ToolCall):
-            return made + self._open_call(choice, event.choice, event.index, part)
+            return out + self._open_call(choice, event.choice, event.index, part)
         field = _FIELDS.get(type(part))
         if field is not None:
             head = b'%b{"index":%d,"delta":{"%b":' % (self._before, event.choice, field)
@@ -169,38 +169,38 @@ class StreamEncoder:
             if isinstance(part, ir.Text):
                 choice.texts.add(event.index)
                 if part.signature:
-                    made += self._whole(choice, event.choice, ir.Text("", signature=part.signature))
+                    out += self._whole(choice, event.choice, ir.Text("", signature=part.signature))
             elif isinstance(part, ir.Reasoning):
                 choice.reasoning[event.index] = [part.text]
-                made += self._repeat_pending(choice, event.choice)
-        return made
+                out += self._repeat_pending(choice, event.choice)
+        return out
 
     def _open_call(self, choice: _Choice, index: int, number: int, call: ir.ToolCall) -> bytes:
         place = choice.calls[number] = len(choice.calls)
         slot, text = (b"custom", b"input") if call.kind == "custom" else (b"function", b"arguments")
         choice.envelopes[number] = _ARGUMENTS % (self._before, index, place, slot, text), _AFTER_ARGUMENTS
         token = encode_call_token(call.signature, nowhere(), self._options) if call.signature else None
-        beside = b"," + dumps(token)[1:-1] if token else b""
-        return _CALL % (self._before, index, place, dumps(call.id), slot, slot, dumps(call.name), text, beside)
+        more = b"," + dumps(token)[1:-1] if token else b""
+        return _CALL % (self._before, index, place, dumps(call.id), slot, slot, dumps(call.name), text, more)
 
     def _delta(self, event: events.Delta) -> bytes:
         choice = self._choices[event.choice]
         envelope = choice.envelopes.get(event.index)
         if envelope is None:
             return self._grow(choice, event)
-        made = b""
+        out = b""
         if event.text:
-            made = envelope[0] + dumps(event.text) + envelope[1]
+            out = envelope[0] + dumps(event.text) + envelope[1]
             if event.index in choice.texts:
                 if before := choice.joints.take(event.text):
-                    made = envelope[0] + dumps(before) + envelope[1] + made
+                    out = envelope[0] + dumps(before) + envelope[1] + out
             elif event.index in choice.reasoning:
-                made = self._separate_reasoning(choice, event) + made
+                out = self._separate_reasoning(choice, event) + out
         if event.logprobs:
             is_refusal = isinstance(choice.parts[event.index], ir.Refusal)
             content, refusal = (None, event.logprobs) if is_refusal else (event.logprobs, None)
-            made += self._chunk(event.choice, {}, logprobs=encode_logprobs(content, refusal, nowhere()))
-        return made
+            out += self._chunk(event.choice, {}, logprobs=encode_logprobs(content, refusal, nowhere()))
+        return out
 
     def _separate_reasoning(self, choice: _Choice, event: events.Delta) -> bytes:
         """Keep the text of reasoning, and separate it from the reasoning before it by a blank line."""
@@ -253,17 +253,17 @@ class StreamEncoder:
     def _end_reasoning(self, choice: _Choice, event: events.PartEnd, part: ir.Reasoning) -> bytes:
         """End reasoning. If it has a token or an id, repeat it whole with them; only its text has been sent."""
         text = "".join(choice.reasoning.pop(event.index, ()))
-        made = b"" if text or not part.text else self._chunk(event.choice, {"reasoning_content": part.text})
+        out = b"" if text or not part.text else self._chunk(event.choice, {"reasoning_content": part.text})
         token = choice.tokens.pop(event.index, part.signature)
         whole = replace(part, text=part.text or text, signature=token, extra=None)
         details = encode_answer_reasoning([whole], nowhere(), self._options).get("reasoning_details")
         choice.not_in_details = whole if whole.text and not details else None
         if details:
-            made += self._add_details(choice, event.choice, details)
+            out += self._add_details(choice, event.choice, details)
         elif choice.details:
-            made += self._repeat_pending(choice, event.choice)
+            out += self._repeat_pending(choice, event.choice)
         choice.ended = None if token or not whole.text else (event.index, whole)
-        return made
+        return out
 
     def _sign(self, event: events.Signed) -> bytes:
         """Encode the token of reasoning that has ended, if no other detail was sent since. Its id joins both when they are decoded."""
@@ -304,7 +304,7 @@ class StreamEncoder:
             part = replace(part, signature=replace(part.signature, found=None))
         message = encode_answer([part], "", str(self._head.get("id")), nowhere(), self._options)
         details = message.pop("reasoning_details", None)
-        made = self._add_details(choice, index, details) if details else b""
+        out = self._add_details(choice, index, details) if details else b""
         for number, image in enumerate(message.get("images", ()), choice.images):
             image["index"] = number  # the official client accepts no second list without one
             choice.images += 1
@@ -315,10 +315,10 @@ class StreamEncoder:
             choice.joints.part()
         for key in ("content", "images", "extra_content"):
             if message.get(key):
-                made += self._chunk(index, {key: message[key]})
+                out += self._chunk(index, {key: message[key]})
         if "audio" in message and isinstance(part, ir.Media):
-            made += self._audio(choice, index, part, message["audio"])
-        return made
+            out += self._audio(choice, index, part, message["audio"])
+        return out
 
     def _audio(self, choice: _Choice, index: int, part: ir.Media, whole: JsonObject) -> bytes:
         """Encode audio, or samples that continue the audio before."""
@@ -331,20 +331,20 @@ class StreamEncoder:
         return self._chunk(index, {"audio": whole | {"data": data} if is_first else {"data": data} | words})
 
     def _finish(self, event: events.Finished) -> bytes:
-        choice, made = self._choice(event.choice)
+        choice, out = self._choice(event.choice)
         if event.finish.message is not None:
             refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], nowhere())
             if refusal:
-                made += self._chunk(event.choice, {"refusal": refusal})
+                out += self._chunk(event.choice, {"refusal": refusal})
         if choice.audio is not None and (samples := choice.audio.rest()):
-            made += self._chunk(event.choice, {"audio": {"data": samples}})
+            out += self._chunk(event.choice, {"audio": {"data": samples}})
         if choice.citations:
             spans = zip(choice.citations, map(choice.joints.moved, choice.citations), strict=True)
             citations = [replace(citation, start=start, end=end) for citation, (start, end) in spans]
             cited = encode_answer([ir.Text("", citations=citations)], "", "", nowhere(), self._options)
-            made += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
+            out += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
         word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", nowhere())
-        return made + _FINISH % (self._before, event.choice, word.encode())
+        return out + _FINISH % (self._before, event.choice, word.encode())
 
 
 _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {

@@ -383,5 +383,5 @@ class BlockDecoder:
         repeated = [(self._blocks.blocks[number], raw) for number, raw in self._repeated.items()]
         blocks = [{**raw, "thinking": each.text()} for each, raw in repeated if each.token is None and each.text() not in known]
         blocks += self._unclear
-        made: JsonObject = {"message/thinking_blocks": blocks} if blocks else {}
-        return made | ({"message/reasoning_content": alone} if alone and not is_same(alone, parts) else {})
+        out: JsonObject = {"message/thinking_blocks": blocks} if blocks else {}
+        return out | ({"message/reasoning_content": alone} if alone and not is_same(alone, parts) else {})

@@ -238,29 +238,29 @@ class Choice:
         """Whether it has content, and no incomplete call."""
         return bool(self.parts or self.calls) and (self.calls is None or self.calls.are_complete)
 
-    def add_text(self, kind: str, part: ir.Part, text: str, made: list[events.Event]) -> None:
+    def add_text(self, kind: str, part: ir.Part, text: str, out: list[events.Event]) -> None:
         """Add text to the open part of a kind."""
-        made.append(events.Delta(self.index, self.enter(kind, part, made), text))
+        out.append(events.Delta(self.index, self.enter(kind, part, out), text))
 
-    def enter(self, kind: str, part: ir.Part, made: list[events.Event]) -> int:
+    def enter(self, kind: str, part: ir.Part, out: list[events.Event]) -> int:
         """Return the number of the open part of a kind; if the open part has another kind, close it and open the next."""
         if self.open is None or self.open[0] != kind:
-            self.close_part(made)
+            self.close_part(out)
             if isinstance(part, ir.Reasoning):
                 part = ir.Reasoning(src=part.src, summary=part.summary, id=part.id, extra=part.extra)
                 self.reasoning.open(part)
-            self.open = (kind, self.start(part, made))
+            self.open = (kind, self.start(part, out))
         return self.open[1]
 
-    def start(self, part: ir.Part, made: list[events.Event]) -> int:
+    def start(self, part: ir.Part, out: list[events.Event]) -> int:
         """Open a part and return its number. The first text gets the citations that came before it."""
         number = len(self.parts)
         if self.pending_token is not None:
             self._sign(part)
         self._append(part)
-        made.append(events.PartStart(self.index, number, part))
+        out.append(events.PartStart(self.index, number, part))
         if self.citations and isinstance(part, ir.Text):
-            made += [events.PartMeta(self.index, number, citation=citation) for citation in self.citations]
+            out += [events.PartMeta(self.index, number, citation=citation) for citation in self.citations]
             self.citations = None
         return number
 
@@ -270,27 +270,27 @@ class Choice:
         if is_first and part.signature is None:  # type: ignore[union-attr]  # the line before excludes it
             part.signature, self.pending_token = self.pending_token, None  # type: ignore[union-attr]
 
-    def add(self, part: ir.Part, made: list[events.Event]) -> None:
+    def add(self, part: ir.Part, out: list[events.Event]) -> None:
         """Take a part that comes in one piece."""
-        self.close_part(made)
-        made += unfold(self.index, len(self.parts), part)
+        self.close_part(out)
+        out += unfold(self.index, len(self.parts), part)
         self._append(part)
 
     def _append(self, part: ir.Part) -> None:
         self.parts.append(part)
         self.has_text = self.has_text or isinstance(part, ir.Text)
 
-    def close_part(self, made: list[events.Event]) -> None:
+    def close_part(self, out: list[events.Event]) -> None:
         """Close the open part, if there is one."""
         if self.open is not None:
             if self.open[0] == "reasoning":
                 self.reasoning.close(self.open[1])
-            self.end_part(None, made)
+            self.end_part(None, out)
 
-    def end_part(self, whole: ir.Part | None, made: list[events.Event]) -> None:
+    def end_part(self, whole: ir.Part | None, out: list[events.Event]) -> None:
         """Emit the end of the open part, with the fields that came after its start. ``whole``: the part, if it differs from its start."""
         assert self.open is not None
-        made.append(events.PartEnd(self.index, self.open[1], whole, self.part_extra))
+        out.append(events.PartEnd(self.index, self.open[1], whole, self.part_extra))
         self.open, self.part_extra = None, None
 
     def keep_extra(self, src: str, extra: JsonObject) -> None:
@@ -319,10 +319,10 @@ class Choice:
 
     def unmodelled(self) -> JsonObject | None:
         """Return the unmodelled fields of the whole choice."""
-        made: JsonObject = {"stop_reason": self.stop} if self.stop is not None else {}
+        out: JsonObject = {"stop_reason": self.stop} if self.stop is not None else {}
         if self.blocks is not None:
-            made |= self.blocks.unmodelled(self.reasoning)
-        return joined(self.extra, self.unknown.whole(), made)
+            out |= self.blocks.unmodelled(self.reasoning)
+        return joined(self.extra, self.unknown.whole(), out)
 
     def part_of_tokens(self, kind: str) -> int | None:
         """Return the number of the part that log probabilities of a kind belong to: the open one, whatever it is. None: not open yet."""
@@ -330,12 +330,12 @@ class Choice:
             return self.open[1]
         return self.audio if kind == "text" and self.open is None else None
 
-    def cite(self, citations: list[ir.Citation], made: list[events.Event]) -> None:
+    def cite(self, citations: list[ir.Citation], out: list[events.Event]) -> None:
         """Add citations to the open text, or to closed ones; before any text, keep them for the first."""
         if self.open is not None and isinstance(self.parts[self.open[1]], ir.Text):
-            made += [events.PartMeta(self.index, self.open[1], citation=citation) for citation in citations]
+            out += [events.PartMeta(self.index, self.open[1], citation=citation) for citation in citations]
         elif self.has_text:
-            made += [events.Cited(self.index, citation) for citation in citations]
+            out += [events.Cited(self.index, citation) for citation in citations]
         else:
             self.citations = self.citations or []
             self.citations += citations
@@ -354,7 +354,7 @@ class Choice:
                 parts.append(replace(call, arguments="".join(state.pieces), extra=extra))
         if self.pending_token is not None:
             parts.append(ir.Text("", self.pending_token.src, signature=self.pending_token))
-        made: list[events.Event] = [events.PartMeta(self.index, at, extra=extra) for at, extra in extras.items() if extra]
+        out: list[events.Event] = [events.PartMeta(self.index, at, extra=extra) for at, extra in extras.items() if extra]
         for number, part in enumerate(parts, len(self.parts)):
-            made += unfold(self.index, number, part)[:-1]
-        return made
+            out += unfold(self.index, number, part)[:-1]
+        return out

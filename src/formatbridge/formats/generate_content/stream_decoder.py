@@ -61,24 +61,24 @@ class StreamDecoder:
         del count  # nothing accumulates but text
         if self._is_over or not raw:  # an empty one keeps the connection alive
             return []
-        made: list[events.Event] = []
+        out: list[events.Event] = []
         is_common = _COMMON.issuperset(raw)
         is_error = not is_common and (raw.get("error") or (_EVENT.isdisjoint(raw) and is_bare_error(raw)))
         if self._pending_start is not None:
             if is_common or is_error or not _EVENT.isdisjoint(raw):  # unmodelled events begin no answer
-                self._begin({} if is_error else raw, made)
+                self._begin({} if is_error else raw, out)
         elif not (is_common and self._start.id and self._start.model):
-            self._start = name_late(self._start, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), made)
+            self._start = name_late(self._start, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), out)
         if is_error:
             self._is_over = self.is_complete = True
-            return [*made, *self._metadata(), events.Failed(decode_error(raw, status=None))]
+            return [*out, *self._metadata(), events.Failed(decode_error(raw, status=None))]
         for candidate in raw.get("candidates") or ():
-            self._feed_candidate(candidate, made)
+            self._feed_candidate(candidate, out)
         self._usage = raw.get("usageMetadata") or self._usage
         if not is_common:
             self._feed_others(raw)
         self.is_complete = self._is_blocked() or bool(self._choices and not self._running)
-        return made
+        return out
 
     def _is_blocked(self) -> bool:
         """Return whether the prompt was blocked; without candidates the message alone shows it."""
@@ -94,55 +94,55 @@ class StreamDecoder:
         """Return the pending events. ``[DONE]`` has no meaning in this format."""
         if reason == "truncated":
             return self._pending()
-        made: list[events.Event] = []
+        out: list[events.Event] = []
         if reason == "done":
-            return made
+            return out
         if self.is_complete and not self._is_over:
-            self._end_answer(made)
+            self._end_answer(out)
         elif self._pending_start is not None:
-            made.append(self._pending_start)
+            out.append(self._pending_start)
             self._pending_start = None
-        return made
+        return out
 
-    def _end_answer(self, made: list[events.Event]) -> None:
+    def _end_answer(self, out: list[events.Event]) -> None:
         self._is_over = True
         for _, choice in sorted(self._choices.items()):
-            self._close(choice, made)
+            self._close(choice, out)
         if not self._choices:
-            made.append(events.Finished(0, decode_blocked(self._feedback)))
+            out.append(events.Finished(0, decode_blocked(self._feedback)))
         if self._feedback:
             self._extra |= self._feedback_fields() or {}
-        made += [*self._metadata(), events.End()]
+        out += [*self._metadata(), events.End()]
 
     def _pending(self) -> list[events.Event]:
         """Return what is pending where the answer stops here."""
-        made = [] if self._pending_start is None else [self._pending_start]
+        out = [] if self._pending_start is None else [self._pending_start]
         held_back = [event for _, choice in sorted(self._choices.items()) for event in choice.pending()]
         feedback = self._feedback_fields()
-        return [*made, *self._metadata(), *held_back, *([events.Meta(feedback)] if feedback else [])]
+        return [*out, *self._metadata(), *held_back, *([events.Meta(feedback)] if feedback else [])]
 
     def _metadata(self) -> list[events.Event]:
         """Return the fields and the usage of the answer as far as they are known."""
-        made: list[events.Event] = [
+        out: list[events.Event] = [
             events.Meta(choice.extra, index) for index, choice in sorted(self._choices.items()) if choice.extra
         ]
         if self._extra:
-            made.append(events.Meta(self._extra))
+            out.append(events.Meta(self._extra))
         if self._usage:
-            made.append(events.UsageTold(decode_usage(self._usage, "/usageMetadata")))
-        return made
+            out.append(events.UsageTold(decode_usage(self._usage, "/usageMetadata")))
+        return out
 
     def _feedback_fields(self) -> JsonObject | None:
         """Return the fields of the feedback on the prompt, without the block reason if that is a finish reason."""
         is_blocked = self.is_complete and (not self._choices or bool(self._running))
         return rest(self._feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/")
 
-    def _begin(self, event: JsonObject, made: list[events.Event]) -> None:
+    def _begin(self, event: JsonObject, out: list[events.Event]) -> None:
         self._pending_start = None
         self._id, self._usage = event.get("responseId") or None, event.get("usageMetadata") or None
         counts = decode_usage(self._usage, "/usageMetadata") if self._usage else None
         self._start = events.Start(self._id, event.get("modelVersion"), self._time(event), counts)
-        made.append(self._start)
+        out.append(self._start)
 
     def _time(self, event: JsonObject) -> float | None:
         """Decode the time of the answer, unless it is known; a value that is no time stays an unmodelled field."""
@@ -156,7 +156,7 @@ class StreamDecoder:
 
     # One candidate of one event.
 
-    def _feed_candidate(self, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_candidate(self, raw: JsonObject, out: list[events.Event]) -> None:
         index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
@@ -165,13 +165,13 @@ class StreamDecoder:
         content = raw.get("content")
         if content:
             for part in content.get("parts") or ():
-                self._feed_part(choice, part, made)
+                self._feed_part(choice, part, out)
             if not CONTENT.issuperset(content):
                 choice.extra |= rest(content, CONTENT, "content/") or {}
         if not _CONTENT.issuperset(raw):
-            self._feed_other_fields(choice, raw, made)
+            self._feed_other_fields(choice, raw, out)
 
-    def _feed_other_fields(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_other_fields(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         """Take the other fields of a candidate."""
         if raw.get("finishReason") not in UNSAID:
             choice.finish["finishReason"] = raw["finishReason"]
@@ -182,7 +182,7 @@ class StreamDecoder:
             choice.sources = choice.sources or Sources()
             choice.sources.feed(raw)
         if raw.get("logprobsResult"):
-            self._feed_logprobs(choice, raw["logprobsResult"], made)
+            self._feed_logprobs(choice, raw["logprobsResult"], out)
         if not _CANDIDATE.issuperset(raw):
             fields = rest(raw, _CANDIDATE) or {}
             if _PAGES in fields:
@@ -191,36 +191,36 @@ class StreamDecoder:
                 fields[_PAGES] = choice.pages.told
             choice.extra |= fields
 
-    def _feed_logprobs(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_logprobs(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         """Emit log probabilities with the text of their event; if it has none, with the next or the last."""
         src, before = f"{choice.src}/logprobsResult", choice.token_count
         tokens, extra = decode_logprobs(raw, src, before)
         choice.extra |= {f"logprobsResult/{pointer}": value for pointer, value in (extra or {}).items()}
         choice.tokens += tokens or ()
         choice.token_count = before + len(tokens or ())
-        deltas = (event for event in reversed(made) if isinstance(event, events.Delta) and event.choice == choice.index)
+        deltas = (event for event in reversed(out) if isinstance(event, events.Delta) and event.choice == choice.index)
         text = next((delta for delta in deltas if delta.index in choice.texts), None)
         if text is not None:
             text.logprobs, choice.tokens = choice.tokens, []
 
-    def _feed_part(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_part(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         if raw.get("functionCall") is not None and raw.get("text") is None:
-            self._feed_call(choice, raw, made)
+            self._feed_call(choice, raw, out)
             return
         if choice.partial:
-            self._end_calls(choice, made)
+            self._end_calls(choice, out)
         text = raw.get("text")
         if text is None:
             at = choice.at
             part = (decode_result if raw.get("functionResponse") is not None else decode_rarer_part)(raw, at, choice.calls)
             if part is not None:
-                self._whole(choice, part, made)
+                self._whole(choice, part, out)
         elif _TEXT.issuperset(raw):
-            self._add_text(choice, ir.Reasoning if raw.get("thought") else ir.Text, text, made)
+            self._add_text(choice, ir.Reasoning if raw.get("thought") else ir.Text, text, out)
         else:
-            self._feed_text_with_fields(choice, raw, made)
+            self._feed_text_with_fields(choice, raw, out)
 
-    def _feed_text_with_fields(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_text_with_fields(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         """Take text with a token or with unmodelled fields: a part of its own.
 
         But the encoder puts a token of another format on a separate part if its text had been sent before.
@@ -228,55 +228,55 @@ class StreamDecoder:
         part = decode_text(raw, choice.at)
         assert isinstance(part, ir.Text | ir.Reasoning)
         if part.text and isinstance(part, ir.Text) and is_carried(part.signature):
-            self._take_carried(choice, part, made)
-            self._close_text(choice, made)
+            self._take_carried(choice, part, out)
+            self._close_text(choice, out)
         signature, is_bare = part.signature, not part.text and not part.extra
         kind = ir.Reasoning if raw.get("thought") else ir.Text
         if signature is None and not part.extra:
-            self._add_text(choice, type(part), part.text, made)
+            self._add_text(choice, type(part), part.text, out)
         elif is_bare and is_late(signature) and choice.open is not None and choice.open[0] is kind:
-            made.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
-            self._close_text(choice, made)
+            out.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
+            self._close_text(choice, out)
             choice.unsigned = None
         elif is_bare and signature is not None and is_late(signature) and kind is ir.Reasoning and choice.unsigned is not None:
-            made.append(events.Signed(choice.index, choice.unsigned, signature))
+            out.append(events.Signed(choice.index, choice.unsigned, signature))
             choice.unsigned = None
         else:
-            self._whole(choice, part, made)
+            self._whole(choice, part, out)
 
-    def _take_carried(self, choice: Choice, part: ir.Text | ir.ToolCall, made: list[events.Event]) -> None:
+    def _take_carried(self, choice: Choice, part: ir.Text | ir.ToolCall, out: list[events.Event]) -> None:
         """Take the token of another format off a part, as if it had come on an empty thought part before it."""
         signature, part.signature = part.signature, None
         assert signature is not None
         if is_late(signature) and choice.open is not None and choice.open[0] is ir.Reasoning:
-            made.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
-            self._close_text(choice, made)
+            out.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
+            self._close_text(choice, out)
             choice.unsigned = None
         elif is_late(signature) and choice.unsigned is not None:
-            made.append(events.Signed(choice.index, choice.unsigned, signature))
+            out.append(events.Signed(choice.index, choice.unsigned, signature))
             choice.unsigned = None
         else:
-            self._whole(choice, ir.Reasoning("", signature.src, signature), made)
+            self._whole(choice, ir.Reasoning("", signature.src, signature), out)
             choice.token_parts += 1
 
-    def _add_text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], text: str, made: list[events.Event]) -> None:
+    def _add_text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], text: str, out: list[events.Event]) -> None:
         """Add text to the open part of a kind; another kind closes it and opens the next. An empty text separates reasoning."""
         if not text:
             if kind is ir.Text and choice.open is not None and choice.open[0] is ir.Reasoning:
-                self._close_text(choice, made)
+                self._close_text(choice, out)
             return
-        number = self._text(choice, kind, made)
-        made.append(events.Delta(choice.index, number, text))
+        number = self._text(choice, kind, out)
+        out.append(events.Delta(choice.index, number, text))
         if kind is ir.Text:
             choice.texts[number].append(text)
 
-    def _text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], made: list[events.Event]) -> int:
+    def _text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], out: list[events.Event]) -> int:
         """Return the number of the open part of a kind."""
         if choice.open is not None and choice.open[0] is kind:
             return choice.open[1]
-        self._close_text(choice, made)
+        self._close_text(choice, out)
         number = choice.parts
-        made.append(events.PartStart(choice.index, number, kind("", choice.at)))
+        out.append(events.PartStart(choice.index, number, kind("", choice.at)))
         choice.parts += 1
         choice.open = (kind, number)
         if kind is ir.Text:
@@ -285,15 +285,15 @@ class StreamDecoder:
             choice.unsigned = number
         return number
 
-    def _close_text(self, choice: Choice, made: list[events.Event]) -> None:
+    def _close_text(self, choice: Choice, out: list[events.Event]) -> None:
         if choice.before is not None:
-            made.append(events.PartEnd(choice.index, choice.before))
+            out.append(events.PartEnd(choice.index, choice.before))
             choice.before = None
         if choice.open is not None:
-            made.append(events.PartEnd(choice.index, choice.open[1]))
+            out.append(events.PartEnd(choice.index, choice.open[1]))
             choice.open = None
 
-    def _whole(self, choice: Choice, part: ir.Part, made: list[events.Event]) -> None:
+    def _whole(self, choice: Choice, part: ir.Part, out: list[events.Event]) -> None:
         """Take a part that comes in one piece. A text stays open until the next part comes: its sources may follow it.
 
         A text that only has a token is no next part.
@@ -302,7 +302,7 @@ class StreamDecoder:
         if is_bare and choice.open is not None and choice.open[1] in choice.texts:
             choice.before, choice.open = choice.open[1], None
         else:
-            self._close_text(choice, made)
+            self._close_text(choice, out)
         if isinstance(part, ir.Reasoning) or getattr(part, "signature", None) is not None:
             choice.unsigned = None
         if isinstance(part, ir.Text):
@@ -311,48 +311,48 @@ class StreamDecoder:
         if isinstance(part, ir.Text):
             choice.open = (None, choice.parts)
             unfolded.pop()
-        made += unfolded
+        out += unfolded
         choice.parts += 1
 
     # Calls.
 
-    def _feed_call(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         call = raw["functionCall"]
         if choice.partial or call.get("willContinue") or call.get("partialArgs"):
             if choice.partial is None:
                 choice.partial = PartialCalls()
             for part in choice.partial.take(raw):
-                self._call(choice, part, made)
+                self._call(choice, part, out)
         elif any(call.values()):
-            self._call(choice, raw, made)
+            self._call(choice, raw, out)
         elif len(raw) > 1:  # an empty call after the end of a call in pieces is none, but its other fields are valid
             others = {key: value for key, value in raw.items() if key != "functionCall"}
-            self._feed_text_with_fields(choice, {"text": ""} | others, made)
+            self._feed_text_with_fields(choice, {"text": ""} | others, out)
 
-    def _end_calls(self, choice: Choice, made: list[events.Event]) -> None:
+    def _end_calls(self, choice: Choice, out: list[events.Event]) -> None:
         for part in choice.partial.end() if choice.partial else ():
-            self._call(choice, part, made)
+            self._call(choice, part, out)
 
-    def _call(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         call = decode_call(raw, choice.at, choice.calls)
         choice.called = [call]
         if is_carried(call.signature):
-            self._take_carried(choice, call, made)
-        self._close_text(choice, made)
-        made += unfold(choice.index, choice.parts, call, is_ours=True)
+            self._take_carried(choice, call, out)
+        self._close_text(choice, out)
+        out += unfold(choice.index, choice.parts, call, is_ours=True)
         choice.parts += 1
 
-    def _close(self, choice: Choice, made: list[events.Event]) -> None:
+    def _close(self, choice: Choice, out: list[events.Event]) -> None:
         """End a candidate: emit its citations, close its open parts, and emit its finish reason."""
         if choice.partial:
-            self._end_calls(choice, made)
-        extra = choice.cite(made)
+            self._end_calls(choice, out)
+        extra = choice.cite(out)
         if choice.tokens:
-            number = choice.open_texts[0] if choice.open_texts else self._text(choice, ir.Text, made)
-            made.append(events.Delta(choice.index, number, "", choice.tokens))
-        self._close_text(choice, made)
+            number = choice.open_texts[0] if choice.open_texts else self._text(choice, ir.Text, out)
+            out.append(events.Delta(choice.index, number, "", choice.tokens))
+        self._close_text(choice, out)
         is_ended = "finishReason" in choice.finish
         finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_blocked(self._feedback)
         if extra:
             choice.extra |= extra
-        made.append(events.Finished(choice.index, finish))
+        out.append(events.Finished(choice.index, finish))

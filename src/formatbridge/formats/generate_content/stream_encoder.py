@@ -99,14 +99,14 @@ class SendOrder:
         is_lone = isinstance(part, ir.Reasoning) and not part.text and is_late(part.signature)
         return is_lone and (self._has_unsigned or self._open > 0 or (self._last is not None and self._last.was_sent))
 
-    def end(self, part: ir.Part, made: list[JsonObject], *, is_sent: bool) -> None:
+    def end(self, part: ir.Part, out: list[JsonObject], *, is_sent: bool) -> None:
         """Take the parts that a part becomes at its end; ``is_sent``: its text was sent before."""
-        if is_sent and not made:
+        if is_sent and not out:
             self._ends_in_reasoning = isinstance(part, ir.Reasoning)
-        elif made:
+        elif out:
             self._interrupt()
-            self._ends_in_reasoning = ends_unsigned(made)
-        if any("thoughtSignature" in each for each in made):
+            self._ends_in_reasoning = ends_unsigned(out)
+        if any("thoughtSignature" in each for each in out):
             self._last, self._has_unsigned = None, False
         self._has_unsigned = self._has_unsigned or self._ends_in_reasoning
 
@@ -216,11 +216,11 @@ class StreamEncoder:
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Encode an error, after the tokens that wait; nothing follows."""
         del behind  # events have no numbers here
-        made = b""
+        out = b""
         for index, choice in sorted(self._choices.items()):
             if choice.carried is not None:
-                made, choice.carried = made + self._written(index, [choice.carried]), None
-        return made + encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
+                out, choice.carried = out + self._written(index, [choice.carried]), None
+        return out + encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens that arrived after their texts and reasoning; log probabilities have a field of their own."""
@@ -316,9 +316,9 @@ class StreamEncoder:
             choice.order.unsigned.append(event.signature)
             return b""
         token = ir.Reasoning("", signature=event.signature)
-        made = _encoded([token], choice)
-        choice.order.end(token, made, is_sent=True)
-        return self._send(event.choice, made)
+        out = _encoded([token], choice)
+        choice.order.end(token, out, is_sent=True)
+        return self._send(event.choice, out)
 
     def _end(self, event: events.PartEnd) -> bytes:
         """Close a part; a call waits for those that opened before it."""
@@ -326,10 +326,10 @@ class StreamEncoder:
         if not isinstance(choice.parts[event.index].part, ir.ToolCall):
             return self._end_part(choice, event)
         choice.ended[event.index] = event
-        made = b""
+        out = b""
         while choice.calls and choice.calls[0] in choice.ended:
-            made += self._end_part(choice, choice.ended.pop(choice.calls.popleft()))
-        return made
+            out += self._end_part(choice, choice.ended.pop(choice.calls.popleft()))
+        return out
 
     def _end_part(self, choice: _Choice, event: events.PartEnd) -> bytes:
         """Encode a part that is sent whole, or what a text has only at its end."""
@@ -353,12 +353,12 @@ class StreamEncoder:
             return b""
         if not is_gone and choice.keeps(part):
             return b""
-        made = self._late_tokens(part, held, choice) if is_gone else _encoded([*choice.waiting, *choice.sent_with(part)], choice)
+        out = self._late_tokens(part, held, choice) if is_gone else _encoded([*choice.waiting, *choice.sent_with(part)], choice)
         choice.waiting = []
-        if made and not is_gone and choice.order.may_be_misread(part):
-            made[0].pop("thought", None)
-        choice.order.end(part, made, is_sent=is_gone)
-        return self._send(event.choice, made) if made else b""
+        if out and not is_gone and choice.order.may_be_misread(part):
+            out[0].pop("thought", None)
+        choice.order.end(part, out, is_sent=is_gone)
+        return self._send(event.choice, out) if out else b""
 
     def _late_tokens(self, part: ir.Part, held: _Part, choice: _Choice) -> list[JsonObject]:
         """Encode the tokens of a text that was sent: those that the text would have in one piece."""
@@ -379,16 +379,16 @@ class StreamEncoder:
         sent = [] if choice.carried is None else [choice.carried]
         sent += _encoded([*choice.waiting, *choice.bound.values()], choice)
         choice.carried = None
-        made = self._event(event.choice, sent)["candidates"][0]
-        made |= encode_finish(event.finish, choice.has_calls, "", nowhere())
+        out = self._event(event.choice, sent)["candidates"][0]
+        out |= encode_finish(event.finish, choice.has_calls, "", nowhere())
         _cite_first(choice)
         if any(isinstance(part, ir.Text) and part.citations for part in choice.visible):
             visible = [_with_text(part, choice.pieces.get(place)) for place, part in enumerate(choice.visible)]
             grounding = encode_citations(visible, nowhere())
-            made |= {"groundingMetadata": grounding} if grounding else {}
+            out |= {"groundingMetadata": grounding} if grounding else {}
         if choice.average is not None:
-            made |= choice.average.told()
-        choice.end = made
+            out |= choice.average.told()
+        choice.end = out
         return b""
 
     # Events.
@@ -434,10 +434,10 @@ def _pieces(held: _Part, text: str) -> list[JsonObject]:
 
 
 def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
-    made: list[JsonObject] = []
+    out: list[JsonObject] = []
     if parts:
-        encode_parts(parts, made, "", choice.around, nowhere())
-    return made
+        encode_parts(parts, out, "", choice.around, nowhere())
+    return out
 
 
 def _cite_first(choice: _Choice) -> None:

@@ -56,7 +56,7 @@ class Choice:
         """The pointer of the next part."""
         return f"{self.src}/content/parts/{self.place}"
 
-    def cite(self, made: list[events.Event]) -> JsonObject | None:
+    def cite(self, out: list[events.Event]) -> JsonObject | None:
         """Emit each citation with its text, or alone if that has closed; return the unmodelled fields of the sources."""
         if self.sources is None:
             return None
@@ -66,21 +66,21 @@ class Choice:
         for number, text in texts.items():
             for citation in text.citations or ():
                 if number in still_open:
-                    made.append(events.PartMeta(self.index, number, citation=citation))
+                    out.append(events.PartMeta(self.index, number, citation=citation))
                 else:
-                    made.append(events.Cited(self.index, citation))
+                    out.append(events.Cited(self.index, citation))
         return extra
 
     def pending(self) -> list[events.Event]:
         """Return what its end would emit: citations, log probabilities, incomplete calls. The candidate does not change."""
-        made: list[events.Event] = []
-        extra = self.cite(made)
+        out: list[events.Event] = []
+        extra = self.cite(out)
         if self.tokens:
             texts = self.open_texts
             number = texts[0] if texts else self.parts
             if not texts:
-                made.append(events.PartStart(self.index, number, ir.Text("", self.at)))
-            made.append(events.Delta(self.index, number, "", [*self.tokens]))
+                out.append(events.PartStart(self.index, number, ir.Text("", self.at)))
+            out.append(events.Delta(self.index, number, "", [*self.tokens]))
         if extra := joined(extra, self.partial.left_over(self.place) if self.partial else None):
-            made.append(events.Meta(extra, self.index))
-        return made
+            out.append(events.Meta(extra, self.index))
+        return out

@@ -58,7 +58,7 @@ class StreamDecoder:
         """Take one event, or ``count`` of them joined, and return what it adds."""
         if self.is_complete or self._is_cut:
             return []
-        made: list[events.Event] = []
+        out: list[events.Event] = []
         kind = raw.get("type")
         fields = rest(raw, _EVENT) if kind in EVENTS else None
         if fields:
@@ -66,53 +66,53 @@ class StreamDecoder:
         self.has_unknown_fields = bool(fields)
         if kind == "content_block_delta":
             if self._pending_start is not None:
-                self._flush_start(made)
-            self.has_unknown_fields = self._blocks.take_delta(raw, made, count) or self.has_unknown_fields
+                self._flush_start(out)
+            self.has_unknown_fields = self._blocks.take_delta(raw, out, count) or self.has_unknown_fields
         else:
-            self._take(kind, raw, made)
-        return made
+            self._take(kind, raw, out)
+        return out
 
     def finish(self, reason: EndReason) -> list[events.Event]:
         """Return the pending events. A stop reason completes the answer, even without ``message_stop``; ``[DONE]`` has no meaning."""
-        made: list[events.Event] = []
+        out: list[events.Event] = []
         if reason == "truncated":
             return [*([] if self._pending_start is None else [self._pending_start]), *self._metadata(), *self._blocks.pending()]
         if reason == "end_of_bytes":
             if not self.is_complete and self._has_stopped:
-                self._end(made)
+                self._end(out)
             elif self._pending_start is not None:
-                self._flush_start(made)
-        return made
+                self._flush_start(out)
+        return out
 
     # The answer as a whole.
 
-    def _take(self, kind: object, raw: JsonObject, made: list[events.Event]) -> None:
+    def _take(self, kind: object, raw: JsonObject, out: list[events.Event]) -> None:
         match kind:
             case "content_block_start":
-                self._begin_block(raw, made)
+                self._begin_block(raw, out)
             case "content_block_stop":
-                self._blocks.end(raw.get("index"), made)
+                self._blocks.end(raw.get("index"), out)
             case "message_start":
-                self._begin(raw.get("message") or {}, made)
+                self._begin(raw.get("message") or {}, out)
             case "message_delta":
                 self._note(raw)
             case "message_stop" if self._stop.get("stop_reason") or self._blocks.are_complete:
-                self._end(made)
+                self._end(out)
             case "message_stop":  # some relays send it after a truncated answer
                 self._is_cut = True
             case "ping":
                 pass
             case _ if is_failure(raw):
-                self._fail(raw, made)
+                self._fail(raw, out)
             case _:  # an unmodelled field of the answer
                 self._extra.take(unknown_event(raw))
 
-    def _begin(self, message: JsonObject, made: list[events.Event]) -> None:
+    def _begin(self, message: JsonObject, out: list[events.Event]) -> None:
         """Take the start. It is emitted with the first block, which may show that another model took over."""
         if message.get("usage") is not None:
             self._usage = (self._usage or {}) | without_nulls(message["usage"])
         if self._has_begun:
-            self._start_again(message.get("id"), message.get("model"), made)
+            self._start_again(message.get("id"), message.get("model"), out)
             self._extra.take(rest(message, RESPONSE_FIELDS))
             return
         self._has_begun = True
@@ -121,13 +121,13 @@ class StreamDecoder:
         self._pending_start = events.Start(message.get("id") or None, self._named, None, usage, rest(message, RESPONSE_FIELDS))
         self._stop = {key: value for key, value in message.items() if key in _STOP and value is not None}
         for block in message.get("content") or ():
-            self._begin_block({"content_block": block}, made)
-            self._blocks.end(None, made)
+            self._begin_block({"content_block": block}, out)
+            self._blocks.end(None, out)
 
-    def _start_again(self, id: str | None, model: str | None, made: list[events.Event]) -> None:
+    def _start_again(self, id: str | None, model: str | None, out: list[events.Event]) -> None:
         """Take another start. It adds what the first one lacks; what differs becomes an unmodelled field."""
         if self._pending_start is None:
-            self._start = name_late(self._start, id, model, None, made)
+            self._start = name_late(self._start, id, model, None, out)
         else:
             self._named = self._named or model
             start = self._pending_start
@@ -137,11 +137,11 @@ class StreamDecoder:
         if other := {name: new for name, (new, old) in named.items() if new and new != old}:
             self._extra.take({"message_start": other})
 
-    def _flush_start(self, made: list[events.Event]) -> None:
+    def _flush_start(self, out: list[events.Event]) -> None:
         if not self._has_begun:
-            self._begin({}, made)
+            self._begin({}, out)
         if self._pending_start is not None:
-            made.append(self._pending_start)
+            out.append(self._pending_start)
             self._start, self._pending_start = self._pending_start, None
 
     def _note(self, raw: JsonObject) -> None:
@@ -153,37 +153,37 @@ class StreamDecoder:
             self._usage = self._usage or {}
             self._usage |= without_nulls(raw["usage"])
 
-    def _end(self, made: list[events.Event]) -> None:
+    def _end(self, out: list[events.Event]) -> None:
         self.is_complete = True
-        self._flush_start(made)
-        self._blocks.end_all(made)
-        made.append(events.Finished(0, decode_finish(self._stop) or ir.Finish("stop")))
-        made += [*self._metadata(), events.End()]
+        self._flush_start(out)
+        self._blocks.end_all(out)
+        out.append(events.Finished(0, decode_finish(self._stop) or ir.Finish("stop")))
+        out += [*self._metadata(), events.End()]
 
     def _metadata(self) -> list[events.Event]:
         """Return the usage and the fields of the answer as far as they are known."""
-        made: list[events.Event] = []
+        out: list[events.Event] = []
         if self._usage is not None:
-            made.append(events.UsageTold(decode_usage(self._usage, "/usage")))
+            out.append(events.UsageTold(decode_usage(self._usage, "/usage")))
         extra = {**self._extra.whole(), **(rest(self._stop, _STOP) or {})}
-        return [*made, events.Meta(extra)] if extra else made
+        return [*out, events.Meta(extra)] if extra else out
 
-    def _fail(self, raw: JsonObject, made: list[events.Event]) -> None:
+    def _fail(self, raw: JsonObject, out: list[events.Event]) -> None:
         self.is_complete = True
-        self._flush_start(made)
-        made += [*self._metadata(), events.Failed(decode_error(raw, status=None))]
+        self._flush_start(out)
+        out += [*self._metadata(), events.Failed(decode_error(raw, status=None))]
 
-    def _begin_block(self, raw: JsonObject, made: list[events.Event]) -> None:
+    def _begin_block(self, raw: JsonObject, out: list[events.Event]) -> None:
         content = raw["content_block"]
         if not self._has_begun:
-            self._begin({}, made)
+            self._begin({}, out)
         if content.get("type") == "fallback":
-            self._hand_over(self._blocks.skip(raw.get("index"), made), content, made)
+            self._hand_over(self._blocks.skip(raw.get("index"), out), content, out)
         else:
-            self._flush_start(made)
-            self._blocks.begin(raw.get("index"), content, made)
+            self._flush_start(out)
+            self._blocks.begin(raw.get("index"), content, out)
 
-    def _hand_over(self, place: str, content: JsonObject, made: list[events.Event]) -> None:
+    def _hand_over(self, place: str, content: JsonObject, out: list[events.Event]) -> None:
         """Note that another model took over. The start gets its name, if it is still pending."""
         self._extra.take({place[1:]: content})
         model = (content.get("to") or {}).get("model")
@@ -194,4 +194,4 @@ class StreamDecoder:
             self._pending_start = replace(self._pending_start, model=model)
         else:
             self._start = replace(self._start, model=model)
-            made.append(events.Named(model=model))
+            out.append(events.Named(model=model))

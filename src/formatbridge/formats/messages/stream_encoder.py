@@ -70,19 +70,19 @@ class BlockWriter:
         """Encode a block that is complete."""
         match block["type"]:
             case "text":
-                made = self.start(EMPTY["text"]) + self.delta({"type": "text_delta", "text": block["text"]})
+                out = self.start(EMPTY["text"]) + self.delta({"type": "text_delta", "text": block["text"]})
             case "thinking":
-                made = self.start(EMPTY["thinking"])
+                out = self.start(EMPTY["thinking"])
                 if block["thinking"]:
-                    made += self.delta({"type": "thinking_delta", "thinking": block["thinking"]})
-                made += self.delta({"type": "signature_delta", "signature": block["signature"]})
+                    out += self.delta({"type": "thinking_delta", "thinking": block["thinking"]})
+                out += self.delta({"type": "signature_delta", "signature": block["signature"]})
             case "server_tool_use" | "mcp_tool_use":
-                given = dumps(block["input"]).decode()
-                made = self.start({**block, "input": {}})
-                made += self.delta({"type": "input_json_delta", "partial_json": given})
+                text = dumps(block["input"]).decode()
+                out = self.start({**block, "input": {}})
+                out += self.delta({"type": "input_json_delta", "partial_json": text})
             case _:
-                made = self.start(block)
-        return made + self.stop()
+                out = self.start(block)
+        return out + self.stop()
 
 
 def write_event(name: str, body: JsonObject) -> bytes:
@@ -185,23 +185,23 @@ class StreamEncoder:
     def _end(self, event: events.End) -> bytes:
         del event  # it has no fields
         self._is_over = True
-        made = b"" if self._has_started else self._begin(events.Start(None, None))
+        out = b"" if self._has_started else self._begin(events.Start(None, None))
         while self._open is not None:  # a source that closes no parts
-            made += self._close(events.PartEnd(self._first.number or 0, self._open.index)) + self._release()
+            out += self._close(events.PartEnd(self._first.number or 0, self._open.index)) + self._release()
         usage: ir.JsonObject = encode_usage(self._usage, nowhere()) if self._usage else dict(NO_USAGE)
         if self._counts_reasoning:  # otherwise the client would keep the first count
             usage.setdefault("output_tokens_details", {"thinking_tokens": 0})
         stop = encode_finish(self._finish, self._has_calls, self._has_refusal, nowhere())
-        made += write_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
-        return made + write_event("message_stop", {"type": "message_stop"})
+        out += write_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
+        return out + write_event("message_stop", {"type": "message_stop"})
 
     # Which part is encoded, and which wait.
 
     def _take(self, event: _PartEvent) -> bytes:
         held = self._open
         if held is not None and event.index == held.index:
-            made = self._write(event)
-            return made + self._release() if self._held and self._open is None else made
+            out = self._write(event)
+            return out + self._release() if self._held and self._open is None else out
         if isinstance(event, events.PartStart):
             if held is None and not isinstance(event.part, ir.Media):
                 return self._write(event)
@@ -213,22 +213,22 @@ class StreamEncoder:
 
     def _sign(self, event: events.Signed) -> bytes:
         """Give a token to its reasoning, if that still waits."""
-        told = self._held.get(event.index)
-        if told is not None:
-            told.insert(1, events.PartMeta(event.choice, event.index, signature=event.signature))
+        waiting = self._held.get(event.index)
+        if waiting is not None:
+            waiting.insert(1, events.PartMeta(event.choice, event.index, signature=event.signature))
         elif is_carried(event.signature, "messages", self._options):
             self._unsigned.append(event.signature)
         return b""
 
     def _release(self) -> bytes:
         """Encode the parts that waited, up to the first one that is still open."""
-        made: list[bytes] = []
+        out: list[bytes] = []
         while self._open is None:
-            index = next((index for index, told in self._held.items() if _may_begin(told)), None)
+            index = next((index for index, waiting in self._held.items() if _may_begin(waiting)), None)
             if index is None:
                 break
-            made += map(self._write, self._held.pop(index))
-        return b"".join(made)
+            out += map(self._write, self._held.pop(index))
+        return b"".join(out)
 
     def _write(self, event: _PartEvent) -> bytes:
         if isinstance(event, events.PartStart):
@@ -247,31 +247,31 @@ class StreamEncoder:
     # Parts.
 
     def _start(self, event: events.PartStart) -> bytes:
-        made = b"" if self._has_started else self._begin(events.Start(None, None))
+        out = b"" if self._has_started else self._begin(events.Start(None, None))
         part = event.part
         held = self._open = _Open(part, event.index)
         match part:
             case ir.ToolCall():
                 held.kind, self._has_calls = "input", True
-                return made + (self._carry(part.signature) if part.signature else b"") + self._start_call(held, part)
+                return out + (self._carry(part.signature) if part.signature else b"") + self._start_call(held, part)
             case ir.Text():
                 held.kind = "text"
                 held.citations = list(part.citations or ())
-                made += self._carry(part.signature)
-                return made + self._add_text(held, part.text)
+                out += self._carry(part.signature)
+                return out + self._add_text(held, part.text)
             case ir.Refusal():
                 held.kind, self._has_refusal = "text", True
-                return made + self._add_text(held, part.text)
+                return out + self._add_text(held, part.text)
             case ir.Reasoning():
                 held.kind, held.token = "thinking", part.signature
-                return made + self._add_text(held, part.text)
+                return out + self._add_text(held, part.text)
             case _:
-                return made
+                return out
 
     def _start_call(self, held: _Open, call: ir.ToolCall) -> bytes:
-        made = self._blocks.start(encode_opening(call))
+        out = self._blocks.start(encode_opening(call))
         held.head = self._blocks.head("input")
-        return made + self._add_text(held, encode_arguments_text(call))
+        return out + self._add_text(held, encode_arguments_text(call))
 
     def _carry(self, token: ir.Signature | None) -> bytes:
         """Encode the token of a part that has no field for it as a block before that part."""
@@ -289,9 +289,9 @@ class StreamEncoder:
             return b""
         if held.head:
             return held.head + dumps(text) + _TAIL
-        made = self._blocks.start(EMPTY[held.kind])
+        out = self._blocks.start(EMPTY[held.kind])
         held.head = self._blocks.head(held.kind)
-        return b"%b%b%b%b" % (made, held.head, dumps(text), _TAIL)
+        return b"%b%b%b%b" % (out, held.head, dumps(text), _TAIL)
 
     def _add_input(self, held: _Open, text: str) -> bytes:
         """Add to arguments, which are JSON text; free text becomes the one string in them."""
@@ -309,11 +309,11 @@ class StreamEncoder:
         part = event.part or held.part
         match held.kind:
             case "text":
-                made = self._close_text(held, event.part)
+                out = self._close_text(held, event.part)
             case "thinking":
-                made = self._close_reasoning(held, event.part)
+                out = self._close_reasoning(held, event.part)
             case "input":
-                made = self._close_call(held, event.part)
+                out = self._close_call(held, event.part)
             case _:
                 if held.pieces and event.part is None and isinstance(part, ir.Hosted):
                     part = altered(part, arguments="".join(held.pieces))
@@ -322,49 +322,49 @@ class StreamEncoder:
                 return b"".join(map(self._blocks.whole, encode_answer([part], nowhere(), self._options)))
         if held.token and held.kind != "thinking" and self._options.carry_reasoning:  # it came after the start of its block
             data = encode_token(held.token, "messages", kind="thought")
-            made += self._blocks.whole({"type": "redacted_thinking", "data": data})
-        return made
+            out += self._blocks.whole({"type": "redacted_thinking", "data": data})
+        return out
 
     def _close_text(self, held: _Open, final: ir.Part | None) -> bytes:
-        made = b""
+        out = b""
         if not held.head:
             if held.token:  # nothing of the text has been sent
-                made, held.token = self._carry(held.token), None
+                out, held.token = self._carry(held.token), None
             if isinstance(final, ir.Text | ir.Refusal):
-                made += self._add_text(held, final.text)
+                out += self._add_text(held, final.text)
             if not held.head:
-                return made
-        told = held.citations or (final.citations if isinstance(final, ir.Text) else None) or ()
-        cited = [encode_citation(citation, "", "", nowhere()) for citation in told if can_cite(citation, nowhere())]
+                return out
+        citations = held.citations or (final.citations if isinstance(final, ir.Text) else None) or ()
+        cited = [encode_citation(citation, "", "", nowhere()) for citation in citations if can_cite(citation, nowhere())]
         deltas = [self._blocks.delta({"type": "citations_delta", "citation": citation}) for citation in cited]
-        return b"".join([made, *deltas, self._blocks.stop()])
+        return b"".join([out, *deltas, self._blocks.stop()])
 
     def _close_reasoning(self, held: _Open, final: ir.Part | None) -> bytes:
-        thought = final if isinstance(final, ir.Reasoning) else held.part
-        assert isinstance(thought, ir.Reasoning)
-        token = held.token or thought.signature
+        part = final if isinstance(final, ir.Reasoning) else held.part
+        assert isinstance(part, ir.Reasoning)
+        token = held.token or part.signature
         if not held.head:
-            whole = replace(thought, signature=token)
+            whole = replace(part, signature=token)
             block = encode_answer_reasoning(whole, nowhere(), self._options)
             return self._blocks.whole(block) if block else b""
         block = encode_answer_reasoning(ir.Reasoning("x", signature=token), nowhere(), self._options) or {}
         return self._blocks.delta({"type": "signature_delta", "signature": block["signature"]}) + self._blocks.stop()
 
     def _close_call(self, held: _Open, final: ir.Part | None) -> bytes:
-        made = b""
+        out = b""
         if not held.has_deltas and isinstance(final, ir.ToolCall):
-            made = self._add_text(held, encode_arguments_text(final))
+            out = self._add_text(held, encode_arguments_text(final))
         is_free = isinstance(held.part, ir.ToolCall) and held.part.kind == "custom"
         rest = "" if held.has_deltas else _BEFORE_FREE_TEXT if is_free else "{}"
         rest += _AFTER_FREE_TEXT if is_free else ""
-        return made + (held.head + dumps(rest) + _TAIL if rest else b"") + self._blocks.stop()
+        return out + (held.head + dumps(rest) + _TAIL if rest else b"") + self._blocks.stop()
 
 
-def _may_begin(told: list[_PartEvent]) -> bool:
+def _may_begin(waiting: list[_PartEvent]) -> bool:
     """Return whether a part may be encoded now. Audio has no block that streams, so it waits for its end."""
-    begins = told[0]
+    begins = waiting[0]
     is_media = isinstance(begins, events.PartStart) and isinstance(begins.part, ir.Media)
-    return not is_media or isinstance(told[-1], events.PartEnd)
+    return not is_media or isinstance(waiting[-1], events.PartEnd)
 
 
 _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {

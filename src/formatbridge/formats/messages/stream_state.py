@@ -77,34 +77,34 @@ class Blocks:
         """Whether there were any, and none is open."""
         return self._count > 0 and not self._open
 
-    def begin(self, index: object, content: JsonObject, made: list[events.Event]) -> None:
+    def begin(self, index: object, content: JsonObject, out: list[events.Event]) -> None:
         """Open a block."""
         content = without_nulls(content)
-        self._end_call(content.get("tool_use_id"), made)
+        self._end_call(content.get("tool_use_id"), out)
         kind = content.get("type")
         if isinstance(kind, str):
             content = {"type": kind, **_REQUIRED.get(kind, {}), **content}
-        block = self._add(index, content, made)
+        block = self._add(index, content, out)
         block.kind = kind if kind in ("text", "thinking", "tool_use") else "input" if "input" in content else "whole"
         if kind == "text":
             block.text = self._lengths.add()
-        self._open_part(block, made)
+        self._open_part(block, out)
 
-    def _end_call(self, call_id: object, made: list[events.Event]) -> None:
+    def _end_call(self, call_id: object, out: list[events.Event]) -> None:
         """Close the call whose result begins, if it is still open: a result must follow its call."""
         for index in self._calls.pop(call_id, ()) if isinstance(call_id, str) else ():
             if index in self._open and self._open[index].raw.get("id") == call_id:
-                self.end(index, made)
+                self.end(index, out)
 
-    def skip(self, index: object, made: list[events.Event]) -> str:
+    def skip(self, index: object, out: list[events.Event]) -> str:
         """Open a block that becomes no part, and return its pointer."""
-        self._flush_carrier(made)
-        return self._add(index, {}, made).src
+        self._flush_carrier(out)
+        return self._add(index, {}, out).src
 
-    def _add(self, index: object, content: JsonObject, made: list[events.Event]) -> Block:
+    def _add(self, index: object, content: JsonObject, out: list[events.Event]) -> Block:
         """Number a block in the order of the blocks; an index that is used again closes the block before."""
         if index in self._open:
-            self.end(index, made)
+            self.end(index, out)
         block = Block("", f"/content/{self._count}", content)
         place = f"block/{self._count}" if index is None else index
         self._open[place] = block
@@ -113,13 +113,13 @@ class Blocks:
         self._count += 1
         return block
 
-    def end_all(self, made: list[events.Event]) -> None:
+    def end_all(self, out: list[events.Event]) -> None:
         """Close what is open."""
         for index in list(self._open):
-            self.end(index, made)
-        self._flush_carrier(made)
+            self.end(index, out)
+        self._flush_carrier(out)
 
-    def _open_part(self, block: Block, made: list[events.Event]) -> None:
+    def _open_part(self, block: Block, out: list[events.Event]) -> None:
         """Open the part of a block, without what its deltas bring. Reasoning opens with its text: it may be the token of another part."""
         part = block.part = decode_block(block.raw, block.src)
         match part:
@@ -127,80 +127,80 @@ class Blocks:
                 block.token, part.signature = part.signature, None
                 text, part.text = part.text, ""
                 if text:
-                    self._add_text(block, text, made)
+                    self._add_text(block, text, out)
             case ir.Reasoning() if carries_call_token(part):
-                self._flush_carrier(made)
+                self._flush_carrier(out)
                 self._carrier, block.part = part, None
             case ir.Text():
                 text, part.text = part.text, ""
                 block.citations, part.citations = part.citations or [], None
-                self._start_part(block, made)
+                self._start_part(block, out)
                 if text:
-                    self._add_text(block, text, made)
+                    self._add_text(block, text, out)
             case ir.ToolCall():
                 part.arguments = ""
-                self._start_part(block, made)
+                self._start_part(block, out)
             case _:
                 if isinstance(part, ir.Hosted) and block.kind == "input":
                     part.arguments = None
-                self._start_part(block, made)
+                self._start_part(block, out)
 
-    def _start_part(self, block: Block, made: list[events.Event]) -> None:
+    def _start_part(self, block: Block, out: list[events.Event]) -> None:
         part = block.part
         assert part is not None
         if self._carrier is not None and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
             part.signature, self._carrier = self._carrier.signature, None
-        self._flush_carrier(made)
+        self._flush_carrier(out)
         block.number, self._part_count = self._part_count, self._part_count + 1
-        made.append(events.PartStart(0, block.number, part))
+        out.append(events.PartStart(0, block.number, part))
         if block.token is not None:
-            made.append(events.PartMeta(0, block.number, signature=block.token))
+            out.append(events.PartMeta(0, block.number, signature=block.token))
 
-    def _flush_carrier(self, made: list[events.Event]) -> None:
+    def _flush_carrier(self, out: list[events.Event]) -> None:
         """Emit a token as a part of its own, because the part that it belongs to never came."""
         if self._carrier is not None:
             carrier, self._carrier = self._carrier, None
-            self._start_part(block := Block("whole", carrier.src, {}, carrier), made)
-            made.append(events.PartEnd(0, block.number or 0))
+            self._start_part(block := Block("whole", carrier.src, {}, carrier), out)
+            out.append(events.PartEnd(0, block.number or 0))
 
     # Deltas.
 
-    def take_delta(self, raw: JsonObject, made: list[events.Event], count: int) -> bool:
+    def take_delta(self, raw: JsonObject, out: list[events.Event], count: int) -> bool:
         """Take the delta of a block, or ``count`` of them joined; return whether it has unknown fields."""
         delta = raw.get("delta") or {}
-        block = self._open.get(raw.get("index")) or self._block_without_start(raw, delta, made)
-        return self._take_delta(block, delta, made, count)
+        block = self._open.get(raw.get("index")) or self._block_without_start(raw, delta, out)
+        return self._take_delta(block, delta, out, count)
 
-    def _take_delta(self, block: Block, delta: JsonObject, made: list[events.Event], count: int) -> bool:
+    def _take_delta(self, block: Block, delta: JsonObject, out: list[events.Event], count: int) -> bool:
         kind, member = _TEXT_DELTAS.get(delta.get("type"), ("", ""))
         if kind != block.kind:
             named = with_kind(delta)
             if named is not delta:
-                return self._take_delta(block, named, made, count)
-            fields = self._take_other(block, delta, made)
+                return self._take_delta(block, named, out, count)
+            fields = self._take_other(block, delta, out)
         else:
             fields = rest(delta, {"type", member}) if len(delta) > 2 else None
             if text := delta.get(member):
-                self._add_text(block, text, made)
+                self._add_text(block, text, out)
         if fields:
             block.unknown.take(fields, count)
         return bool(fields)
 
-    def _add_text(self, block: Block, text: str, made: list[events.Event]) -> None:
+    def _add_text(self, block: Block, text: str, out: list[events.Event]) -> None:
         if block.number is None:
-            self._start_part(block, made)
+            self._start_part(block, out)
         if block is not self._latest:
             self._count_latest()
             self._latest = block
         block.size += len(text)
-        made.append(events.Delta(0, block.number or 0, text))
+        out.append(events.Delta(0, block.number or 0, text))
 
     def _count_latest(self) -> None:
         block = self._latest
         if block is not None and block.text >= 0:
             self._lengths.tell(block.text, block.size)
 
-    def _block_without_start(self, raw: JsonObject, delta: JsonObject, made: list[events.Event]) -> Block:
+    def _block_without_start(self, raw: JsonObject, delta: JsonObject, out: list[events.Event]) -> Block:
         """Return the block of a delta whose index is not open: the latest, or for text a new one."""
         index = raw.get("index")
         if index is None and self._open:
@@ -208,15 +208,15 @@ class Blocks:
         kind, _ = _TEXT_DELTAS.get(with_kind(delta).get("type"), ("", ""))
         if kind not in ("text", "thinking"):
             raise StreamDecodeError("adds to a block that is not open", offset=0, snippet=dumps(raw))
-        self.begin(index, {"type": kind}, made)
+        self.begin(index, {"type": kind}, out)
         return next(reversed(self._open.values()))
 
-    def _take_other(self, block: Block, delta: JsonObject, made: list[events.Event]) -> JsonObject | None:
+    def _take_other(self, block: Block, delta: JsonObject, out: list[events.Event]) -> JsonObject | None:
         """Take a delta that does not continue the text of its block; return its unknown fields."""
         match delta.get("type"):
             case "signature_delta" if block.kind == "thinking":
                 if token := delta.get("signature"):
-                    self._sign(block, decode_token(token, "messages", "thinking", f"{block.src}/signature"), made)
+                    self._sign(block, decode_token(token, "messages", "thinking", f"{block.src}/signature"), out)
                 return rest(delta, {"type", "signature"})
             case "citations_delta" if block.kind == "text":
                 place = f"{block.src}/citations/{len(block.citations)}"
@@ -233,16 +233,16 @@ class Blocks:
             case other:
                 return {str(other): delta}
 
-    def _sign(self, block: Block, token: ir.Signature, made: list[events.Event]) -> None:
+    def _sign(self, block: Block, token: ir.Signature, out: list[events.Event]) -> None:
         block.token = token
         if block.number is not None:
-            made.append(events.PartMeta(0, block.number, signature=token))
+            out.append(events.PartMeta(0, block.number, signature=token))
         elif token.kind != "call":
-            self._start_part(block, made)
+            self._start_part(block, out)
 
     # Ends of blocks.
 
-    def end(self, index: object, made: list[events.Event]) -> None:
+    def end(self, index: object, out: list[events.Event]) -> None:
         """Close a block; without an index, the latest."""
         if index is None and self._open:
             index = next(reversed(self._open))
@@ -252,20 +252,20 @@ class Blocks:
         final: ir.Part | None = None
         match block.kind:
             case "thinking" if block.number is None:
-                if self._hold_carrier(block, made):
+                if self._hold_carrier(block, out):
                     return
-                self._start_part(block, made)
+                self._start_part(block, out)
             case "text" if block.citations:
-                made += self._placed_citations(block)
+                out += self._placed_citations(block)
             case "tool_use" if not block.size:
-                self._add_text(block, dumps(block.raw["input"]).decode(), made)
+                self._add_text(block, dumps(block.raw["input"]).decode(), out)
             case "input":
                 final = with_input(block)
             case "whole" if block.raw.get("type") == "compaction":
                 final = decode_block(block.raw, block.src)
-        made.append(events.PartEnd(0, block.number or 0, final, block.unknown.whole() or None))
+        out.append(events.PartEnd(0, block.number or 0, final, block.unknown.whole() or None))
 
-    def _hold_carrier(self, block: Block, made: list[events.Event]) -> bool:
+    def _hold_carrier(self, block: Block, out: list[events.Event]) -> bool:
         """Keep reasoning that is only the token of another part for that part."""
         carrier = block.part
         assert isinstance(carrier, ir.Reasoning)
@@ -273,7 +273,7 @@ class Blocks:
         if not carries_call_token(carrier):
             carrier.signature = None
             return False
-        self._flush_carrier(made)
+        self._flush_carrier(out)
         self._carrier = carrier
         return True
 
@@ -288,32 +288,32 @@ class Blocks:
 
     def pending(self) -> list[events.Event]:
         """Return what the end would emit of open blocks, and of reasoning that may be the token of another part. Nothing changes."""
-        made: list[events.Event] = []
+        out: list[events.Event] = []
         waiting = [self._carrier] if self._carrier is not None else []
         for block in self._open.values():
             if block.number is not None:
-                made += self._pending_of(block)
+                out += self._pending_of(block)
             elif isinstance(block.part, ir.Reasoning):
                 extra = joined(block.part.extra, block.unknown.whole())
                 waiting.append(replace(block.part, signature=block.token, extra=extra))
         parts = [part for part in waiting if part.signature or part.extra]
         for number, part in enumerate(parts, self._part_count):
-            made += unfold(0, number, part)[:-1]
-        return made
+            out += unfold(0, number, part)[:-1]
+        return out
 
     def _pending_of(self, block: Block) -> list[events.Event]:
         number, extra = block.number or 0, block.unknown.whole() or None
-        made: list[events.Event] = []
+        out: list[events.Event] = []
         match block.kind:
             case "text" if block.citations:
-                made = self._placed_citations(block)
+                out = self._placed_citations(block)
             case "tool_use" if not block.size and block.raw["input"]:
-                made = [events.Delta(0, number, dumps(block.raw["input"]).decode())]
+                out = [events.Delta(0, number, dumps(block.raw["input"]).decode())]
             case "input" if block.pieces or block.raw["input"]:
                 return [events.PartEnd(0, number, with_input(block), extra)]
             case "whole" if block.raw.get("type") == "compaction":
                 return [events.PartEnd(0, number, decode_block(block.raw, block.src), extra)]
-        return [*made, events.PartMeta(0, number, extra=extra)] if extra else made
+        return [*out, events.PartMeta(0, number, extra=extra)] if extra else out
 
 
 def with_input(block: Block) -> ir.Part:
@@ -321,8 +321,8 @@ def with_input(block: Block) -> ir.Part:
     text = "".join(block.pieces)
     raw = block.raw
     if text.strip():
-        given = parse_object(text)[0]
-        raw = {**raw, "input": {"raw_arguments": text} if given is None else given}
+        value = parse_object(text)[0]
+        raw = {**raw, "input": {"raw_arguments": text} if value is None else value}
     part = decode_block(raw, block.src)
     if block.part is not None and not isinstance(part, ir.Refusal):
         part.signature = getattr(block.part, "signature", None)

@@ -78,16 +78,16 @@ _ANY = {"id": ..., "status": ...}
 
 def shape_of(raw: JsonObject, slots: Iterable[Slot]) -> JsonObject:
     """Return how much a done item has, without its values. Lists and texts with longer deltas count as complete."""
-    made: JsonObject = _shape(raw)
+    out: JsonObject = _shape(raw)
     lists = [raw[name] for name in _LISTS if isinstance(raw.get(name), list)]
-    parts = [part for given in lists for part in given if isinstance(part, dict)]
+    parts = [part for each in lists for part in each if isinstance(part, dict)]
     words = [*(part.get("text") or part.get("refusal") for part in parts), *(raw.get(name) for name in _TEXTS)]
     length = sum(len(text) for text in words if isinstance(text, str))
     annotations = sum(len(part["annotations"]) for part in parts if isinstance(part.get("annotations"), list))
     texts, cited = 0, 0
     for slot in slots:
         texts, cited = texts + slot.length, cited + slot.annotations
-    return made | _ANY | (dict.fromkeys((*_LISTS, *_TEXTS), ...) if texts > length or cited > annotations else {})
+    return out | _ANY | (dict.fromkeys((*_LISTS, *_TEXTS), ...) if texts > length or cited > annotations else {})
 
 
 def _shape(value: Any, depth: int = 8) -> Any:
@@ -133,8 +133,8 @@ def _missing_parts(item: Item, raw: JsonObject) -> tuple[list[tuple[int, ir.Part
     decode_item(raw, item.kind, src, parts)
     if item.kind == "message":
         take_message(parts, raw["content"], [], item.start)
-    told = [(at, more) for at, part in enumerate(parts) if (more := _missing_part(part, missing))]
-    return told, missing
+    parts_with_places = [(at, more) for at, part in enumerate(parts) if (more := _missing_part(part, missing))]
+    return parts_with_places, missing
 
 
 def _missing_part(part: ir.Part, missing: JsonObject) -> ir.Part | None:
@@ -159,8 +159,8 @@ def _absent(value: Any, known: Any, at: str) -> Iterator[tuple[str, Any]]:
         case list(), list() if known:
             for index, item in enumerate(value):
                 yield from _absent(item, known[index] if index < len(known) else None, f"{at}/{index}")
-        case str(), (int(length), told):
-            if len(value) > length and hash(value[:length]) == told:
+        case str(), (int(length), prefix_hash):
+            if len(value) > length and hash(value[:length]) == prefix_hash:
                 yield at, value[length:]
         case _ if not known:
             yield at, value
@@ -192,10 +192,10 @@ class StreamDecoder:
 
     def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
         """Take one event, or ``count`` of them joined, and return what it adds."""
-        made: list[events.Event] = []
-        self._emitter.made = made
+        out: list[events.Event] = []
+        self._emitter.out = out
         if self.is_complete:
-            return made
+            return out
         kind = raw.get("type")
         body = raw.get("response")
         handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_untyped if is_untyped_error(raw) else None
@@ -203,7 +203,7 @@ class StreamDecoder:
             if handle or kind in _BEGINS or raw.get("error") or isinstance(body, dict):
                 self._start(body if isinstance(body, dict) else {})
         elif isinstance(body, dict):  # a resumed stream has the head of its answer at the end
-            self._started = name_late(self._started, *head_of(body, "created_at"), made)
+            self._started = name_late(self._started, *head_of(body, "created_at"), out)
         if isinstance(body, dict):
             self._head |= body
         fields = unknown(raw)
@@ -214,24 +214,24 @@ class StreamDecoder:
             handle(self, raw)
         if raw.get("error") and not self.is_complete:  # the official client raises on it, whatever its type
             self._fail(raw)
-        return made
+        return out
 
     def finish(self, reason: EndReason) -> list[events.Event]:
         """Return the pending events. The last event has emitted the end of a complete answer; ``[DONE]`` has no meaning."""
-        made: list[events.Event] = [] if self._pending_start is None else [self._pending_start]
+        out: list[events.Event] = [] if self._pending_start is None else [self._pending_start]
         if reason == "end_of_bytes":
             self._pending_start = None
         elif reason == "truncated":
             fields = [] if self.is_complete else self._metadata(self._fields.whole())
-            return [*made, *fields, *pending_events(self._items, self._emitter, self._head)]
-        return made if reason == "end_of_bytes" else []
+            return [*out, *fields, *pending_events(self._items, self._emitter, self._head)]
+        return out if reason == "end_of_bytes" else []
 
     # The answer as a whole.
 
     def _start(self, body: JsonObject) -> None:
         self._pending_start = None
         self._started = events.Start(*head_of(body, "created_at"))
-        self._emitter.made.append(self._started)
+        self._emitter.out.append(self._started)
 
     def _end(self, raw: JsonObject) -> None:
         """Take the last event: close the open items by what it repeats, then emit the finish reason."""
@@ -256,9 +256,9 @@ class StreamDecoder:
         is_failure = raw.get("error") or raw["type"] == "response.failed"
         error = failure_in(raw) if is_failure and not body.get("error") else shell.error
         if error is None:
-            self._emitter.made.append(events.Finished(0, finish))
+            self._emitter.out.append(events.Finished(0, finish))
         if shell.usage:
-            self._emitter.made.append(events.UsageTold(shell.usage))
+            self._emitter.out.append(events.UsageTold(shell.usage))
         self._emit_end(events.Failed(error) if error else events.End(), shell.extra)
 
     def _metadata(self, fields: JsonObject) -> list[events.Event]:
@@ -270,7 +270,7 @@ class StreamDecoder:
         fields = {**(extra or {}), **self._fields.whole()}
         if isinstance(end, events.Failed):
             take_request_id(end.error, fields)
-        self._emitter.made += [*self._metadata(fields), end]
+        self._emitter.out += [*self._metadata(fields), end]
         self.is_complete = True
 
     def _fail(self, raw: JsonObject) -> None:
@@ -282,20 +282,20 @@ class StreamDecoder:
     # Items.
 
     def _add_item(self, raw: JsonObject) -> None:
-        given, index = raw["item"], raw.get("output_index")
-        item = self._items.add(kind_of(given), index, given.get("id"))
-        item.added = given
-        part = opening(item, given) if item.kind not in _OPENED_BY_DELTA else None
+        added, index = raw["item"], raw.get("output_index")
+        item = self._items.add(kind_of(added), index, added.get("id"))
+        item.added = added
+        part = opening(item, added) if item.kind not in _OPENED_BY_DELTA else None
         if part:
             self._emitter.open(item, 0, part)
         elif item.kind not in _OPENED_BY_DELTA:
-            item.known = dict(given)
+            item.known = dict(added)
 
     def _finish_item(self, raw: JsonObject) -> None:
-        given = raw["item"]
-        item = self._items.find(raw, given.get("id"), kind_of(given))
-        if not item.is_closed and self._may_close(item, given):
-            self._close_as_done(item, given)
+        done = raw["item"]
+        item = self._items.find(raw, done.get("id"), kind_of(done))
+        if not item.is_closed and self._may_close(item, done):
+            self._close_as_done(item, done)
             self._release()
         elif not item.is_closed:
             item.waiting.append((None, raw))
@@ -314,8 +314,8 @@ class StreamDecoder:
             self._take_waiting(item)
 
     def _take_waiting(self, item: Item) -> None:
-        told, item.waiting = item.waiting, []
-        for slot, raw in told:
+        waiting, item.waiting = item.waiting, []
+        for slot, raw in waiting:
             if slot is None and not item.is_closed:
                 self._close_as_done(item, raw["item"])
             elif slot is not None and not slot.is_closed:
@@ -342,9 +342,9 @@ class StreamDecoder:
         if item.kind == "message" and not was_message:
             self._items.add_message(item)
         raw, text_field = _without_text(item, raw)
-        leftover = joined(decode_item(raw, item.kind, f"/output/{item.at}", parts), text_field)
-        if leftover:
-            self._extra = gathered(self._extra, leftover)
+        extra = joined(decode_item(raw, item.kind, f"/output/{item.at}", parts), text_field)
+        if extra:
+            self._extra = gathered(self._extra, extra)
         tokens: list[ir.TokenLogprob] = []
         if item.kind == "message":
             start = self._items.length
@@ -362,7 +362,7 @@ class StreamDecoder:
                 continue
             slot = slot or self._emitter.open(item, at, as_opened(part))
             if tokens and not is_told and isinstance(part, ir.Text) and not slot.is_closed:
-                self._emitter.made.append(events.Delta(0, slot.number, "", tokens))
+                self._emitter.out.append(events.Delta(0, slot.number, "", tokens))
                 is_told = True
             self._emitter.complete(slot, part)
         self._emitter.close(item)
@@ -373,9 +373,9 @@ class StreamDecoder:
         slot = self._message_slot(raw, "output_text")
         if slot is None:
             return
-        given, tokens = raw.get("logprobs"), None
-        if given:
-            tokens = decode_tokens(given, f"{slot.src}/logprobs", slot.tokens)
+        logprobs, tokens = raw.get("logprobs"), None
+        if logprobs:
+            tokens = decode_tokens(logprobs, f"{slot.src}/logprobs", slot.tokens)
             slot.tokens += len(tokens)
         self._emitter.add_text(slot, raw.get("delta"), tokens)
 
@@ -414,9 +414,9 @@ class StreamDecoder:
         self._note_part(raw)
 
     def _finish_part(self, raw: JsonObject) -> None:
-        given = raw["part"]
-        if given.get("type") in _TEXTS_OF and (slot := self._message_slot(raw, given["type"])):
-            slot.whole = given
+        part = raw["part"]
+        if part.get("type") in _TEXTS_OF and (slot := self._message_slot(raw, part["type"])):
+            slot.whole = part
         self._note_part(raw)
 
     def _note_part(self, raw: JsonObject) -> None:
@@ -427,8 +427,8 @@ class StreamDecoder:
             item.parts[place] = item.parts.get(place, {}) | raw["part"]
 
     def _annotate(self, raw: JsonObject) -> None:
-        slot, given = self._message_slot(raw, "output_text"), raw.get("annotation")
-        if slot is None or not given:
+        slot, annotation = self._message_slot(raw, "output_text"), raw.get("annotation")
+        if slot is None or not annotation:
             return
         if not isinstance(slot.part, ir.Text):
             self._fields.take({raw["type"]: raw})
@@ -442,7 +442,7 @@ class StreamDecoder:
     def _cite(self, slot: Slot, raw: JsonObject) -> None:
         for citation in cited(slot, raw, self._items.length):
             slot.citations.append(citation)
-            self._emitter.made.append(events.PartMeta(0, slot.number, citation=citation))
+            self._emitter.out.append(events.PartMeta(0, slot.number, citation=citation))
         slot.annotations += 1
 
     def _reason(self, raw: JsonObject) -> None:

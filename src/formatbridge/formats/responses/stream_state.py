@@ -121,7 +121,7 @@ class PartEmitter:
     """Emits the events of parts: it numbers them, gives a pending token to the next part, and emits nothing twice."""
 
     def __init__(self) -> None:
-        self.made: list[events.Event] = []
+        self.out: list[events.Event] = []
         self.token: ir.Reasoning | None = None
         self.place = (0, 0)  # of the token
         self._parts = 0
@@ -140,7 +140,7 @@ class PartEmitter:
         if isinstance(part, ir.Reasoning):
             item.reasoning = slot.number
         self._parts += 1
-        self.made.append(events.PartStart(0, slot.number, part, place))
+        self.out.append(events.PartStart(0, slot.number, part, place))
         return slot
 
     @property
@@ -153,7 +153,7 @@ class PartEmitter:
         if self.token is not None:
             number, part = self._parts, as_text(self.token)
             self._parts, self.token = number + 1, None
-            self.made += [events.PartStart(0, number, part, self.place), events.PartEnd(0, number)]
+            self.out += [events.PartStart(0, number, part, self.place), events.PartEnd(0, number)]
 
     def complete(self, slot: Slot, whole: ir.Part) -> None:
         """Emit the rest of a part that is complete now; what no delta can add comes with its end."""
@@ -167,25 +167,25 @@ class PartEmitter:
         expected: JsonObject = {"extra": whole.extra}
         grows = GROWS.get(type(whole))
         if grows and type(whole) is type(slot.part):
-            told, text = "".join(slot.pieces), getattr(whole, grows)
-            if isinstance(text, str) and text.startswith(told):
-                self.add_text(slot, text[len(told) :])
-                told = text
-            expected[grows] = told
+            sent, text = "".join(slot.pieces), getattr(whole, grows)
+            if isinstance(text, str) and text.startswith(sent):
+                self.add_text(slot, text[len(sent) :])
+                sent = text
+            expected[grows] = sent
         if isinstance(whole, ir.Text):
             new = new_citations(whole.citations or [], slot.citations)
-            self.made += [events.PartMeta(0, slot.number, citation=citation) for citation in new]
+            self.out += [events.PartMeta(0, slot.number, citation=citation) for citation in new]
             expected["citations"] = slot.citations + new or None
         if isinstance(whole, ir.Reasoning) and whole.signature:
-            self.made.append(events.PartMeta(0, slot.number, signature=whole.signature))
+            self.out.append(events.PartMeta(0, slot.number, signature=whole.signature))
             expected["signature"] = whole.signature
         is_told = type(whole) is type(slot.part) and replace(slot.part, **expected) == whole
-        self.made.append(events.PartEnd(0, slot.number, None if is_told else whole, whole.extra if is_told else None))
+        self.out.append(events.PartEnd(0, slot.number, None if is_told else whole, whole.extra if is_told else None))
 
     def add(self, item: Item, at: int, part: ir.Part) -> None:
         """Emit a part whose item has closed: the token of reasoning that was emitted, or else a part after all others."""
         if isinstance(part, ir.Reasoning) and part.signature is not None and item.reasoning is not None:
-            self.made.append(events.Signed(0, item.reasoning, part.signature))
+            self.out.append(events.Signed(0, item.reasoning, part.signature))
         else:
             self.complete(self.open(item, at, as_opened(part), place=_AFTER_ALL), part)
 
@@ -196,11 +196,11 @@ class PartEmitter:
         if text or tokens:
             slot.length += len(text)
             slot.pieces.append(text)
-            self.made.append(events.Delta(0, slot.number, text, tokens))
+            self.out.append(events.Delta(0, slot.number, text, tokens))
 
     def close(self, item: Item) -> None:
         """Close the parts of an item that are still open."""
-        self.made += [events.PartEnd(0, slot.number) for slot in item.slots.values() if not slot.is_closed]
+        self.out += [events.PartEnd(0, slot.number) for slot in item.slots.values() if not slot.is_closed]
         item.slots, item.latest, item.is_closed = {}, None, True
         item.added, item.parts = {}, {}
 
@@ -224,11 +224,11 @@ def cited(slot: Slot, raw: JsonObject, start: int) -> list[ir.Citation]:
     return citations or []
 
 
-def new_citations(citations: list[ir.Citation], told: list[ir.Citation]) -> list[ir.Citation]:
+def new_citations(citations: list[ir.Citation], emitted: list[ir.Citation]) -> list[ir.Citation]:
     """Return the citations that were not emitted yet; their indexes do not matter."""
-    if not (citations and told):
+    if not (citations and emitted):
         return citations
-    left = Counter(repr(replace(citation, src="")) for citation in told)
+    left = Counter(repr(replace(citation, src="")) for citation in emitted)
     new: list[ir.Citation] = []
     for citation in citations:
         key = repr(replace(citation, src=""))
@@ -241,11 +241,11 @@ def new_citations(citations: list[ir.Citation], told: list[ir.Citation]) -> list
 
 def as_opened(part: ir.Part) -> ir.Part:
     """Return a complete part as it opens: without what deltas and its end bring."""
-    told: JsonObject = {name: None for name in ("citations", "signature") if getattr(part, name, None)}
+    fields: JsonObject = {name: None for name in ("citations", "signature") if getattr(part, name, None)}
     grows = GROWS.get(type(part))
     if grows and isinstance(getattr(part, grows), str):
-        told[grows] = ""
-    return replace(part, extra=None, **told)
+        fields[grows] = ""
+    return replace(part, extra=None, **fields)
 
 
 def opening(item: Item, raw: JsonObject) -> ir.Part | None:
@@ -292,18 +292,18 @@ class Items:
 
     def get(self, raw: JsonObject, item_id: Any) -> Item | None:
         """Return the item of an event, if there is one. The index is valid, unless another item has the id of the event."""
-        found = self._by_index.get(raw["output_index"]) if isinstance(raw.get("output_index"), int) else None
-        if isinstance(item_id, str) and (found is None or found.id != item_id):
-            found = self._by_id.get(item_id, found)
-        return found
+        item = self._by_index.get(raw["output_index"]) if isinstance(raw.get("output_index"), int) else None
+        if isinstance(item_id, str) and (item is None or item.id != item_id):
+            item = self._by_id.get(item_id, item)
+        return item
 
     def repeated(self, raw: JsonObject, at: int) -> Item:
         """Return the item that the last event repeats: by its id, or else by its place. An item that never came is added."""
-        found = self._by_id.get(raw.get("id") or "")
-        if found is None or found.kind != kind_of(raw):
-            found = self._by_place.get(at)
-        if found is not None and found.kind == kind_of(raw):
-            return found
+        item = self._by_id.get(raw.get("id") or "")
+        if item is None or item.kind != kind_of(raw):
+            item = self._by_place.get(at)
+        if item is not None and item.kind == kind_of(raw):
+            return item
         return self.add(kind_of(raw), at, raw.get("id"))
 
     # Messages.
@@ -351,7 +351,7 @@ _REASONING_PART = frozenset({"type", "text"})
 
 def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list[events.Event]:
     """Return what the end would emit of open items, and the fields of the first events, ``head``. Nothing changes."""
-    made: list[events.Event] = []
+    out: list[events.Event] = []
     new: list[tuple[tuple[int, int], ir.Part]] = [] if emitter.token is None else [(emitter.place, as_text(emitter.token))]
     extra: JsonObject | None = None
     start = 0
@@ -359,19 +359,19 @@ def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list
         if item.is_closed:
             start += item.length
             continue
-        parts, leftover = _decode_open(item)
-        extra = gathered(extra, leftover)
+        parts, extra_fields = _decode_open(item)
+        extra = gathered(extra, extra_fields)
         for at, part in parts:
             slot = item.slots.get(at)
             if slot is None:
                 new += [((item.at, at), as_text(part) if carries_call_token(part) else part)] if _has_content(part) else []
             elif not slot.is_closed:
-                made += _completed(slot, _placed(part, start + slot.start), _waiting(item, slot, start))
+                out += _completed(slot, _placed(part, start + slot.start), _waiting(item, slot, start))
         start += length_of(item)
     for number, (place, part) in enumerate(new, emitter.count):
-        made += _opened(number, place, part)
+        out += _opened(number, place, part)
     fields = ((extra, 0), (rest(head, RESPONSE_FIELDS), None))
-    return [*made, *(events.Meta(told, choice) for told, choice in fields if told)]
+    return [*out, *(events.Meta(each, choice) for each, choice in fields if each)]
 
 
 # Pending items.
@@ -397,14 +397,14 @@ def _decode_open(item: Item) -> tuple[list[tuple[int, ir.Part]], JsonObject | No
 
 def _read(raw: JsonObject, kind: str, src: str) -> tuple[list[tuple[int, ir.Part]], JsonObject | None]:
     parts: list[ir.Part] = []
-    leftover = decode_item(raw, kind, src, parts)
-    return [*enumerate(parts)], leftover
+    extra_fields = decode_item(raw, kind, src, parts)
+    return [*enumerate(parts)], extra_fields
 
 
 def _message_parts(item: Item, src: str) -> list[tuple[int, ir.Part]]:
     """Decode the parts of a message; a part without an event of its own has only the text of its deltas."""
-    told = dict.fromkeys((at for at, slot in item.slots.items() if not slot.is_closed), None)
-    known: dict[int, JsonObject | None] = {**told, **{at: raw for (_, at), raw in item.parts.items()}}
+    opened = dict.fromkeys((at for at, slot in item.slots.items() if not slot.is_closed), None)
+    known: dict[int, JsonObject | None] = {**opened, **{at: raw for (_, at), raw in item.parts.items()}}
     return [
         (at, item.slots[at].part if raw is None else _message_part(raw, f"{src}/content/{at}", item.id))
         for at, raw in sorted(known.items())
@@ -422,15 +422,15 @@ def _reasoning(item: Item, src: str) -> ir.Reasoning:
     raw = {key: value for key, value in item.added.items() if key not in ("status", "summary", "content")}
     parts: list[ir.Part] = []
     decode_item({"type": "reasoning", "id": item.id, **raw}, "reasoning", src, parts)
-    made = parts[0]
-    assert isinstance(made, ir.Reasoning)
+    out = parts[0]
+    assert isinstance(out, ir.Reasoning)
     for (name, at), part in item.parts.items():
-        made.extra = joined(made.extra, rest(part, _REASONING_PART, f"{name}/{at}/"))
+        out.extra = joined(out.extra, rest(part, _REASONING_PART, f"{name}/{at}/"))
     if not item.slots:
         name = "content" if any(name == "content" for name, _ in item.parts) else "summary"
         texts = [str(part.get("text") or "") for (each, _), part in sorted(item.parts.items()) if each == name]
-        made.text, made.summary = "\n\n".join(filter(None, texts)), name == "summary"
-    return made
+        out.text, out.summary = "\n\n".join(filter(None, texts)), name == "summary"
+    return out
 
 
 # Pending parts.
@@ -457,24 +457,24 @@ def _completed(slot: Slot, whole: ir.Part, citations: list[ir.Citation]) -> Iter
     if type(whole) is not type(slot.part):
         yield events.PartMeta(0, slot.number, extra=getattr(whole, "extra", None))
         return
-    told, known = "".join(slot.pieces), [*slot.citations, *citations]
+    sent, known = "".join(slot.pieces), [*slot.citations, *citations]
     more: dict[str, Any] = {}
     text = getattr(whole, grows := GROWS.get(type(whole), ""), None)
-    if isinstance(text, str) and not text.startswith(told):
-        more[grows] = told
+    if isinstance(text, str) and not text.startswith(sent):
+        more[grows] = sent
     if isinstance(whole, ir.Text):
         more["citations"] = [*known, *new_citations(whole.citations or [], known)] or None
     if isinstance(slot.part, ir.Reasoning):
         more["summary"] = slot.part.summary
     emitter = PartEmitter()
     emitter.complete(replace(slot, pieces=[*slot.pieces], citations=known), replace(whole, **more))
-    yield from emitter.made
+    yield from emitter.out
 
 
 def _tokens(part: ir.Part) -> list[ir.TokenLogprob] | None:
     """Take the log probabilities out of a part."""
-    given = part.extra.pop("logprobs", None) if isinstance(part, ir.Text) and part.extra else None
-    return decode_tokens(given, f"{part.src}/logprobs") if given else None
+    raw = part.extra.pop("logprobs", None) if isinstance(part, ir.Text) and part.extra else None
+    return decode_tokens(raw, f"{part.src}/logprobs") if raw else None
 
 
 def _has_content(part: ir.Part) -> bool:
