@@ -1,4 +1,4 @@
-"""In a stream thoughts open side by side and learn their tokens late: each token stays with the text that it signs, or is reported."""
+"""Reasoning parts that are open at once, with tokens that come after their text: each token stays with its text, or is reported."""
 
 from __future__ import annotations
 
