@@ -64,7 +64,7 @@ class StreamSource:
         self._calls = CallsApart()
         self._head = b""
         self._has_begun = False
-        self._is_own_format = False
+        self._is_certain = False
         self._chunk = b""  # the last one, if it is short
         self._log = EventLog()
         self._template = DeltaTemplate(self._decoder.NEVER_REPEATED)
@@ -127,8 +127,8 @@ class StreamSource:
         has_opened = self._reader.has_opened
         read = self._reader.finish()
         whole = [event for event in read if not carries_json(event) or _is_json(event.data)]
-        is_told = any(event.data.strip() for event in whole)
-        self._is_torn = not self.has_ended and (len(whole) < len(read) or (has_opened and not is_told))
+        has_data = any(event.data.strip() for event in whole)
+        self._is_torn = not self.has_ended and (len(whole) < len(read) or (has_opened and not has_data))
         return whole
 
     def as_read(self, event: ServerSentEvent) -> ServerSentEvent:
@@ -155,7 +155,7 @@ class StreamSource:
         """Return what the end of the bytes adds: the end of a complete answer; of any other its start, if that is pending.
 
         A stream that ends inside an event, or whose connection broke (``is_break``), has no end. ``closes``: give a truncated answer an
-        end all the same: its own finish reason, or else ``length``.
+        end all the same: its finish reason, or else ``length``.
         """
         closes = closes and self._has_begun and not self._surrogates.pending
         # After an end or an error nothing is missing.
@@ -180,7 +180,7 @@ class StreamSource:
         return (self._decoder.is_complete or self.is_over) and not self._is_torn
 
     def answer(self) -> ir.Response:
-        """Return the answer so far, with what the decoder still holds back. The collector does not keep that: it may change."""
+        """Return the partial answer, with what the decoder still holds back. The collector does not keep that: it may change."""
         pending = self._pending() if self.error or not self.is_over else []
         return self._collected(pending).response()
 
@@ -204,19 +204,19 @@ class StreamSource:
         return self._listener.hear(is_over=self.is_over)
 
     def so_far(self) -> list[events.Event]:
-        """Return the events that fold to the answer so far; open parts stay open."""
+        """Return the events that fold to the partial answer; open parts stay open."""
         pending = [] if self.is_over else self._pending()
         return self._collected([event for event in pending if isinstance(event, events.Start | events.UsageTold)]).so_far()
 
     def body(self) -> JsonObject | None:
-        """Return the whole answer in its own format, as the official client accumulates it; None where events contradict one another."""
+        """Return the whole answer in its format, as the official client accumulates it; None where events contradict one another."""
         if self.error or not self.is_complete:
             return None
         self._feed_repeated()
         return self._fold(self._log)
 
     def part_of_body(self) -> Callable[[], JsonObject | None]:
-        """Return a function that folds the answer so far to a body, when it is called."""
+        """Return a function that folds the partial answer to a body, when it is called."""
         self._feed_repeated()
         log = self._log.copy()
         return lambda: self._fold(log)
@@ -281,13 +281,13 @@ class StreamSource:
         return event
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
-        event, given = self._parse(event)
-        raw = self._check(given, event)
-        if not self._is_own_format:
-            self._is_own_format = self._is_own(given, event)
+        event, parsed = self._parse(event)
+        raw = self._check(parsed, event)
+        if not self._is_certain:
+            self._is_certain = self._is_of_format(parsed, event)
             self._has_begun, self._head = True, b""
         self._log.add(event.data)
-        kind = given.get("type")
+        kind = parsed.get("type")
         self.kind = kind if isinstance(kind, str) else ""
         self.heard += self.kind not in PINGS
         if raw is None:
@@ -345,7 +345,7 @@ class StreamSource:
         if self._surrogates.pending and self._joined:
             raise refusal(self._joined[0], self.near.NAME, [("", "ends in half a character, and the other half never came")])
 
-    def _is_own(self, raw: JsonObject, event: ServerSentEvent) -> bool:
+    def _is_of_format(self, raw: JsonObject, event: ServerSentEvent) -> bool:
         """Return whether an event is certainly of the format; refuse one of another format, whose shape may fit as well."""
         if self.near.is_own_event(raw):
             return True

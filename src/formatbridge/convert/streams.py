@@ -1,6 +1,6 @@
 """Stream conversion from one format to another: bytes in, bytes out, split anywhere.
 
-The losses of a stream are those of its whole answer. The events are accumulated, and the report is made from the answer on request.
+The losses of a stream are those of its whole answer. The events are accumulated, and the report is built from the answer on request.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class StreamConverter:
     An error event of the source becomes one of the target, ends the stream and stays in ``error``. An event that is not of its format
     raises ``StreamDecodeError``; what precedes it in its chunk is returned first, and the next call raises. With ``Options(raise_on=...)``
     an answer with too many losses raises ``LossyConversionError`` instead of its end. Each of these errors has an error event of the target
-    in ``tail``, and the answer so far in ``partial``.
+    in ``tail``, and the partial answer in ``partial``.
     """
 
     def __init__(
@@ -71,10 +71,12 @@ class StreamConverter:
         self._may_match = False  # whether chunks may be matched with the delta template
         if self._passthrough is None:
             context = request.context if request else None
-            self._home = ToolsHome(context)
+            self._tool_names = ToolsHome(context)
             self._encoder = self._target_format.StreamEncoder(self._options, context)
-            self._is_unchanged = not self._home.is_needed and self._options.raise_on is None and self._options.token_key is None
-            self._may_match = not self._home.is_needed and self._options.raise_on is None
+            self._is_unchanged = (
+                not self._tool_names.is_needed and self._options.raise_on is None and self._options.token_key is None
+            )
+            self._may_match = not self._tool_names.is_needed and self._options.raise_on is None
         self._is_finished = False
         self._fault: FormatBridgeError | None = None
         self._has_raised = False  # whether the fault was raised to the caller
@@ -123,9 +125,9 @@ class StreamConverter:
         """Take a broken connection instead of the end, and return, not raise, its error.
 
         An answer that looks complete may lack something, unless ``is_over`` was true before: then the error states that nothing is missing.
-        ``partial`` of the error has the answer so far, ``tail`` an error event of the target. The tail is empty if the client got an end or
-        an error already, from ``feed`` or from the ``tail`` of a raised error. With ``Options(on_truncated="close")`` the tail ends the
-        answer as ``finish`` does. The text of ``cause`` is added to the message.
+        ``partial`` of the error has the partial answer, ``tail`` an error event of the target. The tail is empty if the client has an end
+        or an error, from ``feed`` or from the ``tail`` of a raised error. With ``Options(on_truncated="close")`` the tail ends the answer
+        as ``finish`` does. The text of ``cause`` is added to the message.
         """
         checked_cause(cause)
         if self._is_finished:
@@ -136,16 +138,16 @@ class StreamConverter:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the target cannot hold of the answer so far."""
+        """What the target cannot hold of the partial answer."""
         return self.response().losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """What the target requires and the answer so far lacks."""
+        """What the target requires and the partial answer lacks."""
         return self.response().additions
 
     def response(self) -> Converted:
-        """Return the whole answer so far, in the target format."""
+        """Return the partial or whole answer, in the target format."""
         return self._whole(replace(self._options, raise_on=None))
 
     def __repr__(self) -> str:
@@ -219,7 +221,7 @@ class StreamConverter:
         return self._fault.tail if isinstance(self._fault, StreamError | LossyConversionError) else self._error_event(_TRUNCATED)
 
     def _note(self, fault: FormatBridgeError, out: bytes = b"") -> None:
-        """Keep the fault that ends the stream, with the answer so far and an error event of the target after ``out``."""
+        """Keep the fault that ends the stream, with the partial answer and an error event of the target after ``out``."""
         self._fault, self._may_match = fault, False
         if isinstance(fault, StreamError | LossyConversionError):
             alarm = _UNREADABLE if isinstance(fault, StreamError) else _TOO_LOSSY
@@ -244,7 +246,7 @@ class StreamConverter:
             self._whole(self._options)
         if self._options.token_key is not None:
             happened = check_event_tokens(happened, self._options.token_key)
-        return escape_separators(b"".join([self._encoder.feed(event) for event in self._home.feed(happened)]))
+        return escape_separators(b"".join([self._encoder.feed(event) for event in self._tool_names.feed(happened)]))
 
 
 def _finished() -> ConfigurationError:
@@ -253,64 +255,63 @@ def _finished() -> ConfigurationError:
 
 def whole_of(
     source: StreamSource,
-    far: Format,
+    target: Format,
     request: ConvertedRequest | None,
     options: Options,
     *,
     is_sent: bool = False,
     tokens: Iterable[ir.TokenLogprob | ir.Signature] = (),
 ) -> Converted:
-    """Convert an accumulated answer as if it had come whole; the report points into the body that it would have been.
+    """Convert an accumulated answer as if it had come whole. The report points into the body of the whole answer.
 
-    An answer without an end is marked as such. ``is_sent``: a stream of it was sent, so what the source sent after its head is in this
-    body alone, and so are ``tokens``, which arrived after their texts and reasoning had been sent.
+    An answer without an end is marked as such. ``is_sent``: a stream of it was sent. Then only this body has the fields of the head that
+    arrived later, and ``tokens``, which arrived after their texts and reasoning had been sent.
     """
-    near, answer = source.near, source.answer()
-    if (
-        near is far and not source.is_closed and (body := source.body()) is not None
-    ):  # an end that was added is in none of its events
-        losses = Ledger(body, near.SPELLING)
+    source_format, answer = source.near, source.answer()
+    is_unchanged = source_format is target and not source.is_closed  # an end that was added is in none of the events
+    if is_unchanged and (body := source.body()) is not None:
+        losses = Ledger(body, source_format.SPELLING)
         losses.malformed(source.malformed.put_into(body), "changed")
-        return Converted(body, losses, near.NAME, far.NAME, "response")
-    report = partial(source.malformed.copy().report, near=near) if source.malformed.pointers else None
-    losses = Ledger(Late(source.body if source.is_complete else source.part_of_body(), report), near.SPELLING)
-    if is_sent and near is not far:
-        _note_undelivered(answer, far, losses)
+        return Converted(body, losses, source_format.NAME, target.NAME, "response")
+    report = partial(source.malformed.copy().report, near=source_format) if source.malformed.pointers else None
+    losses = Ledger(Late(source.body if source.is_complete else source.part_of_body(), report), source_format.SPELLING)
+    if is_sent and source_format is not target:
+        _note_undelivered(answer, target, losses)
         for token in tokens:
             losses.dropped(token, code="late")
     context = request.context if request else None
-    handed = handed_out(answer, far, losses)
+    handed = handed_out(answer, target, losses)
     is_unfinished = not source.is_over or handed is not answer
-    bare, own = without_own_fields(handed) if near is far else (handed, {})
-    out = encode_response_for(bare, far, losses, options, context)
-    for pointer, value in own.items():
+    common, format_fields = without_own_fields(handed) if source_format is target else (handed, {})
+    out = encode_response_for(common, target, losses, options, context)
+    for pointer, value in format_fields.items():
         put(out.body, pointer, value)
     if is_unfinished:
-        out.body = far.unfinished(out.body)
+        out.body = target.unfinished(out.body)
         losses.withdraw(out.body)
     return out
 
 
-def _note_undelivered(answer: ir.Response, far: Format, losses: Ledger) -> None:
+def _note_undelivered(answer: ir.Response, target: Format, losses: Ledger) -> None:
     """Note fields of the head, of texts and of calls that arrived after these had been sent without them or with other values."""
-    for citation in _undelivered_citations(answer) if answer.cited and not far.CITES_LAST else ():
+    for citation in _undelivered_citations(answer) if answer.cited and not target.CITES_LAST else ():
         losses.dropped(citation, code="late")
     for name in answer.late:
         losses.dropped(answer, name, "late", severity="info")
-    for part, name, told in answer.retold:
-        if isinstance(part, far.STREAMED):
+    for part, name, sent in answer.retold:
+        if isinstance(part, target.STREAMED):
             severity: Severity = "impossible" if isinstance(part, ir.ToolCall) else "lossy"
-            losses.changed(part, name, told, "late", severity=severity)
+            losses.changed(part, name, sent, "late", severity=severity)
 
 
 def _undelivered_citations(answer: ir.Response) -> Iterator[ir.Citation]:
     """Yield the citations that arrived after their texts. If a source came in time elsewhere, only its reference is one."""
-    late = set(map(id, answer.cited))
+    undelivered = set(map(id, answer.cited))
     texts = [part for choice in answer.choices for part in choice.parts if isinstance(part, ir.Text)]
-    told = {citation.src for text in texts for citation in text.citations or () if id(citation) not in late}
+    sent = {citation.src for text in texts for citation in text.citations or () if id(citation) not in undelivered}
     for citation in answer.cited:
-        is_told = citation.src in told and citation.aside
-        yield replace(citation, src=citation.share or citation.aside, aside="") if is_told else citation
+        is_sent_before = citation.src in sent and citation.aside
+        yield replace(citation, src=citation.share or citation.aside, aside="") if is_sent_before else citation
 
 
 @overload

@@ -28,7 +28,7 @@ _LONG = 4096
 _NUMBER = re.compile(rb"0|[1-9]\d{0,14}")
 _PADDING = re.compile(rb'"[ !#-\[\]-~]*"')
 _ATTEMPTS = 16
-"""Number of templates in a row that match no event, after which no more are made for a stream."""
+"""Number of templates in a row that match no event, after which a stream gets no more."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
@@ -81,15 +81,15 @@ class EventPattern:
             return None
         literal, at = None, len(self._first)
         for pattern, following in self._varying:
-            found = pattern.match(data, at)
-            if found is None:
+            match = pattern.match(data, at)
+            if match is None:
                 return None
-            at = found.end()
+            at = match.end()
             if not data.startswith(following, at):
                 return None
             at += len(following)
             if pattern is _STRING:
-                literal = found[0]
+                literal = match[0]
         return literal if at == len(data) else None
 
     def framed(self, before: bytes, after: bytes) -> EventPattern:
@@ -119,10 +119,10 @@ def _without_padding(data: bytes, end: bytes) -> bytes:
 def _split(text: bytes) -> list[tuple[re.Pattern[bytes], bytes]]:
     """Split text at the members that vary: return the pattern of each and the text after it; the pattern of the first piece is unused."""
     out, at, pattern = [], 0, _NUMBER
-    for found in _COUNTED.finditer(text):
-        start, end = found.span(found.lastindex or 0)
+    for match in _COUNTED.finditer(text):
+        start, end = match.span(match.lastindex or 0)
         out.append((pattern, text[at:start]))
-        pattern, at = _NUMBER if found.lastindex == 1 else _PADDING, end
+        pattern, at = _NUMBER if match.lastindex == 1 else _PADDING, end
     return [*out, (pattern, text[at:])]
 
 
@@ -201,7 +201,7 @@ class DeltaTemplate:
         return Repeated(len(texts), "".join(texts), last)
 
     def filled(self, text: str, raw: JsonObject | None = None) -> JsonObject:
-        """Return an event of the template with another text. ``raw``: another event to take instead of the one that it was made from."""
+        """Return an event of the template with another text. ``raw``: another event to take instead of the learned one."""
         out: Any = copy(self._raw if raw is None else raw)
         node, *path, name = out, *self._path
         for step in path:
@@ -247,14 +247,14 @@ class DeltaTemplate:
 
 def path_of(raw: JsonObject, text: str, excluded: frozenset[str] = frozenset()) -> Path | None:
     """Return the path of the one string in an event that equals a text; None where the event has a member that is excluded."""
-    found: Path | None = None
+    match: Path | None = None
     pending: list[tuple[Any, Path]] = [(raw, ())]
     while pending:
         value, path = pending.pop()
         if isinstance(value, dict | list):
             pending += [(item, (*path, step)) for step, item in (value.items() if isinstance(value, dict) else enumerate(value))]
         elif isinstance(value, str) and value == text:
-            found = path
+            match = path
         if value and path and path[-1] in excluded:
             return None
-    return found
+    return match

@@ -137,7 +137,7 @@ class StreamDecoder:
         out += [*self._metadata(), events.End()]
 
     def _metadata(self) -> list[events.Event]:
-        """Return the fields and the usage of the answer as far as they are known."""
+        """Return the fields and the usage of the answer that are known."""
         fields = [(choice.unmodelled(), choice.index) for choice in self._choices.values()]
         out: list[events.Event] = [events.Meta(extra, index) for extra, index in [*fields, (self._extra, None)] if extra]
         return out + self._usage
@@ -336,7 +336,7 @@ class StreamDecoder:
         if is_open and is_new and texts.is_other(index):
             choice.close_part(out)
             is_open = False
-        is_blank = part.text in ("", "\n\n") and not part.signature and not part.id  # as the line between two thoughts
+        is_blank = part.text in ("", "\n\n") and not part.signature and not part.id  # a separator
         if texts.repeats_closed(part) or (is_blank and not is_open and texts.all):
             return
         if part.extra and is_open:

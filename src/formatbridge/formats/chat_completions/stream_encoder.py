@@ -43,10 +43,10 @@ _END = encode_event(DONE)
 class _Choice:
     """The state of a choice until its end.
 
-    ``envelopes``: the bytes before and after the text in the deltas of each part; ``media``: the pieces of data and of transcript of each
-    open medium; ``reasoning``: the text of each open reasoning part; ``not_in_details``: reasoning that was sent as text alone; ``ended``:
-    reasoning that a token may still sign, with its number; ``unsigned``: tokens that arrived after other details; ``details``,
-    ``images``: how many were sent; ``is_signed``: the message has a token; ``texts``: the parts that are text; ``joints``: the separators
+    ``envelopes``: the bytes before and after the text in the deltas of each part. ``media``: the pieces of data and of transcript of each
+    open medium. ``reasoning``: the text of each open reasoning part. ``not_in_details``: reasoning that was sent as text alone.
+    ``ended``: reasoning that a token may still sign, with its number. ``unsigned``: tokens that arrived after other details. ``details``,
+    ``images``: how many were sent. ``is_signed``: the message has a token. ``texts``: the parts that are text. ``joints``: the separators
     between them.
     """
 
@@ -72,7 +72,7 @@ class _Choice:
 
 
 class StreamEncoder:
-    """Encodes one stream. The report is made from the accumulated answer, not here."""
+    """Encodes one stream. The report is built from the accumulated answer, not here."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
         self._options = options
@@ -105,7 +105,7 @@ class StreamEncoder:
         return encode_event(dumps(body))
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
-        """Return the tokens of reasoning after which other details were sent; those of texts have a field of their own."""
+        """Return the tokens of reasoning after which other details were sent; those of texts have a separate field."""
         return [token for choice in self._choices.values() for token in choice.unsigned]
 
     # The answer as a whole.
@@ -187,7 +187,7 @@ class StreamEncoder:
         choice = self._choices[event.choice]
         envelope = choice.envelopes.get(event.index)
         if envelope is None:
-            return self._grow(choice, event)
+            return self._keep_piece(choice, event)
         out = b""
         if event.text:
             out = envelope[0] + dumps(event.text) + envelope[1]
@@ -209,7 +209,7 @@ class StreamEncoder:
         choice.reasoning[event.index].append(event.text)
         return self._chunk(event.choice, {"reasoning_content": "\n\n"}) if is_next else b""
 
-    def _grow(self, choice: _Choice, event: events.Delta) -> bytes:
+    def _keep_piece(self, choice: _Choice, event: events.Delta) -> bytes:
         """Keep a piece of a medium, which is sent whole: no delta of this format can hold a piece."""
         if isinstance(choice.parts[event.index], ir.Media):
             choice.media.setdefault(event.index, ([], []))[0].append(event.text)
@@ -290,11 +290,11 @@ class StreamEncoder:
 
     def _add_details(self, choice: _Choice, index: int, details: list[JsonObject]) -> bytes:
         """Encode details of reasoning with consecutive indexes: clients join two details of one index."""
-        made_up, choice.ended = f"rs_{choice.details}", None
+        first_id, choice.ended = f"rs_{choice.details}", None
         for number, detail in enumerate(details, choice.details):
             detail["index"] = number
             if detail.get("id") == "rs_0":
-                detail["id"] = made_up
+                detail["id"] = first_id
         choice.details += len(details)
         return self._chunk(index, {"reasoning_details": details})
 

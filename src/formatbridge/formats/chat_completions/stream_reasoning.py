@@ -1,8 +1,8 @@
 """Reasoning in Chat Completions streams: text, reasoning details and thinking blocks, which may repeat one another.
 
 No server documents whether its blocks come in pieces, whole, or both. Known ones send pieces without a signature and the signature
-alone, or the whole block with its signature after text. So a signature may be that of the text in its own entry alone, unless that entry
-ends several pieces.
+alone, or the whole block with its signature after text. So a signature may only be that of the text in the same entry, unless that
+entry ends several pieces.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from formatbridge.jsontext.types import JsonObject
 _DETAILS = "/reasoning_details/"
 
 
-class GrowingText:
+class PiecedText:
     """A text in pieces, which is joined only to compare it with a text of the same length."""
 
     __slots__ = ("_length", "pieces")
@@ -32,11 +32,11 @@ class GrowingText:
             self._length += len(text)
 
     def text(self) -> str:
-        """Return the text so far."""
+        """Return the joined text."""
         return "".join(self.pieces)
 
     def is_text(self, text: str) -> bool:
-        """Return whether the text so far equals another."""
+        """Return whether the joined text equals another."""
         return len(text) == self._length and text == self.text()
 
 
@@ -56,8 +56,8 @@ class BlockStep(NamedTuple):
     ends: bool = False
 
 
-class ThinkingBlock(GrowingText):
-    """One block so far. ``repeats_text``: the same text came in another field of its deltas."""
+class ThinkingBlock(PiecedText):
+    """The state of one block. ``repeats_text``: the same text came in another field of its deltas."""
 
     __slots__ = ("repeats_text", "token")
 
@@ -123,7 +123,7 @@ class ThinkingBlocks:
         block.add(text)
         if token is None:
             return BlockStep("more", last)
-        return self._end("more", last, token)._replace(signs=pieces != 1)  # after one piece it may be a block of its own
+        return self._end("more", last, token)._replace(signs=pieces != 1)  # after one piece it may be a separate block
 
     def _take_token(self, token: str | None, last: int) -> BlockStep:
         """Take an entry without text. Its signature is that of the block before it, or of reasoning that is hidden."""
@@ -181,9 +181,9 @@ class ReasoningTexts:
     """
 
     def __init__(self) -> None:
-        self.all: list[GrowingText] = []
+        self.all: list[PiecedText] = []
         self.unsigned: dict[int, str] = {}
-        self._open = GrowingText()
+        self._open = PiecedText()
         self._came_alone = False  # the open text
         self._numbers: dict[str, dict[int, None]] = {}  # of ``unsigned``, in order, by text
         self._index: int | None = None  # of the open part, in its details
@@ -192,7 +192,7 @@ class ReasoningTexts:
 
     def open(self, part: ir.Reasoning) -> None:
         """Begin the text of a part."""
-        self._open, self._index = GrowingText(), None
+        self._open, self._index = PiecedText(), None
         self.all.append(self._open)
         self._came_alone = _DETAILS not in part.src
 
@@ -369,7 +369,7 @@ class BlockDecoder:
         self._opened = opened
 
     def text(self, number: int) -> str:
-        """Return the text of a block so far."""
+        """Return the text of a block."""
         return self._blocks.blocks[number].text()
 
     def keep_unclear(self, block: DecodedBlock) -> None:
@@ -377,7 +377,7 @@ class BlockDecoder:
         self._unclear.append({**block.raw, "thinking": self.text(block.step.number)} if block.step.signs else block.raw)
 
     def unmodelled(self, texts: ReasoningTexts) -> JsonObject:
-        """Return blocks that no part has, and text that came alone although blocks made the parts."""
+        """Return blocks that no part has, and text that came alone although the parts come from blocks."""
         parts = [text.text() for text in texts.all]
         known, alone = set(parts), "".join(self._text_alone)
         repeated = [(self._blocks.blocks[number], raw) for number, raw in self._repeated.items()]

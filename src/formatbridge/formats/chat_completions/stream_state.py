@@ -31,19 +31,19 @@ class _ObjectEnd:
     def __init__(self) -> None:
         self._reader = ArrayReader(sys.maxsize)
         self._count = 0
-        self._is_found = False
+        self._has_end = False
 
     def is_in(self, pieces: list[str]) -> bool:
         """Return whether the pieces contain it."""
         text = "".join(pieces[self._count :]).encode()
         self._count = len(pieces)
-        self._is_found = self._is_found or any(value.data.startswith(b"{") for value in self._reader.feed(text))
-        return self._is_found
+        self._has_end = self._has_end or any(value.data.startswith(b"{") for value in self._reader.feed(text))
+        return self._has_end
 
 
 @dataclass(slots=True)
 class CallState:
-    """One call so far, with the pieces of its arguments."""
+    """The state of one call, with the pieces of its arguments."""
 
     kind: str = "function"
     id: str | None = None
@@ -193,14 +193,14 @@ def kind_of_call(raw: JsonObject) -> str:
 
 @dataclass(slots=True)
 class Choice:
-    """One choice so far. ``open``: the kind and number of the part that text is added to.
+    """The state of one choice. ``open``: the kind and number of the part that text is added to.
 
-    ``parts``: the parts that have opened, by number; ``items``: how many items each list of the message has so far; ``tokens``: how many
-    log probabilities came, by their kind; ``finish`` and ``stop``: the finish reason, and the text or token that stopped it;
-    ``citations``: those that came before any text; ``token``: the latest signature of the message; ``pending_token``: one that has no
-    part yet; ``audio``: the number of the audio part, which may continue until the end; ``extra``: unmodelled fields; ``part_extra``:
-    those of the open part that came after its start; ``unknown``: those that accumulate; ``has_text``: whether any part is visible text;
-    ``blocks``: its thinking blocks, if any came.
+    ``parts``: the parts that have opened, by number. ``items``: the length of each list of the message. ``tokens``: the number of log
+    probabilities, by their kind. ``finish`` and ``stop``: the finish reason, and the text or token that stopped it. ``citations``: those
+    that came before any text. ``token``: the latest signature of the message. ``pending_token``: one that has no part yet. ``audio``: the
+    number of the audio part, which may continue until the end. ``extra``: unmodelled fields. ``part_extra``: those of the open part that
+    came after its start. ``unknown``: those that accumulate. ``has_text``: whether any part is visible text. ``blocks``: its thinking
+    blocks, if any came.
     """
 
     index: int
@@ -308,7 +308,7 @@ class Choice:
             self.keep_item_extra(src, extra)
 
     def keep_item_extra(self, src: str, extra: JsonObject) -> None:
-        """Keep fields of an item that is no part of its own, under its number."""
+        """Keep fields of an item that is no separate part, under its number."""
         place = src.removeprefix(f"/choices/{self.index}/")
         self.extra = gathered(self.extra, {f"{place}/{name}": value for name, value in extra.items()})
 

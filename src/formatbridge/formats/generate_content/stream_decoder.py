@@ -122,7 +122,7 @@ class StreamDecoder:
         return [*out, *self._metadata(), *held_back, *([events.Meta(feedback)] if feedback else [])]
 
     def _metadata(self) -> list[events.Event]:
-        """Return the fields and the usage of the answer as far as they are known."""
+        """Return the fields and the usage of the answer that are known."""
         out: list[events.Event] = [
             events.Meta(choice.extra, index) for index, choice in sorted(self._choices.items()) if choice.extra
         ]
@@ -221,7 +221,7 @@ class StreamDecoder:
             self._feed_text_with_fields(choice, raw, out)
 
     def _feed_text_with_fields(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
-        """Take text with a token or with unmodelled fields: a part of its own.
+        """Take text with a token or with unmodelled fields: a separate part.
 
         But the encoder puts a token of another format on a separate part if its text had been sent before.
         """
@@ -245,7 +245,7 @@ class StreamDecoder:
             self._whole(choice, part, out)
 
     def _take_carried(self, choice: Choice, part: ir.Text | ir.ToolCall, out: list[events.Event]) -> None:
-        """Take the token of another format off a part, as if it had come on an empty thought part before it."""
+        """Take the token of another format off a part, as if it had come on an empty reasoning part before it."""
         signature, part.signature = part.signature, None
         assert signature is not None
         if is_late(signature) and choice.open is not None and choice.open[0] is ir.Reasoning:

@@ -3,8 +3,8 @@
 Text and reasoning are sent as they come. A call waits until its arguments are complete, because they are an object here. Visible text
 is kept, because the end cites it by words and by byte offsets.
 
-A decoder accepts a token of another format on an empty reasoning part for that of the last reasoning part without one, however much visible
-text is between them, but for any other token. Thought parts that follow one another are one, unless an empty text separates them.
+A decoder assigns a token of another format on an empty reasoning part to the last reasoning without a token. Visible text may be between
+them, but no other token. Reasoning parts that follow one another are one, unless an empty text separates them.
 """
 
 from __future__ import annotations
@@ -145,12 +145,12 @@ class _Part:
 
 @dataclass(slots=True)
 class _Choice:
-    """One candidate so far.
+    """The state of one candidate.
 
-    ``waiting``: tokens of the next part; ``carried``: a thought part with the token of another format, until the next part is sent;
-    ``bound``: reasoning whose token names a call that may come; ``visible``: the parts that citations count, in the order in which they
-    were sent; ``calls``: those that were not sent, in their order; ``ended``: those that wait for one before them; ``cited``: citations
-    that came after their texts; ``average``: of the log probabilities that were sent; ``order``: the order of the parts.
+    ``waiting``: tokens of the next part. ``carried``: an empty reasoning part with the token of another format, until the next part is
+    sent. ``bound``: reasoning whose token names a call that may come. ``visible``: the parts that citations count, in the order in which
+    they were sent. ``calls``: those that were not sent, in their order. ``ended``: those that wait for one before them. ``cited``:
+    citations that came after their texts. ``average``: of the log probabilities that were sent. ``order``: the order of the parts.
     """
 
     around: Surroundings
@@ -199,7 +199,7 @@ class _Choice:
 
 
 class StreamEncoder:
-    """Encodes one stream. The report is made from the accumulated answer, not here."""
+    """Encodes one stream. The report is built from the accumulated answer, not here."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
         del context  # nothing in an answer of this format repeats the request
@@ -223,7 +223,7 @@ class StreamEncoder:
         return out + encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
-        """Return the tokens that arrived after their texts and reasoning; log probabilities have a field of their own."""
+        """Return the tokens that arrived after their texts and reasoning; log probabilities have a separate field."""
         return [token for choice in self._choices.values() for token in choice.order.unsigned]
 
     def _begin(self, event: events.Start) -> bytes:
@@ -353,14 +353,16 @@ class StreamEncoder:
             return b""
         if not is_gone and choice.keeps(part):
             return b""
-        out = self._late_tokens(part, held, choice) if is_gone else _encoded([*choice.waiting, *choice.sent_with(part)], choice)
+        out = (
+            self._tokens_after_text(part, held, choice) if is_gone else _encoded([*choice.waiting, *choice.sent_with(part)], choice)
+        )
         choice.waiting = []
         if out and not is_gone and choice.order.may_be_misread(part):
             out[0].pop("thought", None)
         choice.order.end(part, out, is_sent=is_gone)
         return self._send(event.choice, out) if out else b""
 
-    def _late_tokens(self, part: ir.Part, held: _Part, choice: _Choice) -> list[JsonObject]:
+    def _tokens_after_text(self, part: ir.Part, held: _Part, choice: _Choice) -> list[JsonObject]:
         """Encode the tokens of a text that was sent: those that the text would have in one piece."""
         token: ir.Signature | None = getattr(part, "signature", None)
         bare: JsonObject = {"text": "x"} | ({"citations": None} if isinstance(part, ir.Text) else {})

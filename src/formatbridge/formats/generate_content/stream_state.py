@@ -15,11 +15,11 @@ from formatbridge.jsontext.types import JsonObject
 
 @dataclass(slots=True)
 class Choice:
-    """One candidate so far. ``texts``: all visible text.
+    """The state of one candidate. ``texts``: all visible text.
 
     ``open``: the number of the open part, and its kind if text may be added to it; ``before``: the text before a token without text, also
     open. ``unsigned``: the reasoning that a token of another format signs, the last one after all tokens. ``token_parts``: how many tokens
-    on other parts became parts of their own.
+    on other parts became separate parts.
     """
 
     index: int

@@ -161,7 +161,7 @@ class StreamDecoder:
         out += [*self._metadata(), events.End()]
 
     def _metadata(self) -> list[events.Event]:
-        """Return the usage and the fields of the answer as far as they are known."""
+        """Return the usage and the fields of the answer that are known."""
         out: list[events.Event] = []
         if self._usage is not None:
             out.append(events.UsageTold(decode_usage(self._usage, "/usage")))

@@ -116,7 +116,7 @@ class _Open:
 
 
 class StreamEncoder:
-    """Encodes one stream. The report is made from the accumulated answer, not here."""
+    """Encodes one stream. The report is built from the accumulated answer, not here."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
         del context  # nothing in an answer of this format repeats the request

@@ -42,7 +42,7 @@ _REQUIRED: dict[str, JsonObject] = {
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """A block so far. ``number``: that of its part, None while that has not opened; ``size``: characters of its deltas.
+    """The state of a block. ``number``: that of its part, None while that has not opened; ``size``: characters of its deltas.
 
     ``text``: its number among the texts.
     """
@@ -70,7 +70,7 @@ class Blocks:
         self._count = 0
         self._part_count = 0
         self._lengths = Lengths()  # of the texts, without the latest text of the latest block
-        self._carrier: ir.Reasoning | None = None  # whose token belongs to the part after it
+        self._next_token: ir.Reasoning | None = None  # whose token belongs to the part after it
 
     @property
     def are_complete(self) -> bool:
@@ -98,7 +98,7 @@ class Blocks:
 
     def skip(self, index: object, out: list[events.Event]) -> str:
         """Open a block that becomes no part, and return its pointer."""
-        self._flush_carrier(out)
+        self._flush_token(out)
         return self._add(index, {}, out).src
 
     def _add(self, index: object, content: JsonObject, out: list[events.Event]) -> Block:
@@ -117,7 +117,7 @@ class Blocks:
         """Close what is open."""
         for index in list(self._open):
             self.end(index, out)
-        self._flush_carrier(out)
+        self._flush_token(out)
 
     def _open_part(self, block: Block, out: list[events.Event]) -> None:
         """Open the part of a block, without what its deltas bring. Reasoning opens with its text: it may be the token of another part."""
@@ -129,8 +129,8 @@ class Blocks:
                 if text:
                     self._add_text(block, text, out)
             case ir.Reasoning() if carries_call_token(part):
-                self._flush_carrier(out)
-                self._carrier, block.part = part, None
+                self._flush_token(out)
+                self._next_token, block.part = part, None
             case ir.Text():
                 text, part.text = part.text, ""
                 block.citations, part.citations = part.citations or [], None
@@ -148,19 +148,19 @@ class Blocks:
     def _start_part(self, block: Block, out: list[events.Event]) -> None:
         part = block.part
         assert part is not None
-        if self._carrier is not None and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
-            part.signature, self._carrier = self._carrier.signature, None
-        self._flush_carrier(out)
+        if self._next_token is not None and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
+            part.signature, self._next_token = self._next_token.signature, None
+        self._flush_token(out)
         block.number, self._part_count = self._part_count, self._part_count + 1
         out.append(events.PartStart(0, block.number, part))
         if block.token is not None:
             out.append(events.PartMeta(0, block.number, signature=block.token))
 
-    def _flush_carrier(self, out: list[events.Event]) -> None:
-        """Emit a token as a part of its own, because the part that it belongs to never came."""
-        if self._carrier is not None:
-            carrier, self._carrier = self._carrier, None
-            self._start_part(block := Block("whole", carrier.src, {}, carrier), out)
+    def _flush_token(self, out: list[events.Event]) -> None:
+        """Emit a token as a separate part, because the part that it belongs to never came."""
+        if self._next_token is not None:
+            reasoning, self._next_token = self._next_token, None
+            self._start_part(block := Block("whole", reasoning.src, {}, reasoning), out)
             out.append(events.PartEnd(0, block.number or 0))
 
     # Deltas.
@@ -252,7 +252,7 @@ class Blocks:
         final: ir.Part | None = None
         match block.kind:
             case "thinking" if block.number is None:
-                if self._hold_carrier(block, out):
+                if self._keep_token(block, out):
                     return
                 self._start_part(block, out)
             case "text" if block.citations:
@@ -265,16 +265,16 @@ class Blocks:
                 final = decode_block(block.raw, block.src)
         out.append(events.PartEnd(0, block.number or 0, final, block.unknown.whole() or None))
 
-    def _hold_carrier(self, block: Block, out: list[events.Event]) -> bool:
+    def _keep_token(self, block: Block, out: list[events.Event]) -> bool:
         """Keep reasoning that is only the token of another part for that part."""
-        carrier = block.part
-        assert isinstance(carrier, ir.Reasoning)
-        carrier.signature = block.token
-        if not carries_call_token(carrier):
-            carrier.signature = None
+        reasoning = block.part
+        assert isinstance(reasoning, ir.Reasoning)
+        reasoning.signature = block.token
+        if not carries_call_token(reasoning):
+            reasoning.signature = None
             return False
-        self._flush_carrier(out)
-        self._carrier = carrier
+        self._flush_token(out)
+        self._next_token = reasoning
         return True
 
     def _placed_citations(self, block: Block) -> list[events.Event]:
@@ -289,7 +289,7 @@ class Blocks:
     def pending(self) -> list[events.Event]:
         """Return what the end would emit of open blocks, and of reasoning that may be the token of another part. Nothing changes."""
         out: list[events.Event] = []
-        waiting = [self._carrier] if self._carrier is not None else []
+        waiting = [self._next_token] if self._next_token is not None else []
         for block in self._open.values():
             if block.number is not None:
                 out += self._pending_of(block)

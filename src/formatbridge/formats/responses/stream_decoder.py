@@ -262,7 +262,7 @@ class StreamDecoder:
         self._emit_end(events.Failed(error) if error else events.End(), shell.extra)
 
     def _metadata(self, fields: JsonObject) -> list[events.Event]:
-        """Return the fields of the answer as far as they are known; its usage is in the last event alone."""
+        """Return the fields of the answer that are known; its usage is in the last event alone."""
         return [events.Meta(extra, choice) for extra, choice in ((self._extra, 0), (fields, None)) if extra]
 
     def _emit_end(self, end: events.Failed | events.End, extra: JsonObject | None = None) -> None:
@@ -350,7 +350,7 @@ class StreamDecoder:
             start = self._items.length
             item.length = take_message(parts, raw["content"], tokens, start) - start
         self._extra = gathered(self._extra, _fields_after_close(item, parts))
-        is_told = any(slot.tokens for slot in item.slots.values())
+        were_emitted = any(slot.tokens for slot in item.slots.values())
         slots_out_of_range = item.slots_out_of_range(len(parts))
         for at, part in enumerate(parts):
             slot = item.slots.get(at) or next(slots_out_of_range, None)
@@ -361,9 +361,9 @@ class StreamDecoder:
                 self._emitter.token, self._emitter.place = part, (item.at, at)
                 continue
             slot = slot or self._emitter.open(item, at, as_opened(part))
-            if tokens and not is_told and isinstance(part, ir.Text) and not slot.is_closed:
+            if tokens and not were_emitted and isinstance(part, ir.Text) and not slot.is_closed:
                 self._emitter.out.append(events.Delta(0, slot.number, "", tokens))
-                is_told = True
+                were_emitted = True
             self._emitter.complete(slot, part)
         self._emitter.close(item)
 
@@ -420,7 +420,7 @@ class StreamDecoder:
         self._note_part(raw)
 
     def _note_part(self, raw: JsonObject) -> None:
-        """Keep a part as its own event has it, for a stream that is truncated before its item is done."""
+        """Keep a part as its ``added`` or ``done`` event has it, for a stream that is truncated before its item is done."""
         item, name = self._items.get(raw, raw.get("item_id")), "summary" if "summary" in raw["type"] else "content"
         if item is not None and not item.is_closed:
             place = name, raw.get(f"{name}_index") or 0

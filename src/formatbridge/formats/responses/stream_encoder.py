@@ -48,7 +48,7 @@ _ENDS = {"completed": "response.completed", "failed": "response.failed"}
 
 @dataclass(slots=True)
 class _Slot:
-    """A part so far. ``open_text``: what its text is added to; ``pieces``: text that can only be sent whole."""
+    """The state of a part. ``open_text``: what its text is added to; ``pieces``: text that can only be sent whole."""
 
     part: ir.Part
     index: int = -1
@@ -62,7 +62,7 @@ class _Slot:
 
 
 class StreamEncoder:
-    """Encodes one stream. The report is made from the accumulated answer, not here."""
+    """Encodes one stream. The report is built from the accumulated answer, not here."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
         self._options = options
@@ -117,8 +117,8 @@ class StreamEncoder:
 
     def _body(self, choice: ir.Choice, usage: ir.Usage | None, error: ir.Error | None = None) -> JsonObject:
         start = self._start or events.Start(None, None)
-        told = ir.Response("responses", start.id, start.model, [choice], start.created, usage, error=error)
-        return encode_response(told, nowhere(), self._options, self._context)
+        response = ir.Response("responses", start.id, start.model, [choice], start.created, usage, error=error)
+        return encode_response(response, nowhere(), self._options, self._context)
 
     def _finish_choice(self, event: events.Finished) -> None:
         if self._finish is not None:
@@ -187,7 +187,7 @@ class StreamEncoder:
             self._waiting = slot
         if message is None:
             return
-        is_word = isinstance(part, ir.Text | ir.Refusal) and message.given == part.id
+        is_word = isinstance(part, ir.Text | ir.Refusal) and message.source_id == part.id
         if not is_word or slot.signature or message.open_parts:
             self._leave_message()
 
@@ -342,7 +342,7 @@ class StreamEncoder:
             encode_opaque(replace(part, signature=slot.signature), self._writer.losses)
 
     def _write_whole(self, slot: _Slot, part: ir.Part) -> None:
-        """Encode a part that has no events of its own."""
+        """Encode a part that has no special events."""
         losses = self._writer.losses
         if isinstance(part, ir.Media):
             data = "".join(slot.pieces) or part.data

@@ -31,10 +31,10 @@ _PROGRESS = {"code_interpreter_call": "interpreting", "web_search_call": "search
 
 
 class OpenText:
-    """A text that is sent in deltas. ``head`` and ``tail``: the bytes around the text of each; ``pieces``: its text so far.
+    """A text that is sent in deltas. ``head`` and ``tail``: the bytes around the text of each; ``pieces``: its text.
 
-    ``fields``: its place, as the JSON of an event has it. ``number``: its own among the visible texts. ``only``: the text as JSON while it
-    is a single piece, which need not be written again then.
+    ``fields``: its place, as the JSON of an event has it. ``number``: its place among the visible texts. ``only``: the text as JSON, while
+    it is a single piece.
     """
 
     __slots__ = ("_counted", "_length", "fields", "head", "kind", "number", "only", "pieces", "place", "tail")
@@ -51,11 +51,11 @@ class OpenText:
         self.tail = b',"logprobs":[],"sequence_number":' if kind == "response.output_text" else b',"sequence_number":'
 
     def text(self) -> str:
-        """Return the text so far."""
+        """Return the joined text."""
         return "".join(self.pieces)
 
     def written(self) -> bytes:
-        """Return the text so far, as JSON."""
+        """Return the joined text, as JSON."""
         return dumps(self.text()) if self.only is None else self.only
 
     def length(self) -> int:
@@ -68,7 +68,7 @@ class OpenText:
 class Writer:
     """Encodes events with their numbers, and keeps the items that are done, because the last event repeats them.
 
-    ``unsigned``: the tokens of thoughts that were done without them.
+    ``unsigned``: the tokens of reasoning that was done without them.
     """
 
     def __init__(self) -> None:
@@ -212,13 +212,13 @@ class Content:
 class Message:
     """A message; it stays open while text follows text. ``open_parts``: how many of its parts are open."""
 
-    def __init__(self, writer: Writer, given: str | None) -> None:
-        self.given = given
+    def __init__(self, writer: Writer, source_id: str | None) -> None:
+        self.source_id = source_id
         self.open_parts = 0
         self._writer = writer
         self._content: Content | None = None
         self._done: list[JsonObject] = []
-        self._id = given or writer.ids.make("msg", writer.next_place())
+        self._id = source_id or writer.ids.make("msg", writer.next_place())
         self._at = writer.add(self._item("in_progress"))
 
     def _item(self, status: str) -> JsonObject:
@@ -335,7 +335,7 @@ class HostedItem:
             self._writer.emit(f"response.{self._kind}.{_PROGRESS[self._kind]}", self._place)
 
     def close(self, result: ir.Hosted | None, status: str | None = None) -> None:
-        """Close the item, with the result if that is a part of its own."""
+        """Close the item, with the result if that is a separate part."""
         item = encode_hosted(self.call, result, self._at, self._writer.ids, self._writer.losses)
         item |= {"status": status} if status else {}
         word = item.get("status")

@@ -36,10 +36,10 @@ _AFTER_ALL = (maxsize, 0)
 
 @dataclass(slots=True)
 class Slot:
-    """A part so far. ``start``: the length of the text before it in its item; ``whole``: the part as its ``done`` event has it.
+    """The state of a part. ``start``: the length of the text before it in its item; ``whole``: the part as its ``done`` event has it.
 
     ``step``: the index of the reasoning part that deltas continue; ``stepped``: the length of those before it. ``annotations``: how many
-    came by events of their own. ``extra``: the fields that its end emitted.
+    came by separate events. ``extra``: the fields that its end emitted.
     """
 
     number: int
@@ -65,7 +65,7 @@ class Item:
     ``execution``: who runs it; ``done_shape``: how much it had when it was done; ``start``, ``length``: the length of the visible text
     before and in it. ``waiting``: its events that depend on that, with the parts that they cite. ``reasoning``: the number of its reasoning
     part. ``arguments``, ``known``: of a call that has not opened, its arguments and other fields. ``added``: the item as it opened;
-    ``parts``: its parts as their own events have them, by list and number.
+    ``parts``: its parts as their ``added`` or ``done`` events have them, by list and number.
     """
 
     kind: str
@@ -98,7 +98,7 @@ class Item:
             self.known["name"] = raw["name"]
 
     def unopened_call(self) -> JsonObject | None:
-        """Return the call that has not opened, as far as it came. Its id pairs it with its result."""
+        """Return the call that has not opened. Its id pairs it with its result."""
         if self.is_closed or self.slots or not (self.arguments or self.known):
             return None
         names = dict.fromkeys(_NAMES.get(self.kind, ()), "")
@@ -127,7 +127,7 @@ class PartEmitter:
         self._parts = 0
 
     def open(self, item: Item, at: int, part: ir.Part, *, place: tuple[int, int] | None = None) -> Slot:
-        """Open a part of an item. ``place``: its place in the answer, if it is another. A token is given to no part before it."""
+        """Open a part of an item. ``place``: its place in the answer, if it is another. A token goes to no part before it."""
         place = place or (item.at, at)
         held = self.token if self.place < place else None
         if isinstance(part, ir.Reasoning | ir.Refusal):
@@ -149,7 +149,7 @@ class PartEmitter:
         return self._parts
 
     def flush_token(self) -> None:
-        """Emit the pending token as an empty text of its own: no part followed that can have it."""
+        """Emit the pending token as an empty text: no part followed that can have it."""
         if self.token is not None:
             number, part = self._parts, as_text(self.token)
             self._parts, self.token = number + 1, None
@@ -165,13 +165,13 @@ class PartEmitter:
             whole = replace(whole, signature=held)
         whole = _named(whole, slot.part)
         expected: JsonObject = {"extra": whole.extra}
-        grows = GROWS.get(type(whole))
-        if grows and type(whole) is type(slot.part):
-            sent, text = "".join(slot.pieces), getattr(whole, grows)
+        text_field = GROWS.get(type(whole))
+        if text_field and type(whole) is type(slot.part):
+            sent, text = "".join(slot.pieces), getattr(whole, text_field)
             if isinstance(text, str) and text.startswith(sent):
                 self.add_text(slot, text[len(sent) :])
                 sent = text
-            expected[grows] = sent
+            expected[text_field] = sent
         if isinstance(whole, ir.Text):
             new = new_citations(whole.citations or [], slot.citations)
             self.out += [events.PartMeta(0, slot.number, citation=citation) for citation in new]
@@ -179,8 +179,8 @@ class PartEmitter:
         if isinstance(whole, ir.Reasoning) and whole.signature:
             self.out.append(events.PartMeta(0, slot.number, signature=whole.signature))
             expected["signature"] = whole.signature
-        is_told = type(whole) is type(slot.part) and replace(slot.part, **expected) == whole
-        self.out.append(events.PartEnd(0, slot.number, None if is_told else whole, whole.extra if is_told else None))
+        is_emitted = type(whole) is type(slot.part) and replace(slot.part, **expected) == whole
+        self.out.append(events.PartEnd(0, slot.number, None if is_emitted else whole, whole.extra if is_emitted else None))
 
     def add(self, item: Item, at: int, part: ir.Part) -> None:
         """Emit a part whose item has closed: the token of reasoning that was emitted, or else a part after all others."""
@@ -242,14 +242,14 @@ def new_citations(citations: list[ir.Citation], emitted: list[ir.Citation]) -> l
 def as_opened(part: ir.Part) -> ir.Part:
     """Return a complete part as it opens: without what deltas and its end bring."""
     fields: JsonObject = {name: None for name in ("citations", "signature") if getattr(part, name, None)}
-    grows = GROWS.get(type(part))
-    if grows and isinstance(getattr(part, grows), str):
-        fields[grows] = ""
+    text_field = GROWS.get(type(part))
+    if text_field and isinstance(getattr(part, text_field), str):
+        fields[text_field] = ""
     return replace(part, extra=None, **fields)
 
 
 def opening(item: Item, raw: JsonObject) -> ir.Part | None:
-    """Decode an item as far as it is known when it opens; None where that is not enough."""
+    """Decode what is known of an item when it opens; None where that is not enough."""
     known = {key: value for key, value in raw.items() if key != "status"}
     if item.kind in TEXT_FIELD:
         known[TEXT_FIELD[item.kind]] = ""
@@ -262,7 +262,7 @@ def opening(item: Item, raw: JsonObject) -> ir.Part | None:
 
 
 class Items:
-    """The output items so far: found by index or id, and messages in the order of the output."""
+    """The output items, by index and id, and the messages in the order of the output."""
 
     def __init__(self) -> None:
         self.all: list[Item] = []
@@ -402,7 +402,7 @@ def _read(raw: JsonObject, kind: str, src: str) -> tuple[list[tuple[int, ir.Part
 
 
 def _message_parts(item: Item, src: str) -> list[tuple[int, ir.Part]]:
-    """Decode the parts of a message; a part without an event of its own has only the text of its deltas."""
+    """Decode the parts of a message; a part without an ``added`` event has only the text of its deltas."""
     opened = dict.fromkeys((at for at, slot in item.slots.items() if not slot.is_closed), None)
     known: dict[int, JsonObject | None] = {**opened, **{at: raw for (_, at), raw in item.parts.items()}}
     return [
@@ -444,7 +444,7 @@ def _placed(part: ir.Part, start: int) -> ir.Part:
 
 
 def _waiting(item: Item, slot: Slot, start: int) -> list[ir.Citation]:
-    """Return the citations of a part that wait for the messages before its own."""
+    """Return the citations of a part that wait for the messages before its message."""
     return [citation for each, raw in item.waiting if each is slot for citation in cited(slot, raw, start)]
 
 
@@ -459,9 +459,9 @@ def _completed(slot: Slot, whole: ir.Part, citations: list[ir.Citation]) -> Iter
         return
     sent, known = "".join(slot.pieces), [*slot.citations, *citations]
     more: dict[str, Any] = {}
-    text = getattr(whole, grows := GROWS.get(type(whole), ""), None)
+    text = getattr(whole, text_field := GROWS.get(type(whole), ""), None)
     if isinstance(text, str) and not text.startswith(sent):
-        more[grows] = sent
+        more[text_field] = sent
     if isinstance(whole, ir.Text):
         more["citations"] = [*known, *new_citations(whole.citations or [], known)] or None
     if isinstance(slot.part, ir.Reasoning):
