@@ -227,9 +227,9 @@ class StreamSource:
         except StreamDecodeError:
             return None  # the pieces contradict one another
 
-    def _reread(self, each: Iterable[bytes]) -> Iterator[JsonObject]:
+    def _reread(self, log: EventLog) -> Iterator[JsonObject]:
         """Yield the validated events of the log; their malformed details are known."""
-        for data in each:
+        for data in log:
             checked, _ = check_event(codec.loads(data), ServerSentEvent("", data, 0), self.near)
             if checked is not None:
                 yield checked
