@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.messages.content import collapse, decode_cache, decode_content, encode_cache, encode_content, encode_text
-from formatbridge.formats.shared.parts import note_beside, weigh_unknown
-from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
+from formatbridge.formats.shared.parts import weigh_unknown
 from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects, encode_arguments_object, wrap_text
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
@@ -24,12 +24,7 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
 
 def encode_call(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObject:
     """Write one tool call of a request's history; it has no slot for a token."""
-    if call.extra:
-        losses.extras(call)
-    if call.item_id is not None:
-        losses.dropped(call, "item_id", "diagnostic", severity="info")
-    if call.signature:
-        drop_token(call.signature, "messages", losses)
+    drop_unheld(call, losses)
     given = call.arguments
     made = {
         "type": "tool_use",
@@ -42,8 +37,7 @@ def encode_call(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObje
 
 def encode_answer_call(call: ir.ToolCall, losses: Ledger, objects: Objects = NOT_READ) -> JsonObject:
     """Write a tool call of an answer without its token."""
-    if call.extra or call.cache or call.item_id is not None:
-        note_beside(call, losses)
+    drop_unheld_in_answer(call, losses)
     name = _encode_name(call, losses)
     if call.kind == "custom":
         given: JsonObject = dict(wrap_text(str(call.arguments)))
@@ -81,10 +75,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
 
 def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
     """Write what a tool answered: text, images and documents."""
-    if result.extra:
-        losses.extras(result)
-    if result.signature:
-        drop_token(result.signature, "messages", losses)
+    drop_unheld(result, losses)
     made: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
     parts = result.content
     if len(parts) == 1 and type(parts[0]) is ir.Text:  # the usual case, without a list to collapse

@@ -1,0 +1,82 @@
+"""Reports the canonical fields for which a target has no place, by the tables of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, fields
+from operator import attrgetter
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.report.ledger import Ledger
+from formatbridge.report.loss_rules import LOSS_RULES, NO_LOSS
+
+Holds = Mapping[type, frozenset[str]]
+"""Canonical node to the fields that a format has a place for, or of which an encoder reports what is lost. None: nodes of this type are
+written as something else, or dropped as a whole."""
+
+POINTERS = frozenset({"src", "aside", "share", "shares"})
+"""Fields that say where a node stands in the source."""
+
+
+def unheld_names(kind: type, held: frozenset[str]) -> tuple[str, ...]:
+    """Return the fields of a type of node that are not held, in the order of the report: unmodelled fields, then those of the rules.
+
+    Raises ``ValueError`` for a field without a rule.
+    """
+    lost = {each.name for each in fields(kind)} - held - POINTERS - {"extra"}
+    lost -= {name for name in lost if f"{kind.__name__}.{name}" in NO_LOSS}
+    prefix = f"{kind.__name__}."
+    ruled = [row.removeprefix(prefix) for row in LOSS_RULES if row.startswith(prefix)]
+    if not lost.issubset(ruled):
+        raise ValueError(f"no rule for the loss of {prefix}{min(lost.difference(ruled))}")
+    return ("extra", *(name for name in ruled if name in lost))
+
+
+def unheld_fields(format: ir.Format, holds: Holds) -> Callable[[ir.Node, Ledger], None]:
+    """Return a function that reports what a node has and the format does not hold."""
+    checks = {kind: _check_of(kind, held) for kind, held in holds.items() if held}
+
+    def drop_unheld(node: ir.Node, losses: Ledger) -> None:
+        read, nothing, names = checks[type(node)]
+        if read(node) != nothing:
+            for name in names:
+                drop_field(node, name, losses, format)
+
+    return drop_unheld
+
+
+def _check_of(kind: type, held: frozenset[str]) -> tuple[Callable[[Any], Any], Any, tuple[str, ...]]:
+    """Return what reads all fields that are not held in one call, what it returns where there is nothing to lose, and their names."""
+    names = unheld_names(kind, held)
+    defaults = {each.name: None if each.default is MISSING else each.default for each in fields(kind)}
+    read = attrgetter(*names)
+    return read, tuple(defaults[name] for name in names) if len(names) > 1 else defaults[names[0]], names
+
+
+def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.Format | None = None) -> None:
+    """Report one field by its rule, if it has anything to lose. ``format``: the target, whose own tokens another reason stands for."""
+    value = getattr(node, name)
+    if value is None:
+        return
+    if name == "extra":
+        if value:
+            losses.extras(node)
+        return
+    rule = LOSS_RULES[f"{type(node).__name__}.{name}"]
+    if rule.is_neutral(value):
+        return
+    if isinstance(value, ir.Signature):
+        is_native = format in (value.home, value.found)
+        losses.dropped(value, code="no_counterpart" if is_native else "foreign_signature", severity=rule.severity)
+    elif hasattr(value, "src"):
+        losses.dropped(value, code=rule.code, severity=rule.severity)
+    elif isinstance(node, ir.Usage) and isinstance(value, dict):
+        for word in _counted(value):
+            losses.dropped(node, f"{name}.{word}", rule.code, severity=rule.severity)
+    else:
+        losses.dropped(node, name, rule.code, severity=rule.severity)
+
+
+def _counted(counts: Mapping[str, int]) -> Iterator[str]:
+    return (word for word, count in counts.items() if count)
