@@ -23,7 +23,7 @@ from formatbridge.convert.input import (
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats.format import Context, Format, Kind, OwnTool
 from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
-from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.token_authentication import check_request_tokens, check_response_tokens
 from formatbridge.formats.shared.tool_call_ids import tell_apart
 from formatbridge.formats.shared.tool_restoration import bring_home
@@ -314,7 +314,7 @@ def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, Js
             losses.extras(choice)
         for part in choice.parts:
             if isinstance(part, ir.Text | ir.Refusal):
-                drop_id(part, losses)
+                drop_field(part, "id", losses)
             losses.dropped(part, severity="impossible")
     if response.extra:
         losses.extras(response)

@@ -22,7 +22,7 @@ class Own:
     """How much is lost with a field that only its own format has; ``neutral`` values say what happens anyway and are no loss.
 
     ``after``: what stands in the target for a field that is only changed. ``restates``: the key, in the same object, of the JSON text of
-    which a field is the value, as far as it is no loss.
+    which a field is the value, as far as it is no loss. ``counted_in``: the canonical field whose count includes this one.
     """
 
     severity: Severity = "lossy"
@@ -31,6 +31,7 @@ class Own:
     kind: Literal["dropped", "changed"] = "dropped"
     after: JsonValue = None
     restates: str = ""
+    counted_in: str = ""
 
     def is_neutral(self, value: JsonValue) -> bool:
         """Say whether a value is what happens anyway. Members of it that are null say nothing."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from formatbridge import ir
+from formatbridge.formats.chat_completions.holds import drop_unheld
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import (
     PDF,
     at_home,
@@ -18,8 +20,7 @@ from formatbridge.formats.shared.media import (
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import drop_citations, drop_id, encode_mime, encode_opaque, is_plain, known_mime
-from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.parts import encode_mime, encode_opaque, is_plain, known_mime
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -223,9 +224,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
         case ir.Media():
             return _encode_media(part, losses)
         case ir.Refusal():
-            drop_id(part, losses)
-            if part.extra:
-                losses.extras(part)
+            drop_unheld(part, losses)
             losses.changed(part, "", part.text, "flattened")
             return {"type": "text", "text": part.text}
         case ir.Opaque() | ir.Hosted():
@@ -241,27 +240,17 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
 def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
     if is_plain(part):
         return {"type": "text", "text": part.text}
-    if part.extra:
-        losses.extras(part)
-    drop_id(part, losses)
-    if part.citations:
-        drop_citations(part, losses)
-    drop_token(part.signature, "chat_completions", losses)
+    drop_unheld(part, losses)
     return {"type": "text", "text": part.text, **_encode_cache(part, losses)}
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    drop_id(part, losses)
-    if part.extra:
-        losses.extras(part)
-    if part.transcript:
-        losses.dropped(part, "transcript")
+    drop_unheld(part, losses)
     kind = _kind_of(part)
-    if part.filename is not None and kind != "document":
-        losses.dropped(part, "filename", severity="info")
-    if part.detail not in (None, "auto") and kind != "image":
-        losses.dropped(part, "detail")
-    drop_token(part.signature, "chat_completions", losses)
+    if kind != "document":
+        drop_field(part, "filename", losses)
+    if kind != "image":
+        drop_field(part, "detail", losses)
     made = _ENCODE_MEDIA[kind](part, losses)
     return made and made | _encode_cache(part, losses)
 
@@ -323,8 +312,7 @@ def _encode_cache(part: ir.Text | ir.Media, losses: Ledger) -> JsonObject:
     mark = part.cache
     if mark is None:
         return {}
-    if mark.extra:
-        losses.extras(mark)
+    drop_unheld(mark, losses)
     ttl = _TTLS.get(mark.ttl, mark.ttl)
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")

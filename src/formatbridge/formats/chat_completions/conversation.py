@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_cache_control, decode_content, encode_content, encode_part
+from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.reasoning import (
     REASONING,
     decode_message_token,
@@ -29,7 +30,7 @@ from formatbridge.formats.chat_completions.tool_calls import (
     flush_media,
 )
 from formatbridge.formats.shared.media import read_data_url
-from formatbridge.formats.shared.parts import drop_id, is_plain, weigh_unknown
+from formatbridge.formats.shared.parts import is_plain, weigh_unknown
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_at_home
 from formatbridge.formats.shared.turns import note_empty
 from formatbridge.formats.shared.unmodelled_fields import joined, rest, says_something
@@ -96,8 +97,6 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
     ``made_ids`` takes the ids of its calls and results to which the source gave none; ``media`` the media of its results, which wait
     until no more results follow.
     """
-    if message.extra:
-        losses.extras(message)
     role, parts = message.role, message.parts
     first = parts[0] if len(parts) == 1 else None
     if type(first) is ir.Text and is_plain(first):  # one text and nothing else
@@ -235,9 +234,7 @@ def _encode_visible(parts: Sequence[ir.Part], losses: Ledger) -> str | list[Json
 
 def _encode_visible_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
     if isinstance(part, ir.Refusal):
-        drop_id(part, losses)
-        if part.extra:
-            losses.extras(part)
+        drop_unheld(part, losses)
         return {"type": "refusal", "refusal": part.text}
     if isinstance(part, ir.Media):
         losses.dropped(part, code="unsupported_media", severity="impossible")

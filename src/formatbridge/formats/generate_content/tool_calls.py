@@ -9,8 +9,9 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.content import Surroundings, decode_returned, encode_part
+from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
-from formatbridge.formats.shared.parts import is_plain, note_beside, weigh_unknown
+from formatbridge.formats.shared.parts import is_plain, weigh_unknown
 from formatbridge.formats.shared.reasoning_tokens import PLACEHOLDER
 from formatbridge.formats.shared.tool_arguments import (
     encode_arguments_object,
@@ -47,8 +48,7 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
 
 def encode_call(call: ir.ToolCall, around: Surroundings, losses: Ledger) -> JsonObject:
     """Write one tool call; the server reads its numbers as doubles, and free text is the one argument of a function."""
-    if call.extra or call.cache or call.item_id is not None or call.namespace is not None:
-        _note_call(call, losses)
+    drop_unheld(call, losses)
     if call.kind == "custom":
         arguments: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"functionCall": {"name": call.name}}, "wrapped")
@@ -71,13 +71,6 @@ def add_placeholders(contents: list[JsonObject], losses: Ledger) -> None:
                 if "thoughtSignature" not in part:
                     part["thoughtSignature"] = losses.added(f"/contents/{index}/parts/{place}/thoughtSignature", PLACEHOLDER)
                 break
-
-
-def _note_call(call: ir.ToolCall, losses: Ledger) -> None:
-    """Note what a call has besides its name and arguments."""
-    note_beside(call, losses)
-    if call.namespace is not None:
-        losses.dropped(call, "namespace")
 
 
 def lost_of_arguments(given: str | JsonObject, arguments: JsonObject) -> str | None:
@@ -151,10 +144,7 @@ def _decode_response(response: JsonObject, src: str) -> ir.Text:
 
 def encode_result(result: ir.ToolResult, at: str, around: Surroundings, losses: Ledger) -> JsonObject:
     """Write what a tool answered: the object in its text, or the text under ``output`` or ``error``; its media beside it."""
-    if result.extra:
-        losses.extras(result)
-    if result.cache:
-        losses.dropped(result.cache, severity="info")
+    drop_unheld(result, losses)
     name = result.name or around.name_of(result)
     if name is None:
         name = losses.changed(result, "", _name_from(result.call_id), "orphan", severity="impossible")

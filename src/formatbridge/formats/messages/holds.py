@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.shared.held_fields import Holds, unheld_fields
-
-NONE: frozenset[str] = frozenset()
+from formatbridge.formats.shared.held_fields import NONE, Holds, unheld_fields
 
 REQUEST_HOLDS: Holds = {
     ir.Request: frozenset({
@@ -50,7 +48,7 @@ RESPONSE_HOLDS: Holds = {
     ir.TokenLogprob: NONE,
     ir.Finish: frozenset({"reason", "raw", "finer", "message", "stop_sequence", "category"}),
     ir.Usage: frozenset({
-        "input", "output", "total", "cache_read", "cache_write", "reasoning", "cache_write_ttl", "tool_prompt", "server_tools",
+        "input", "output", "total", "cache_read", "cache_write", "reasoning", "cache_write_ttl", "server_tools",
     }),
     ir.Error: frozenset({"kind", "message", "family", "status", "code", "type", "request_id"}),
     ir.Model: frozenset({"id", "display_name", "created", "input_limit", "output_limit", "lifecycle", "retires"}),

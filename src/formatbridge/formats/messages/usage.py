@@ -51,8 +51,6 @@ def _decode_details(raw: JsonObject, usage: ir.Usage) -> None:
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write usage; counts of the cache are always there, other details where the source gave them."""
     drop_unheld_in_answer(usage, losses)
-    if usage.tool_prompt:
-        losses.changed(usage, "tool_prompt", usage.input, "accounting", severity="info")
     if usage.total is not None and usage.total != usage.input + usage.output:
         losses.dropped(usage, "total", "accounting", severity="info")
     read, written = usage.cache_read or 0, usage.cache_write or 0

@@ -7,6 +7,8 @@ from typing import assert_never
 
 from formatbridge import ir
 from formatbridge.formats.responses.citations import decode_citations
+from formatbridge.formats.responses.holds import drop_unheld
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import (
     PDF,
     at_home,
@@ -18,8 +20,7 @@ from formatbridge.formats.shared.media import (
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import drop_citations, encode_opaque, is_plain, known_mime
-from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.parts import encode_opaque, is_plain, known_mime
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -89,8 +90,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
         case ir.Media():
             return _encode_media(part, losses)
         case ir.Refusal():
-            if part.extra:
-                losses.extras(part)
+            drop_unheld(part, losses)
             written = {"type": "input_text", "text": part.text}
             losses.changed(part, "", written, "flattened")
             return written
@@ -141,12 +141,7 @@ def _decode_output(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
 
 
 def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
-    if part.extra:
-        losses.extras(part)
-    if part.citations:
-        drop_citations(part, losses)
-    if part.signature:
-        drop_token(part.signature, "responses", losses)
+    drop_unheld(part, losses)
     return {"type": "input_text", "text": part.text, **encode_cache(part.cache, losses)}
 
 
@@ -181,8 +176,7 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
 
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    if part.filename is not None:
-        losses.dropped(part, "filename", severity="info")
+    drop_field(part, "filename", losses)
     detail = part.detail or "auto"
     if detail not in _DETAILS:
         detail = losses.changed(part, "detail", "auto")
@@ -228,8 +222,8 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
         file["filename"] = part.filename
     if part.detail in _FILE_DETAILS and part.detail != "auto":
         file["detail"] = part.detail
-    elif part.detail not in (None, "auto"):
-        losses.dropped(part, "detail")
+    else:
+        drop_field(part, "detail", losses)
     if part.file_id is not None:
         if part.home not in ("responses", "chat_completions"):
             losses.dropped(part, code="foreign_id", severity="impossible")
@@ -258,10 +252,7 @@ def _decode_audio(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    if part.extra:
-        losses.extras(part)
-    if part.signature:
-        drop_token(part.signature, "responses", losses)
+    drop_unheld(part, losses)
     if part.kind in ("audio", "video"):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
@@ -313,8 +304,7 @@ def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
     """Write a cache mark as the member of its part; nothing where there is none."""
     if mark is None:
         return {}
-    if mark.extra:
-        losses.extras(mark)
+    drop_unheld(mark, losses)
     ttl = _TTLS.get(mark.ttl, mark.ttl)
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.shared.settings import note_root
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
@@ -31,8 +32,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
 
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     """Write the form that the answer must have."""
-    if format.extra:
-        losses.extras(format)
+    drop_unheld(format, losses)
     if format.type == "text":
         return {}
     if format.type == "json_object":

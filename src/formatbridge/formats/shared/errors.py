@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from formatbridge import ir
+from formatbridge.formats.shared.held_fields import DropUnheld
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -180,14 +181,11 @@ def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object
         losses.changed(error, told or "type", word, "diagnostic", severity="info")
 
 
-def encode_error_object(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
-    """Write the error body that chat_completions and responses share; words of the same family are kept, and a code beside a status."""
+def encode_error_object(error: ir.Error, drop_unheld: DropUnheld, losses: Ledger) -> tuple[int, JsonObject]:
+    """Write the error body that chat_completions and responses share; words of the same family are kept, and a code next to a status."""
     keep = error.family == "detail"
     note_unread(error, losses)
-    if error.request_id is not None:
-        losses.dropped(error, "request_id", "diagnostic", severity="info")
-    if error.retry_after is not None:
-        losses.dropped(error, "retry_after", "diagnostic", severity="info")
+    drop_unheld(error, losses)
     wording = WORDINGS[error.kind]
     word = (error.type if keep else None) or wording.type
     keeps_code = keep or (error.family == "status" and error.code)

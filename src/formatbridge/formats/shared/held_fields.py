@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from operator import attrgetter
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.report.ledger import Ledger
+from formatbridge.report.ledger import Ledger, Own
 from formatbridge.report.loss_rules import LOSS_RULES, NO_LOSS
 
 Holds = Mapping[type, frozenset[str]]
-"""Canonical node to the fields that a format has a place for, or of which an encoder reports what is lost. None: nodes of this type are
-written as something else, or dropped as a whole."""
+"""Type of canonical node to the fields that a format has a place for, wholly or in part: then its encoder reports the rest."""
+
+NONE: frozenset[str] = frozenset()
+"""Nodes of this type are written as something else, or dropped as a whole."""
+
+DropUnheld = Callable[[ir.Node, Ledger], None]
+"""Reports the fields of a node for which a format has no place."""
 
 POINTERS = frozenset({"src", "aside", "share", "shares"})
 """Fields that say where a node stands in the source."""
@@ -33,7 +38,7 @@ def unheld_names(kind: type, held: frozenset[str]) -> tuple[str, ...]:
     return ("extra", *(name for name in ruled if name in lost))
 
 
-def unheld_fields(format: ir.Format, holds: Holds) -> Callable[[ir.Node, Ledger], None]:
+def unheld_fields(format: ir.Format, holds: Holds) -> DropUnheld:
     """Return a function that reports what a node has and the format does not hold."""
     checks = {kind: _check_of(kind, held) for kind, held in holds.items() if held}
 
@@ -55,10 +60,8 @@ def _check_of(kind: type, held: frozenset[str]) -> tuple[Callable[[Any], Any], A
 
 
 def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.Format | None = None) -> None:
-    """Report one field by its rule, if it has anything to lose. ``format``: the target, whose own tokens another reason stands for."""
+    """Report one field by its rule, if it has anything to lose. ``format``: the target, for the reason why a token is lost."""
     value = getattr(node, name)
-    if value is None:
-        return
     if name == "extra":
         if value:
             losses.extras(node)
@@ -71,12 +74,17 @@ def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.Format | Non
         losses.dropped(value, code="no_counterpart" if is_native else "foreign_signature", severity=rule.severity)
     elif hasattr(value, "src"):
         losses.dropped(value, code=rule.code, severity=rule.severity)
-    elif isinstance(node, ir.Usage) and isinstance(value, dict):
-        for word in _counted(value):
-            losses.dropped(node, f"{name}.{word}", rule.code, severity=rule.severity)
+    elif isinstance(node, ir.Usage):
+        _drop_counts(node, name, value, rule, losses)
     else:
         losses.dropped(node, name, rule.code, severity=rule.severity)
 
 
-def _counted(counts: Mapping[str, int]) -> Iterator[str]:
-    return (word for word, count in counts.items() if count)
+def _drop_counts(usage: ir.Usage, name: str, value: int | dict[str, int], rule: Own, losses: Ledger) -> None:
+    """Report a count, or each count of a group. Zeros count nothing."""
+    counts = {word: count for word, count in value.items() if count} if isinstance(value, dict) else {"": value}
+    if rule.counted_in and counts:
+        losses.changed(usage, name, getattr(usage, rule.counted_in), rule.code, severity=rule.severity)
+        return
+    for word in counts:
+        losses.dropped(usage, f"{name}.{word}" if word else name, rule.code, severity=rule.severity)

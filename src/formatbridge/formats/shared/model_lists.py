@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from formatbridge import ir
+from formatbridge.formats.shared.held_fields import DropUnheld
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -62,23 +63,17 @@ def _take_limit(extra: JsonObject | None, names: tuple[str, ...]) -> int | None:
     return limit
 
 
-def encode_data_list(models: ir.ModelList, losses: Ledger) -> JsonObject:
+def encode_data_list(models: ir.ModelList, drop_unheld: DropUnheld, losses: Ledger) -> JsonObject:
     """Write ``{"object": "list", "data": [...]}``; ids, times and owners are all it has."""
-    if models.extra:
-        losses.extras(models)
-    _note_pages(models, losses)
+    drop_unheld(models, losses)
     return {
         "object": "list",
-        "data": [_encode_model(model, f"/data/{index}", losses) for index, model in enumerate(models.models)],
+        "data": [_encode_model(model, f"/data/{index}", drop_unheld, losses) for index, model in enumerate(models.models)],
     }
 
 
-def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
-    if model.extra:
-        losses.extras(model)
-    for name in ("display_name", "description", "version", "input_limit", "output_limit", "methods", "lifecycle"):
-        if getattr(model, name) not in (None, []):
-            losses.dropped(model, name, severity="info")
+def _encode_model(model: ir.Model, at: str, drop_unheld: DropUnheld, losses: Ledger) -> JsonObject:
+    drop_unheld(model, losses)
     created = int(model.created) if model.created is not None else losses.added(f"{at}/created", 0)
     if model.created is not None and created != model.created:  # whole seconds are all there is
         losses.changed(model, "created", created, severity="info")
@@ -87,13 +82,6 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
     if model.retires is not None:
         made["shutdown_date"] = model.retires
     return made
-
-
-def _note_pages(models: ir.ModelList, losses: Ledger) -> None:
-    """Note what says that a list has more pages, for formats that have one page only."""
-    for name in ("more", "first_id", "last_id", "next_page"):
-        if getattr(models, name):
-            losses.dropped(models, name, severity="info")
 
 
 def time_of(text: str) -> float | None:

@@ -49,22 +49,6 @@ def join_texts(first: ir.Part, second: ir.Part) -> ir.Text | None:
     return None
 
 
-def note_beside(call: ir.ToolCall, losses: Ledger) -> None:
-    """Note what a call has for its own format, its server or its item, and no other format has on a call."""
-    if call.extra:
-        losses.extras(call)
-    if call.cache:
-        losses.dropped(call.cache, severity="info")
-    if call.item_id is not None:
-        losses.dropped(call, "item_id", "diagnostic", severity="info")
-
-
-def drop_id(part: ir.Text | ir.Refusal | ir.Media | ir.Reasoning, losses: Ledger) -> None:
-    """Note that the id of the item around a part stays behind, for formats that have no items."""
-    if part.id is not None:
-        losses.dropped(part, "id", "diagnostic", severity="info")
-
-
 def encode_mime(part: ir.Media, losses: Ledger) -> str | None:
     """Write the type of media without its parameters, where the target has a word of its own or a list of types."""
     if part.mime is None or ";" not in part.mime:
@@ -79,26 +63,14 @@ def known_mime(part: ir.Media) -> str | None:
     return guess_mime(part.url) if part.url is not None else sniff_mime(part.data or "")
 
 
-def drop_citations(part: ir.Text, losses: Ledger) -> None:
-    """Note that the citations of a text stay behind; in a request the model hardly sees them."""
-    if part.citations:
-        losses.dropped(part, "citations", severity="info")
-
-
 OVERRULED = frozenset({"stop", "stop_sequence", "other", "error"})
 """Reasons that an answer with calls never ends for: it ends for the calls."""
 
 
 def note_finish(finish: ir.Finish, word: str, is_exact: bool, losses: Ledger) -> None:
-    """Note what a word of the target does not say of an end: a finer reason, the stop sequence, the category."""
+    """Note that a word of the target stands for another reason, or for a finer one."""
     if finish.finer or not is_exact:
         losses.changed(finish, "reason", word, "finish_reason", severity="info" if is_exact else "lossy")
-    if finish.stop_sequence is not None:
-        losses.dropped(finish, "stop_sequence", severity="info")
-    if finish.category is not None:
-        losses.dropped(finish, "category", severity="info")
-    if finish.extra:
-        losses.extras(finish)
 
 
 def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> str | None:

@@ -14,7 +14,7 @@ import hmac
 from typing import cast
 
 from formatbridge import ir
-from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
@@ -192,12 +192,6 @@ def is_carried(signature: ir.Signature, slot: ir.Format, options: Options) -> bo
     return options.carry_reasoning or signature.home == slot
 
 
-def drop_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger) -> None:
-    """Note that a token stays behind: the part of a request that it belongs to has no place for one, not even for the target's own."""
-    if signature is not None:
-        losses.dropped(signature, code="no_counterpart" if is_at_home(signature, slot) else "foreign_signature")
-
-
 def drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
     """Note reasoning that has no token of the target, which refuses it without one: its text, its token and its id."""
     if part.extra:
@@ -206,7 +200,7 @@ def drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
         losses.dropped(part, "text", "unsigned_reasoning")
         if part.signature:
             losses.dropped(part.signature, code="foreign_signature")
-        drop_id(part, losses)
+        drop_field(part, "id", losses)
     elif part.signature:
         drop_empty(part, losses)
     else:
@@ -220,4 +214,4 @@ def drop_empty(part: ir.Reasoning, losses: Ledger) -> None:
         losses.dropped(part, code="foreign_signature")
     elif signature:
         losses.dropped(signature, code="foreign_signature")
-        drop_id(part, losses)
+        drop_field(part, "id", losses)

@@ -54,21 +54,3 @@ def join_ttls(usage: ir.Usage, total: int | None, losses: Ledger) -> None:
     """
     if usage.cache_write_ttl and any(usage.cache_write_ttl.values()):
         losses.changed(usage, "cache_write_ttl", total, "accounting", severity="info")
-
-
-def drop_counts(usage: ir.Usage, names: Iterable[str], losses: Ledger) -> None:
-    """Note each count that is lost, one by one within a group; zero counts nothing. A tool's prompt is still in the input."""
-    for name in names:
-        value = getattr(usage, name)
-        if not value:
-            continue
-        if name == "tool_prompt":
-            losses.changed(usage, name, usage.input, "accounting", severity="info")
-        elif name == "cache_write_ttl":
-            join_ttls(usage, usage.cache_write, losses)
-        elif isinstance(value, dict):
-            for word, count in value.items():
-                if count:
-                    losses.dropped(usage, f"{name}.{word}", "accounting", severity="info")
-        else:
-            losses.dropped(usage, name, "accounting", severity="info")
