@@ -35,8 +35,11 @@ class Own:
 
     def is_neutral(self, value: JsonValue) -> bool:
         """Say whether a value is what happens anyway. Members of it that are null say nothing."""
-        bare = {key: member for key, member in value.items() if member is not None} if isinstance(value, dict) else value
-        return is_empty(bare) or any(bare == neutral and type(bare) is type(neutral) for neutral in self.neutral)
+        if isinstance(value, dict):
+            value = {key: member for key, member in value.items() if member is not None}
+        if is_empty(value):
+            return True
+        return bool(self.neutral) and any(value == neutral and type(value) is type(neutral) for neutral in self.neutral)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

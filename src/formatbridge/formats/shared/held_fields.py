@@ -20,6 +20,9 @@ NONE: frozenset[str] = frozenset()
 DropUnheld = Callable[[ir.Node, Ledger], None]
 """Reports the fields of a node for which a format has no place."""
 
+_NODES = frozenset({"cache", "audio", "image"})
+"""Fields that hold a node of their own, which is dropped as a whole."""
+
 POINTERS = frozenset({"src", "aside", "share", "shares"})
 """Fields that say where a node stands in the source."""
 
@@ -44,9 +47,11 @@ def unheld_fields(format: ir.Format, holds: Holds) -> DropUnheld:
 
     def drop_unheld(node: ir.Node, losses: Ledger) -> None:
         read, nothing, names = checks[type(node)]
-        if read(node) != nothing:
-            for name in names:
-                drop_field(node, name, losses, format)
+        values = read(node)
+        if values != nothing:
+            for name, value in zip(names, values if len(names) > 1 else (values,), strict=True):
+                if value is not None:
+                    _drop_value(node, name, value, losses, format)
 
     return drop_unheld
 
@@ -55,34 +60,36 @@ def _check_of(kind: type, held: frozenset[str]) -> tuple[Callable[[Any], Any], A
     """Return what reads all fields that are not held in one call, what it returns where there is nothing to lose, and their names."""
     names = unheld_names(kind, held)
     defaults = {each.name: None if each.default is MISSING else each.default for each in fields(kind)}
-    read = attrgetter(*names)
-    return read, tuple(defaults[name] for name in names) if len(names) > 1 else defaults[names[0]], names
+    return attrgetter(*names), tuple(defaults[name] for name in names) if len(names) > 1 else defaults[names[0]], names
 
 
 def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.Format | None = None) -> None:
     """Report one field by its rule, if it has anything to lose. ``format``: the target, for the reason why a token is lost."""
     value = getattr(node, name)
+    if value is not None:
+        _drop_value(node, name, value, losses, format)
+
+
+def _drop_value(node: ir.Node, name: str, value: Any, losses: Ledger, format: ir.Format | None) -> None:
     if name == "extra":
         if value:
             losses.extras(node)
         return
     rule = LOSS_RULES[f"{type(node).__name__}.{name}"]
-    if rule.is_neutral(value):
-        return
-    if isinstance(value, ir.Signature):
+    if type(node) is ir.Usage:
+        _drop_counts(node, name, value, rule, losses)
+    elif name == "signature":
         is_native = format in (value.home, value.found)
         losses.dropped(value, code="no_counterpart" if is_native else "foreign_signature", severity=rule.severity)
-    elif hasattr(value, "src"):
+    elif name in _NODES:
         losses.dropped(value, code=rule.code, severity=rule.severity)
-    elif isinstance(node, ir.Usage):
-        _drop_counts(node, name, value, rule, losses)
-    else:
+    elif not rule.is_neutral(value):
         losses.dropped(node, name, rule.code, severity=rule.severity)
 
 
 def _drop_counts(usage: ir.Usage, name: str, value: int | dict[str, int], rule: Own, losses: Ledger) -> None:
     """Report a count, or each count of a group. Zeros count nothing."""
-    counts = {word: count for word, count in value.items() if count} if isinstance(value, dict) else {"": value}
+    counts = {word: count for word, count in value.items() if count} if isinstance(value, dict) else {"": value} if value else {}
     if rule.counted_in and counts:
         losses.changed(usage, name, getattr(usage, rule.counted_in), rule.code, severity=rule.severity)
         return
