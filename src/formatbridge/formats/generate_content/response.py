@@ -350,7 +350,7 @@ class Average:
     def add(self, tokens: Iterable[ir.TokenLogprob]) -> None:
         """Take the next tokens."""
         for token in tokens:
-            self._total += token.logprob
+            self._total += token.logprob or 0.0
             self._count += 1
 
     def told(self) -> JsonObject:
@@ -362,4 +362,7 @@ def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:
     drop_unheld_in_answer(token, losses)
     if token.bytes is not None and token.bytes != list(token.token.encode()):
         losses.dropped(token, "bytes", severity="info")
-    return {"token": token.token, "logProbability": token.logprob}
+    made: JsonObject = {"token": token.token, "logProbability": token.logprob}
+    if token.logprob is None:
+        losses.added_in(made, "logProbability", 0.0)
+    return made

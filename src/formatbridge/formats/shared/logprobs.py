@@ -31,25 +31,34 @@ def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
 
 
 def _decode_likely(raw: JsonObject, src: str, known: frozenset[str]) -> ir.TokenLogprob:
+    """Read one token. Servers of responses may leave out its probability."""
+    logprob = raw.get("logprob")
     return ir.TokenLogprob(
-        token=raw.get("token") or "", logprob=raw.get("logprob") or 0.0, bytes=raw.get("bytes"), src=src, extra=rest(raw, known)
+        token=raw.get("token") or "",
+        logprob=None if logprob is None else logprob or 0.0,
+        bytes=raw.get("bytes"),
+        src=src,
+        extra=rest(raw, known),
     )
 
 
 def encode_tokens(tokens: Sequence[ir.TokenLogprob], losses: Ledger, *, needs_bytes: bool = False) -> list[JsonObject]:
     """Write tokens, each with its runners-up. ``needs_bytes``: the format has no null in place of a token's bytes."""
-    return [
-        _encode_token(token, losses, needs_bytes)
-        | {"top_logprobs": [_encode_token(top, losses, needs_bytes) for top in token.top or ()]}
-        for token in tokens
-    ]
+    encoded: list[JsonObject] = []
+    for token in tokens:
+        encoded.append(_encode_token(token, losses, needs_bytes))
+        encoded[-1]["top_logprobs"] = [_encode_token(top, losses, needs_bytes) for top in token.top or ()]
+    return encoded
 
 
 def _encode_token(token: ir.TokenLogprob, losses: Ledger, needs_bytes: bool) -> JsonObject:
     if token.extra:
         losses.extras(token)
     spelled = list(token.token.encode()) if needs_bytes and token.bytes is None else token.bytes
-    return {"token": token.token, "logprob": token.logprob, "bytes": spelled}
+    made: JsonObject = {"token": token.token, "logprob": token.logprob, "bytes": spelled}
+    if token.logprob is None:
+        losses.added_in(made, "logprob", 0.0)
+    return made
 
 
 class PendingTokens:
