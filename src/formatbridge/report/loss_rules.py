@@ -103,3 +103,32 @@ NO_LOSS: frozenset[str] = frozenset({
     "ModelList.format",
 })  # fmt: skip
 """Fields that hold nothing that could be lost, beside the pointers that every node has."""
+
+_SETTING_RULES: Mapping[str, Own] = {
+    "seed": _LOSSY,
+    "presence_penalty": Own(neutral=(0, 0.0)),
+    "frequency_penalty": Own(neutral=(0, 0.0)),
+    "logprobs": Own(neutral=(False,)),
+    "top_logprobs": Own(neutral=(0,)),
+    "n": Own("impossible", "single_answer", (1,)),
+    "parallel_tool_calls": Own(neutral=(True,)),
+    "modalities": Own("impossible", "unsupported_media", neutral=("text",)),
+    "tier": Own(neutral=("auto",)),
+    "tier_beside": Own(neutral=("auto",)),
+    "user": _INFO,
+    "safety_identifier": _INFO,
+    "metadata": _INFO,
+    "store": Own("info", neutral=(False,)),
+    "verbosity": Own(neutral=("medium",)),
+    "prompt_cache_key": _INFO,
+    "prompt_cache_retention": _INFO,
+    "automatic_cache": Own("info", "weaker_carrier", kind="changed", after="the server's own caching"),
+    "stream_options": _INFO,
+    "usage_in_stream": Own("info", neutral=(True,)),
+}
+"""Setting of a request to the severity and reason of its loss. A setting without a row is lossy."""
+
+
+def rule_of_setting(name: str) -> Own:
+    """Return what the loss of a setting means."""
+    return _SETTING_RULES.get(name, _LOSSY)

@@ -9,34 +9,9 @@ from formatbridge import ir
 from formatbridge.formats.shared.tables import FieldTable
 from formatbridge.formats.shared.unique_names import shortened
 from formatbridge.jsontext.pointers import escape
-from formatbridge.report.ledger import Ledger, Own
+from formatbridge.report.ledger import Ledger
+from formatbridge.report.loss_rules import rule_of_setting
 from formatbridge.report.losses import Severity
-
-LOST: Mapping[str, Own] = {
-    "seed": Own(),
-    "presence_penalty": Own(neutral=(0, 0.0)),
-    "frequency_penalty": Own(neutral=(0, 0.0)),
-    "logprobs": Own(neutral=(False,)),
-    "top_logprobs": Own(neutral=(0,)),
-    "n": Own("impossible", "single_answer", (1,)),
-    "parallel_tool_calls": Own(neutral=(True,)),
-    "modalities": Own("impossible", "unsupported_media", neutral=("text",)),
-    "tier": Own(neutral=("auto",)),
-    "tier_beside": Own(neutral=("auto",)),
-    "user": Own("info"),
-    "safety_identifier": Own("info"),
-    "metadata": Own("info"),
-    "store": Own("info", neutral=(False,)),
-    "verbosity": Own(neutral=("medium",)),
-    "prompt_cache_key": Own("info"),
-    "prompt_cache_retention": Own("info"),
-    "automatic_cache": Own("info", "weaker_carrier", kind="changed", after="the server's own caching"),
-    "stream_options": Own("info"),
-    "usage_in_stream": Own("info", neutral=(True,)),
-}
-"""Canonical setting to what its loss means; one without a row is lossy and never neutral."""
-
-_PLAIN = Own()
 
 _CACHE_DEFAULTS = (("mode", "implicit"), ("ttl", "30m"))
 """What a server that has options of the cache does anyway."""
@@ -62,7 +37,7 @@ _SPECIFIED: Ranges = {
 _MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
 """How much metadata the servers take that have any."""
 _LONGEST_NAMES = {"user": 64, "safety_identifier": 128}
-"""How many characters the names of an end user may have, where they have a field of their own."""
+"""How many characters the names of an end user may have, where the target has a field for each."""
 _SIZED = frozenset({"metadata", *_LONGEST_NAMES})
 
 
@@ -95,7 +70,7 @@ def encode_flat_settings(
         if key is None:
             drop_setting(request, name, value, losses)
         elif name in _FOLLOWS and _FOLLOWS[name] in wire and not request.settings.get(_FOLLOWS[name]):
-            if not LOST.get(name, _PLAIN).is_neutral(value):
+            if not rule_of_setting(name).is_neutral(value):
                 losses.dropped(request, name, "excluded", severity="info")
         elif (bounds := ranges.get(name)) is None or bounds[0] <= value <= bounds[1]:
             body[key] = value
@@ -140,18 +115,18 @@ def drop_cache_options(request: ir.Request, losses: Ledger, beside: str = "") ->
 
 def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> None:
     """Note that a setting is lost, unless its value says what the target does anyway."""
-    own = LOST.get(name, _PLAIN)
+    rule = rule_of_setting(name)
     if name in _BY_MEMBER:
         for place, member in value.items() if isinstance(value, dict) else enumerate(value):
-            if not own.is_neutral(member):
-                losses.dropped(request, f"{name}/{escape(str(place))}", own.code, severity=own.severity)
+            if not rule.is_neutral(member):
+                losses.dropped(request, f"{name}/{escape(str(place))}", rule.code, severity=rule.severity)
         return
-    if value is not None and own.is_neutral(value):
+    if value is not None and rule.is_neutral(value):
         return
-    if own.kind == "changed":
-        losses.changed(request, name, own.after, own.code, severity=own.severity)
+    if rule.kind == "changed":
+        losses.changed(request, name, rule.after, rule.code, severity=rule.severity)
     else:
-        losses.dropped(request, name, own.code, severity=own.severity)
+        losses.dropped(request, name, rule.code, severity=rule.severity)
 
 
 EFFORTS: frozenset[str] = frozenset(get_args(ir.Effort))
