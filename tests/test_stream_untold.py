@@ -122,7 +122,7 @@ def test_a_call_in_pieces_that_broke_off_is_named(target: str) -> None:
 def test_an_event_that_cannot_be_read_leaves_a_report_that_can() -> None:
     """What such an event began is told by nobody, and nothing is hung on it; nor does its call stop whoever reads the report."""
     cited = {"groundingMetadata": {"groundingChunks": [{"web": {"uri": "https://a.example"}}]}, "tomorrow": "serene"}
-    astray = {"functionCall": {"name": "move", "partialArgs": [{"jsonPath": "nowhere", "stringValue": "x"}]}}
+    astray = {"functionCall": {"name": "move", "partialArgs": [{"jsonPath": "null_ledger", "stringValue": "x"}]}}
     told = [ServerSentEvent("", json.dumps(_candidate(**cited)).encode(), 0)]
 
     made = _partial(told, _candidate({"text": "Hi"}, astray), "generate_content", "messages")

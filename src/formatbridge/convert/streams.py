@@ -26,10 +26,10 @@ from formatbridge.errors import (
 )
 from formatbridge.formats.format import Format
 from formatbridge.formats.shared.token_authentication import check_event_tokens
-from formatbridge.formats.shared.tool_restoration import ToolsHome
+from formatbridge.formats.shared.tool_restoration import ToolNameRestorer
 from formatbridge.ir import events
 from formatbridge.options import Options, options_of
-from formatbridge.report.ledger import Late, Ledger
+from formatbridge.report.ledger import LazyBody, Ledger
 from formatbridge.report.losses import Addition, Loss, Severity
 from formatbridge.streaming.sse import ServerSentEvent, escape_separators
 
@@ -70,7 +70,7 @@ class StreamConverter:
         self._hears = False  # whether the bytes of an event known by heart may go the short way
         if self._passage is None:
             context = request.context if request else None
-            self._home = ToolsHome(context)
+            self._home = ToolNameRestorer(context)
             self._encoder = self._far.StreamEncoder(self._options, context)
             self._is_plain = not self._home.is_needed and self._options.raise_on is None and self._options.token_key is None
             self._hears = not self._home.is_needed and self._options.raise_on is None
@@ -271,7 +271,7 @@ def whole_of(
         losses.malformed(source.malformed.put_into(body), "changed")
         return Converted(body, losses, near.NAME, far.NAME, "response")
     report = partial(source.malformed.copy().report, near=near) if source.malformed.pointers else None
-    losses = Ledger(Late(source.body if source.is_complete else source.part_of_body(), report), near.SPELLING)
+    losses = Ledger(LazyBody(source.body if source.is_complete else source.part_of_body(), report), near.SPELLING)
     if has_left and near is not far:
         _note_late(answer, far, losses)
         for token in tokens:

@@ -10,7 +10,7 @@ from formatbridge.jsontext.pointers import escape, to_snake, unescape
 from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.losses import Severity
 
-ITSELF = "//"
+WHOLE_NODE = "//"
 """The key in ``extra`` that means the node itself, of which nothing is modelled; no pointer of a field looks like it."""
 
 ABSENT = object()
@@ -18,7 +18,7 @@ ABSENT = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class LossRule:
     """How much is lost with a field that only its own format has; ``neutral`` values say what happens anyway and are no loss.
 
     ``after``: what stands in the target for a field that is only changed. ``restates``: the key, in the same object, of the JSON text of
@@ -43,7 +43,7 @@ class Own:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spelling:
+class FieldPaths:
     """Where a source format keeps canonical fields, and how grave it is to lose the fields of its own.
 
     ``places``: ``Class.field`` to pointers relative to the node, the first that says something counts; a field that stands under its own
@@ -56,14 +56,14 @@ class Spelling:
     """
 
     places: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    own: Mapping[str, Own] = field(default_factory=dict)
+    own: Mapping[str, LossRule] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
     snake_case: bool = False
     keywords: Mapping[str, str] = field(default_factory=dict)
     content: frozenset[str] = frozenset()
 
 
-_PLAIN = Spelling()
+_PLAIN = FieldPaths()
 
 
 def is_empty(value: JsonValue) -> bool:
@@ -71,7 +71,7 @@ def is_empty(value: JsonValue) -> bool:
     return value is None or (isinstance(value, list | dict) and not value)
 
 
-def resolve(body: JsonValue, pointer: str, spelling: Spelling = _PLAIN) -> tuple[str, JsonValue]:
+def resolve(body: JsonValue, pointer: str, spelling: FieldPaths = _PLAIN) -> tuple[str, JsonValue]:
     """Follow a pointer through a body; return it in the body's own spelling with the value, or ``ABSENT`` where there is none.
 
     A step into a list is an index or a text that stands there.
@@ -87,7 +87,7 @@ def resolve(body: JsonValue, pointer: str, spelling: Spelling = _PLAIN) -> tuple
     return pointer, value  # nearly always it says what the body does
 
 
-def _resolve_carefully(body: JsonValue, pointer: str, spelling: Spelling) -> tuple[str, JsonValue]:
+def _resolve_carefully(body: JsonValue, pointer: str, spelling: FieldPaths) -> tuple[str, JsonValue]:
     steps: list[str] = []
     value = body
     for step in pointer.split("/")[1:]:

@@ -1,7 +1,7 @@
 """The loss report: what it says, and the ledger in which encoders write it.
 
 Encoders speak of canonical nodes and fields; the report speaks in JSON pointers into the user's own body. The source format says where
-its fields stand (``Spelling``), and a pointer is worked out only when a loss exists.
+its fields stand (``FieldPaths``), and a pointer is worked out only when a loss exists.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any
 
 from formatbridge.jsontext.pointers import is_below, objects_in, pointer_to
 from formatbridge.jsontext.types import JsonValue
-from formatbridge.report.field_paths import ITSELF, Own, Spelling, resolve
+from formatbridge.report.field_paths import WHOLE_NODE, FieldPaths, LossRule, resolve
 from formatbridge.report.losses import SEVERITIES, Addition, Change, Loss, Severity
 from formatbridge.report.reasons import REASONS, REQUIRED
-from formatbridge.report.resolve_notes import UNSEEN, Examine, Note, Settling
+from formatbridge.report.resolve_notes import UNSEEN, Examine, Note, NoteResolver
 
 # What the formats write a report with is taken from here, whichever layer below it stands in.
-__all__ = ["ITSELF", "Examine", "Late", "Ledger", "Own", "Spelling", "nowhere", "resolve"]
+__all__ = ["WHOLE_NODE", "Examine", "FieldPaths", "LazyBody", "Ledger", "LossRule", "null_ledger", "resolve"]
 
 Text = bytes | bytearray | str
 """JSON text as a caller hands it in."""
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class LazyBody:
     """A body that is put together when somebody asks for losses. ``body`` returns None where that cannot be done.
 
     ``report``: adds to a ledger what was malformed in the body.
@@ -91,7 +91,7 @@ class Ledger:
 
     __slots__ = ("_additions", "_notes", "_original", "_repaired", "_settled", "_spelling", "body", "is_list", "text", "unplaced")
 
-    def __init__(self, body: JsonValue, spelling: Spelling, text: Text | None = None) -> None:
+    def __init__(self, body: JsonValue, spelling: FieldPaths, text: Text | None = None) -> None:
         #: The source's body, into which the report points.
         self.body = body
         self._spelling = spelling
@@ -201,7 +201,7 @@ class Ledger:
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return what a copy has. What puts a late body together stays behind, so the report on one is worked out before."""
         with _SETTLING:  # or the copy would find the notes gone and the losses not yet there
-            is_late = isinstance(self.body, Late)
+            is_late = isinstance(self.body, LazyBody)
             if is_late:
                 self._settle()
             state = {name: getattr(self, name) for name in self.__slots__}
@@ -213,17 +213,17 @@ class Ledger:
         """Work out the losses that the notes stand for, and return all there are."""
         settled = self._settled = self._settled or _Settled()
         notes, self._notes = self._notes, []
-        if isinstance(self.body, Late) and (notes or self.body.report):
+        if isinstance(self.body, LazyBody) and (notes or self.body.report):
             late, found = self.body, self.body.body()
             self.body = UNSEEN if found is None else found
             if late.report:
                 late.report(self, found)
         if self._original is None:
-            Settling(self.body, self._spelling, settled.shares, settled.keep).settle(notes)
+            NoteResolver(self.body, self._spelling, settled.shares, settled.keep).settle(notes)
         else:
-            Settling(self._repaired, self._spelling, settled.shares, partial(_keep_at, settled, self._original, self.body)).settle(
-                notes
-            )
+            NoteResolver(
+                self._repaired, self._spelling, settled.shares, partial(_keep_at, settled, self._original, self.body)
+            ).settle(notes)
         return settled
 
 
@@ -282,9 +282,9 @@ class _Blank(Ledger):
         del mends
 
 
-_NOWHERE = _Blank({}, Spelling())
+_NOWHERE = _Blank({}, FieldPaths())
 
 
-def nowhere() -> Ledger:
+def null_ledger() -> Ledger:
     """Return a ledger that nobody reads, for writing what is reported elsewhere."""
     return _NOWHERE

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from formatbridge.jsontext.depth import read, spell
 from formatbridge.jsontext.types import JsonValue
-from formatbridge.report.field_paths import ABSENT, ITSELF, Own, Spelling, is_empty, resolve
+from formatbridge.report.field_paths import ABSENT, WHOLE_NODE, FieldPaths, LossRule, is_empty, resolve
 from formatbridge.report.losses import Change, Severity
 
 Examine = Callable[[JsonValue, JsonValue], str | None]
@@ -35,21 +35,21 @@ shown."""
 
 _INDEX = re.compile(r"(?<=[./])\d+(?=/|$)")
 _INNER = re.compile(r"[./]")
-_UNKNOWN = Own(code="unknown_field")
-_UNKNOWN_OF_MODEL = Own("info", "unknown_field")
+_UNKNOWN = LossRule(code="unknown_field")
+_UNKNOWN_OF_MODEL = LossRule("info", "unknown_field")
 """What is lost of a list of models; no model reads one."""
-_TELEMETRY = Own("info", "unknown_field")
-_COUNT = Own("info", "accounting", neutral=(0, 0.0))
+_TELEMETRY = LossRule("info", "unknown_field")
+_COUNT = LossRule("info", "accounting", neutral=(0, 0.0))
 
 
-class Settling:
+class NoteResolver:
     """Works out the losses that notes stand for and hands them to ``keep``.
 
     ``body``: the source's, or ``UNSEEN``. ``shares``: by the pointer of an object of which several nodes are made, the shares of those that
     are gone; it is added to.
     """
 
-    def __init__(self, body: JsonValue, spelling: Spelling, shares: dict[str, set[str]], keep: Keep) -> None:
+    def __init__(self, body: JsonValue, spelling: FieldPaths, shares: dict[str, set[str]], keep: Keep) -> None:
         self._body = body
         self._spelling = spelling
         self._shares = shares
@@ -100,7 +100,7 @@ class Settling:
             if own.is_neutral(value):
                 continue
             place = pointer if pointer[:1] == "/" else f"{node.src}/{pointer}"
-            if pointer == ITSELF:
+            if pointer == WHOLE_NODE:
                 place = node.src
             path, before = resolve(self._body, place, self._spelling)
             before = value if before is ABSENT else before
@@ -108,7 +108,7 @@ class Settling:
                 continue
             self._keep(path, own.kind, own.severity, own.code, before, own.after)
 
-    def _own(self, name: str, value: JsonValue) -> Own:
+    def _own(self, name: str, value: JsonValue) -> LossRule:
         """Return what the loss of a field means; a row may have a star for any index.
 
         Without a row, whatever else is in usage counts something, what else is at the top of an answer says something about the server, and

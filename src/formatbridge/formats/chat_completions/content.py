@@ -10,17 +10,17 @@ from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import (
     PDF,
-    at_home,
+    as_stored_file,
+    default_filename,
     guess_mime,
     is_address,
-    made_filename,
     media_kind,
     read_bare_data,
     read_data_url,
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import encode_mime, encode_opaque, is_plain, known_mime
+from formatbridge.formats.shared.parts import encode_mime, encode_opaque, is_only_text, known_mime
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -92,7 +92,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(_rest(raw), rest(image, frozenset({"url", "detail"}), "image_url/")),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
@@ -100,7 +100,7 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
     if isinstance(audio, str):
         mime, data = read_data_url(audio) or read_bare_data(audio) or (None, None if "://" in audio else audio)
         url = audio if data is None else None
-        return at_home(
+        return as_stored_file(
             ir.Media(kind="audio", mime=mime, data=data, url=url, cache=_decode_cache(raw, src), src=src, extra=_rest(raw))
         )
     word = audio.get("format")
@@ -126,7 +126,7 @@ def _decode_video(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _VIDEO), rest(raw["video_url"], frozenset({"url"}), "video_url/")),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def _decode_file(raw: JsonObject, src: str) -> ir.Part:
@@ -152,7 +152,7 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(_rest(raw), rest(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
@@ -207,7 +207,7 @@ def _rest(raw: JsonObject) -> JsonObject | None:
 
 def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:
     """Write the parts of a user's turn or an instruction; one plain text on its own becomes a string."""
-    if len(parts) == 1 and type(parts[0]) is ir.Text and is_plain(parts[0]):
+    if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
         return parts[0].text
     made = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
     if len(parts) == len(made) == 1 and made[0].keys() == {"type", "text"}:
@@ -238,7 +238,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
 
 
 def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
-    if is_plain(part):
+    if is_only_text(part):
         return {"type": "text", "text": part.text}
     drop_unheld(part, losses)
     return {"type": "text", "text": part.text, **_encode_cache(part, losses)}
@@ -296,7 +296,7 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
         return None
     file = {"file_data": write_data_url(part.mime, part.data) if part.mime else part.data} | name
     if not name:
-        losses.added_in(file, "filename", made_filename(part.mime))
+        losses.added_in(file, "filename", default_filename(part.mime))
     return {"type": "file", "file": file}
 
 

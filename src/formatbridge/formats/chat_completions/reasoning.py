@@ -15,7 +15,7 @@ from formatbridge.formats.shared.reasoning_tokens import (
     drop_empty,
     encode_token,
     id_of,
-    is_at_home,
+    is_native_token,
     is_placeholder,
     native_token,
 )
@@ -163,7 +163,7 @@ def encode_reasoning(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
     details: list[JsonObject] = []
     for part in parts:
         drop_unheld(part, losses)
-        is_native = part.signature is not None and is_at_home(part.signature, "chat_completions")
+        is_native = part.signature is not None and is_native_token(part.signature, "chat_completions")
         if not is_native:
             drop_field(part, "id", losses)
         if part.text:

@@ -17,10 +17,10 @@ from formatbridge.formats.format import Context
 from formatbridge.formats.shared.choices import numbered
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import decode_tokens, encode_tokens
-from formatbridge.formats.shared.media import Sound, is_samples, write_data_url
-from formatbridge.formats.shared.parts import encode_opaque, is_plain, note_finish, refusal_of
-from formatbridge.formats.shared.unique_names import encode_id, made_call_id
-from formatbridge.formats.shared.unmodelled_fields import joined, rest, says_something
+from formatbridge.formats.shared.media import AudioJoiner, is_samples, write_data_url
+from formatbridge.formats.shared.parts import encode_opaque, is_only_text, note_finish, refusal_of
+from formatbridge.formats.shared.unique_names import derive_call_id, encode_id
+from formatbridge.formats.shared.unmodelled_fields import has_values, joined, rest
 from formatbridge.ir import events
 from formatbridge.jsontext.pointers import KNOWN, known_places
 from formatbridge.jsontext.types import JsonObject
@@ -164,7 +164,7 @@ def decode_answer(
     uncited = decode_citations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
     parts += decode_images(raw.get("images"), src, before.get("images", 0))
     audio = raw.get("audio")
-    if audio and says_something(audio):
+    if audio and has_values(audio):
         parts.append(_decode_audio(audio, f"{src}/audio"))
     return parts, joined(rest(raw, _KNOWN), leftover, uncited)
 
@@ -173,7 +173,7 @@ def _give_ids(parts: list[ir.Part], position: int) -> None:
     calls = [part for part in parts if isinstance(part, ir.ToolCall)]
     for number, call in enumerate(calls):
         if call.id_made:
-            call.id = made_call_id(position, number, call.name, call.arguments)
+            call.id = derive_call_id(position, number, call.name, call.arguments)
 
 
 def encode_answer(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
@@ -213,7 +213,7 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
     sounds: list[ir.Media] = []
     for part in parts:
         kind = type(part)
-        if kind is ir.Text and is_plain(part):  # type: ignore[arg-type]  # the test before it says so
+        if kind is ir.Text and is_only_text(part):  # type: ignore[arg-type]  # the test before it says so
             texts += (joints.take(part.text), part.text)  # type: ignore[union-attr, arg-type]
         elif kind is ir.ToolCall:
             if part.id_made:  # type: ignore[union-attr]
@@ -322,7 +322,7 @@ def _encode_media(part: ir.Media, message: JsonObject, sounds: list[ir.Media], l
 
 def _encode_sounds(sounds: list[ir.Media], at: str, answer_id: str, losses: Ledger) -> JsonObject:
     """Write the one sound that a message has room for; samples that go on are of it."""
-    sound, words = Sound(), ""
+    sound, words = AudioJoiner(), ""
     pieces: list[str] = []
     for part in sounds:
         piece = sound.take(part.mime, part.data or "")

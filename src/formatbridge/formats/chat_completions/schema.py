@@ -7,7 +7,7 @@ from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.shared.settings import note_root
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _SCHEMA = frozenset({"schema", "name", "description", "strict"})
 _INLINE = _SCHEMA | {"type", "json_schema"}
@@ -19,7 +19,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
     """Read the form that the answer must have; one that is not known is left over."""
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
-        return ir.OutputFormat(type="text", src="/response_format", extra={ITSELF: raw})
+        return ir.OutputFormat(type="text", src="/response_format", extra={WHOLE_NODE: raw})
     schema = (raw.get("json_schema") or raw) if kind == "json_schema" else {}
     if schema is raw:
         outer, inner = rest(raw, _INLINE), None

@@ -22,10 +22,10 @@ from formatbridge.formats.chat_completions.stream_thinking_blocks import Blocks,
 from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
 from formatbridge.formats.chat_completions.stream_untold import untold
 from formatbridge.formats.chat_completions.usage import decode_usage
-from formatbridge.formats.shared.choices import Numbers, head_of, name_late
+from formatbridge.formats.shared.choices import Numbers, fill_missing_head, head_of
 from formatbridge.formats.shared.errors import is_bare_error
 from formatbridge.formats.shared.logprobs import decode_tokens
-from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, says_something
+from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, has_values, joined, rest
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -71,7 +71,7 @@ class StreamDecoder:
         if self.start is not None:
             self._begin(raw, made, is_last=bool(error))
         else:
-            self._told = name_late(self._told, *head_of(raw, "created"), made)
+            self._told = fill_missing_head(self._told, *head_of(raw, "created"), made)
         for choice in raw.get("choices") or ():
             self._feed_choice(choice, made)
         if raw.get("usage"):
@@ -217,7 +217,7 @@ class StreamDecoder:
         """Take calls, and what stands beside the text."""
         for position, call in enumerate(delta.get("tool_calls") or ()):
             self._feed_call(choice, call, position, made)
-        if says_something(delta.get("function_call") or {}):
+        if has_values(delta.get("function_call") or {}):
             self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, made)
         if delta.keys() & {"annotations", "audio", "images"}:
             feed_rest(choice, delta, made)

@@ -19,14 +19,14 @@ from formatbridge.formats.chat_completions.response import encode_answer, encode
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.formats.format import Context
 from formatbridge.formats.shared.choices import ChoicesInOrder, is_of_a_choice
-from formatbridge.formats.shared.media import Sound
+from formatbridge.formats.shared.media import AudioJoiner
 from formatbridge.formats.shared.parts import refusal_of
 from formatbridge.formats.shared.reasoning_tokens import is_carried
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import nowhere
+from formatbridge.report.ledger import null_ledger
 from formatbridge.streaming.sse import DONE, encode_event
 
 _FIELDS = {ir.Text: b"content", ir.Reasoning: b"reasoning_content", ir.Refusal: b"refusal"}
@@ -63,7 +63,7 @@ class _Choice:
         self.unsigned: list[ir.Signature] = []
         self.details = 0
         self.images = 0
-        self.sound: Sound | None = None
+        self.sound: AudioJoiner | None = None
         self.has_refusal = False
         self.is_signed = False
         self.texts: set[int] = set()
@@ -100,7 +100,7 @@ class StreamEncoder:
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Write an error in the stream; nothing follows, not even ``[DONE]``."""
         del behind  # events have no numbers here
-        _, body = encode_error(error, nowhere())
+        _, body = encode_error(error, null_ledger())
         return encode_event(dumps(body))
 
     def late(self) -> list[ir.TokenLogprob | ir.Signature]:
@@ -110,7 +110,7 @@ class StreamEncoder:
     # The answer as a whole.
 
     def _begin(self, event: events.Start) -> bytes:
-        head = encode_head(event, nowhere(), self._options)
+        head = encode_head(event, null_ledger(), self._options)
         head["object"] = "chat.completion.chunk"
         self._head = head | self._no_usage if self._no_usage else head
         self._before = b'data: %b,"choices":[' % dumps(self._head)[:-1]
@@ -130,7 +130,7 @@ class StreamEncoder:
         if not self._choices:
             made = _ROLE % (self._before, 0) + _FINISH % (self._before, 0, b"stop")
         if self._usage is not None and self._tells_usage:
-            made += self._usage_chunk(encode_usage(self._usage, nowhere()))
+            made += self._usage_chunk(encode_usage(self._usage, null_ledger()))
         return made + _END
 
     def _chunk(self, index: int, delta: JsonObject, logprobs: JsonObject | None = None) -> bytes:
@@ -178,7 +178,7 @@ class StreamEncoder:
         place = choice.calls[number] = len(choice.calls)
         slot, text = (b"custom", b"input") if call.kind == "custom" else (b"function", b"arguments")
         choice.envelopes[number] = _ARGUMENTS % (self._before, index, place, slot, text), _BEHIND_ARGUMENTS
-        token = encode_call_token(call.signature, nowhere(), self._options) if call.signature else None
+        token = encode_call_token(call.signature, null_ledger(), self._options) if call.signature else None
         beside = b"," + dumps(token)[1:-1] if token else b""
         return _CALL % (self._before, index, place, dumps(call.id), slot, slot, dumps(call.name), text, beside)
 
@@ -198,7 +198,7 @@ class StreamEncoder:
         if event.logprobs:
             is_refusal = isinstance(choice.parts[event.index], ir.Refusal)
             content, refusal = (None, event.logprobs) if is_refusal else (event.logprobs, None)
-            made += self._chunk(event.choice, {}, logprobs=encode_logprobs(content, refusal, nowhere()))
+            made += self._chunk(event.choice, {}, logprobs=encode_logprobs(content, refusal, null_ledger()))
         return made
 
     def _part_thoughts(self, choice: _Choice, event: events.Delta) -> bytes:
@@ -224,7 +224,7 @@ class StreamEncoder:
         if event.signature is None:
             return b""
         if isinstance(part, ir.ToolCall):
-            token = encode_call_token(event.signature, nowhere(), self._options)
+            token = encode_call_token(event.signature, null_ledger(), self._options)
             return self._chunk(event.choice, {"tool_calls": [{"index": choice.calls[event.index], **token}]}) if token else b""
         if isinstance(part, ir.Reasoning):
             choice.tokens[event.index] = event.signature
@@ -255,7 +255,7 @@ class StreamEncoder:
         made = b"" if text or not part.text else self._chunk(event.choice, {"reasoning_content": part.text})
         token = choice.tokens.pop(event.index, part.signature)
         whole = replace(part, text=part.text or text, signature=token, extra=None)
-        details = encode_answer_reasoning([whole], nowhere(), self._options).get("reasoning_details")
+        details = encode_answer_reasoning([whole], null_ledger(), self._options).get("reasoning_details")
         choice.untold = whole if whole.text and not details else None
         if details:
             made += self._tell_details(choice, event.choice, details)
@@ -275,7 +275,7 @@ class StreamEncoder:
             choice.unsigned.append(event.signature)
             return b""
         whole = replace(thought, signature=event.signature)
-        details = encode_answer_reasoning([whole], nowhere(), self._options).get("reasoning_details", [])
+        details = encode_answer_reasoning([whole], null_ledger(), self._options).get("reasoning_details", [])
         choice.untold = None
         return self._tell_details(choice, event.choice, [details[-1] | {"id": thought.id}] if is_told else details)
 
@@ -301,7 +301,7 @@ class StreamEncoder:
         """Write a part that comes in one piece, as the whole answer would; of sounds it has room for one."""
         if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # there is room for one token beside the message
             part = replace(part, signature=replace(part.signature, found=None))
-        message = encode_answer([part], "", str(self._head.get("id")), nowhere(), self._options)
+        message = encode_answer([part], "", str(self._head.get("id")), null_ledger(), self._options)
         details = message.pop("reasoning_details", None)
         made = self._tell_details(choice, index, details) if details else b""
         for number, image in enumerate(message.get("images", ()), choice.images):
@@ -322,7 +322,7 @@ class StreamEncoder:
     def _sound(self, choice: _Choice, index: int, part: ir.Media, whole: JsonObject) -> bytes:
         """Write a sound, or samples that go on with the one before."""
         is_first = choice.sound is None
-        sound = choice.sound = choice.sound or Sound()
+        sound = choice.sound = choice.sound or AudioJoiner()
         data = sound.take(part.mime, part.data or "")
         if data is None:
             return b""
@@ -332,7 +332,7 @@ class StreamEncoder:
     def _finish(self, event: events.Finished) -> bytes:
         choice, made = self._choice(event.choice)
         if event.finish.message is not None:
-            refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], nowhere())
+            refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], null_ledger())
             if refusal:
                 made += self._chunk(event.choice, {"refusal": refusal})
         if choice.sound is not None and (samples := choice.sound.rest()):
@@ -340,9 +340,9 @@ class StreamEncoder:
         if choice.citations:
             spans = zip(choice.citations, map(choice.joints.moved, choice.citations), strict=True)
             citations = [replace(citation, start=start, end=end) for citation, (start, end) in spans]
-            cited = encode_answer([ir.Text("", citations=citations)], "", "", nowhere(), self._options)
+            cited = encode_answer([ir.Text("", citations=citations)], "", "", null_ledger(), self._options)
             made += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
-        word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", nowhere())
+        word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", null_ledger())
         return made + _FINISH % (self._before, event.choice, word.encode())
 
 

@@ -6,7 +6,7 @@ from formatbridge import ir
 from formatbridge.formats.chat_completions.reasoning import decode_message_token, decode_outer_token
 from formatbridge.formats.chat_completions.response import decode_answer
 from formatbridge.formats.chat_completions.stream_choice import Choice
-from formatbridge.formats.shared.unmodelled_fields import gathered, rest, says_something
+from formatbridge.formats.shared.unmodelled_fields import gathered, has_values, rest
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
 
@@ -25,7 +25,7 @@ def feed_rest(choice: Choice, delta: JsonObject, made: list[events.Event]) -> No
     for part in parts[1:]:
         choice.add(part, made)
     choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in given.items()}
-    if says_something(delta.get("audio") or {}):
+    if has_values(delta.get("audio") or {}):
         _feed_audio(choice, delta["audio"], f"{src}/audio", made)
 
 

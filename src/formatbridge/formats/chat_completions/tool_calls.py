@@ -8,13 +8,13 @@ from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_cache_control, decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.chat_completions.reasoning import decode_outer_token, encode_call_token, encode_outer_token
-from formatbridge.formats.shared.parts import weigh_unknown
+from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import native_token
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _FUNCTION = frozenset({"name", "arguments"})
 _CALL = frozenset({"id", "type", "function", "extra_content", "index", "cache_control"})
@@ -103,12 +103,12 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """
     given, name = raw.get("tool_call_id"), raw.get("name")
     given = given if isinstance(given, str) else None
-    content = weigh_unknown(decode_content(raw.get("content"), f"{src}/content"))
+    content = set_unknown_severity(decode_content(raw.get("content"), f"{src}/content"))
     result = ir.ToolResult(given or name or f"call_{position_of(src)}", content, src)
     if not given:
         result.id_made = True
         result.name = name or None
-        result.extra = None if name else {ITSELF: ""}
+        result.extra = None if name else {WHOLE_NODE: ""}
     elif raw["role"] == "function":
         result.name = name
     return result

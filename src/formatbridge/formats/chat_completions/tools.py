@@ -11,7 +11,7 @@ from formatbridge.formats.shared.tool_selection import note_excess, server_word
 from formatbridge.formats.shared.tools import encode_parameters
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _TOOL = frozenset({"type", "function", "cache_control"})
 _FUNCTION = frozenset({"name", "description", "parameters", "strict"})
@@ -152,7 +152,7 @@ def decode_tool_choice(raw: str | JsonObject, tools: list[ir.Tool], src: str) ->
         if mode in ("none", "auto", "required"):
             free = _free_beside(tools) if mode != "auto" else []
             return ir.ToolChoice(mode=mode, free=free, src=src)  # type: ignore[arg-type]  # one of the three words
-        return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
+        return ir.ToolChoice(mode="auto", src=src, extra={WHOLE_NODE: raw})
     if raw.get("type") == "allowed_tools":
         return _decode_allowed(raw, tools, src)
     name, extra = _decode_chosen(raw, "")

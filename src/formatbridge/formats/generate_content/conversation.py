@@ -16,7 +16,7 @@ from formatbridge.formats.generate_content.hosted_tools import decode_code, deco
 from formatbridge.formats.generate_content.reasoning import decode_carried, encode_signature, is_late, set_apart, sign_thoughts
 from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result, encode_call, encode_result
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.parts import is_plain, join_texts, weigh_unknown
+from formatbridge.formats.shared.parts import is_only_text, join_texts, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import bound_to
 from formatbridge.formats.shared.turns import note_empty
 from formatbridge.formats.shared.unmodelled_fields import gathered, rest
@@ -41,7 +41,7 @@ def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | N
     extra = None if CONTENT.issuperset(raw) else rest(raw, CONTENT)
     if role == "user" and parts and type(parts[0]) is ir.ToolResult and (len(parts) == 1 or _is_results(parts)):
         return ir.Message("tool", parts, src, extra)
-    return ir.Message(role, weigh_unknown(parts, _ASKS_NOTHING) if role == "user" else parts, src, extra)
+    return ir.Message(role, set_unknown_severity(parts, _ASKS_NOTHING) if role == "user" else parts, src, extra)
 
 
 def _go_on(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
@@ -74,7 +74,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], around: Surr
         joins = _holds_results(last["parts"])
     else:
         joins = role == "model" == last["role"]
-    if type(first) is ir.Text and len(given) == 1 and first.text and is_plain(first) and not joins:  # one text and nothing else
+    if type(first) is ir.Text and len(given) == 1 and first.text and is_only_text(first) and not joins:  # one text and nothing else
         contents.append({"role": role, "parts": [{"text": first.text}]})
         return
     parts: list[JsonObject] = last["parts"] if joins and last else []
@@ -89,7 +89,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], around: Surr
 def encode_instruction(message: ir.Message, instructions: list[JsonObject], around: Surroundings, losses: Ledger) -> None:
     """Add the texts of an instruction; it takes nothing else."""
     for part in message.parts:
-        if type(part) is ir.Text and is_plain(part):
+        if type(part) is ir.Text and is_only_text(part):
             instructions += [{"text": part.text}] if part.text else []
             continue
         if isinstance(part, ir.Media):
@@ -161,7 +161,7 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, around: 
     bound: dict[str, JsonObject] = {}
     start = len(made)
     for part in parts:
-        if type(part) is ir.Text and not waiting and is_plain(part):  # it becomes its text
+        if type(part) is ir.Text and not waiting and is_only_text(part):  # it becomes its text
             if part.text:
                 made.append({"text": part.text})
             continue

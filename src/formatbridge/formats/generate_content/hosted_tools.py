@@ -11,7 +11,7 @@ from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 FAMILIES: dict[str, Any] = {
     "googleSearch": "web_search",
@@ -37,7 +37,7 @@ def decode_hosted_tool(member: str, raw: Any, src: str) -> ir.HostedTool:
     options = raw if isinstance(raw, dict) else {}
     extra = rest(options, frozenset({"excludeDomains"})) if family == "web_search" else rest(options, frozenset())
     if member == "enterpriseWebSearch":
-        extra = joined(extra, {ITSELF: member})
+        extra = joined(extra, {WHOLE_NODE: member})
     return ir.HostedTool(
         family=family,
         kind=member,

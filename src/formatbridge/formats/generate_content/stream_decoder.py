@@ -17,7 +17,7 @@ from formatbridge.formats.generate_content.stream_pieces import Gathered, Partia
 from formatbridge.formats.generate_content.stream_untold import untold
 from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result
 from formatbridge.formats.generate_content.usage import decode_usage
-from formatbridge.formats.shared.choices import name_late
+from formatbridge.formats.shared.choices import fill_missing_head
 from formatbridge.formats.shared.errors import is_bare_error
 from formatbridge.formats.shared.model_lists import time_of
 from formatbridge.formats.shared.unmodelled_fields import rest
@@ -65,7 +65,7 @@ class StreamDecoder:
             if is_usual or is_error or not _EVENT.isdisjoint(raw):  # what nobody knows begins no answer
                 self._begin({} if is_error else raw, made)
         elif not (is_usual and self._told.id and self._told.model):
-            self._told = name_late(self._told, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), made)
+            self._told = fill_missing_head(self._told, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), made)
         if is_error:
             self._is_over = self.is_complete = True
             return [*made, *self.beside(), events.Failed(decode_error(raw, status=None))]

@@ -28,7 +28,7 @@ from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import nowhere
+from formatbridge.report.ledger import null_ledger
 from formatbridge.streaming.replay import GROWS, altered
 from formatbridge.streaming.sse import encode_crlf_event
 
@@ -131,7 +131,7 @@ class StreamEncoder:
         for index, choice in sorted(self._choices.items()):
             if choice.carried is not None:
                 made, choice.carried = made + self._written(index, [choice.carried]), None
-        return made + encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
+        return made + encode_crlf_event(dumps(encode_error(error, null_ledger())[1]))
 
     def late(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens that came too late for their texts and thoughts; those with probabilities stand beside no text."""
@@ -140,7 +140,7 @@ class StreamEncoder:
     def _begin(self, event: events.Start) -> bytes:
         self._usage = event.usage
         answer = ir.Response("generate_content", event.id, event.model, [], event.created)
-        self._head = encode_response(answer, nowhere(), self._options, None)
+        self._head = encode_response(answer, null_ledger(), self._options, None)
         del self._head["candidates"]
         return b""
 
@@ -201,7 +201,7 @@ class StreamEncoder:
         choice.weighed.add(event.logprobs or ())
         is_written = isinstance(held.part, _TextLike) and (event.text or held.left.has_text)
         parts = choice.leaving(_pieces(held, event.text)) if is_written else []
-        return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], nowhere())})
+        return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], null_ledger())})
 
     def _meta(self, event: events.PartMeta) -> bytes:
         told = self._choices[event.choice].parts[event.index].told
@@ -258,7 +258,7 @@ class StreamEncoder:
             choice.visible.append(part)
         if isinstance(held.part, _TextLike):
             choice.order.close()
-        is_gone = held.left.says_something and isinstance(part, _TextLike)
+        is_gone = held.left.has_values and isinstance(part, _TextLike)
         if isinstance(part, ir.Reasoning) and not is_gone and belongs_to_next(part):
             choice.waiting.append(part)
             return b""
@@ -291,11 +291,11 @@ class StreamEncoder:
         left += _encoded([*choice.waiting, *choice.bound.values()], choice)
         choice.carried = None
         made = self._event(event.choice, left)["candidates"][0]
-        made |= encode_finish(event.finish, choice.has_calls, "", nowhere())
+        made |= encode_finish(event.finish, choice.has_calls, "", null_ledger())
         _cite_first(choice)
         if any(isinstance(part, ir.Text) and part.citations for part in choice.visible):
             visible = [_with_text(part, choice.pieces.get(place)) for place, part in enumerate(choice.visible)]
-            grounding = encode_citations(visible, nowhere())
+            grounding = encode_citations(visible, null_ledger())
             made |= {"groundingMetadata": grounding} if grounding else {}
         if choice.weighed is not None:
             made |= choice.weighed.told()
@@ -308,8 +308,8 @@ class StreamEncoder:
         del event  # it says nothing
         ends = [choice.end for _, choice in sorted(self._choices.items()) if choice.end is not None]
         if not ends:
-            ends = [self._event(0, [], encode_finish(None, False, "", nowhere()))["candidates"][0]]
-        usage = {"usageMetadata": encode_usage(self._usage, nowhere())} if self._usage else {}
+            ends = [self._event(0, [], encode_finish(None, False, "", null_ledger()))["candidates"][0]]
+        usage = {"usageMetadata": encode_usage(self._usage, null_ledger())} if self._usage else {}
         return encode_crlf_event(dumps({"candidates": ends, **usage, **self._head}))
 
     def _event(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> JsonObject:
@@ -347,7 +347,7 @@ def _pieces(held: _Part, text: str) -> list[JsonObject]:
 def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
     made: list[JsonObject] = []
     if parts:
-        encode_parts(parts, made, "", choice.around, nowhere())
+        encode_parts(parts, made, "", choice.around, null_ledger())
     return made
 
 

@@ -27,7 +27,7 @@ class Left:
     step: int = 0
 
     @property
-    def says_something(self) -> bool:
+    def has_values(self) -> bool:
         """Whether any text has left."""
         return self.has_text or self.began
 
@@ -52,13 +52,13 @@ class Order:
         """Take a text that opens; return whether an empty one must part it from the thought before."""
         is_next = self._thinks or (self._last is not None and self._last.has_text)
         self._interrupt()
-        if self._open and self._last is not None and not self._last.says_something:
+        if self._open and self._last is not None and not self._last.has_values:
             self._last.step = -1
         text.step = -1 if self._open else self._step
         self._open += 1
         if not isinstance(part, ir.Reasoning):
             return False
-        self._has_unsigned = self._has_unsigned or (self._last is not None and self._last.says_something)
+        self._has_unsigned = self._has_unsigned or (self._last is not None and self._last.has_values)
         self._last = text
         return is_next
 
@@ -71,12 +71,12 @@ class Order:
 
     def thought(self, number: int) -> Left | None:
         """Return the thought of a number, if a token may still sign it."""
-        return self._last if self._last is not None and self._last.number == number and self._last.says_something else None
+        return self._last if self._last is not None and self._last.number == number and self._last.has_values else None
 
     def stands_apart(self, part: ir.Part) -> bool:
         """Say whether a token that stands alone may be read as that of a thought before it; one that is open may have said something."""
         is_lone = isinstance(part, ir.Reasoning) and not part.text and is_late(part.signature)
-        return is_lone and (self._has_unsigned or self._open > 0 or (self._last is not None and self._last.says_something))
+        return is_lone and (self._has_unsigned or self._open > 0 or (self._last is not None and self._last.has_values))
 
     def end(self, part: ir.Part, made: list[JsonObject], *, has_left: bool) -> None:
         """Take what a part becomes at its end; ``has_left``: its text had left before."""

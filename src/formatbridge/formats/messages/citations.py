@@ -10,7 +10,7 @@ from formatbridge.formats.messages.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.parts import may_repeat
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _Kind = Literal["web", "document", "search"]
 
@@ -39,7 +39,7 @@ def decode_citation(raw: JsonObject, src: str) -> ir.Citation:
     """Read one citation."""
     word = raw.get("type")
     if not isinstance(word, str) or word not in _KINDS:
-        return ir.Citation(kind="document", src=src, extra={ITSELF: raw})
+        return ir.Citation(kind="document", src=src, extra={WHOLE_NODE: raw})
     kind, known = _KINDS[word]
     told = {key: raw[key] for key in known if key in raw}
     return ir.Citation(

@@ -10,7 +10,7 @@ from formatbridge import ir
 from formatbridge.formats.messages.citations import decode_citations
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.media import PDF, at_home, read_text
+from formatbridge.formats.shared.media import PDF, as_stored_file, read_text
 from formatbridge.formats.shared.parts import encode_mime, encode_opaque, known_mime
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -102,7 +102,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _MEDIA), left),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def _decode_source(source: JsonObject) -> tuple[JsonObject, JsonObject | None]:
@@ -136,7 +136,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _DOCUMENT), left),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def decode_inner_media(raw: JsonObject, src: str) -> list[ir.Part]:

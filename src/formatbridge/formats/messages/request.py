@@ -38,7 +38,7 @@ from formatbridge.formats.shared.turns import leading_instructions, note_no_turn
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.ledger import Ledger, null_ledger
 
 _MOST_MARKS = 4
 
@@ -223,7 +223,7 @@ def _is_written(part: ir.Part, role: ir.Role) -> bool:
     """Say whether a part of a turn will be there, and so its mark."""
     if isinstance(part, ir.Media) and role not in ("user", "tool"):
         return False
-    return not isinstance(part, ir.Text | ir.Media) or encode_part(part, nowhere()) is not None
+    return not isinstance(part, ir.Text | ir.Media) or encode_part(part, null_ledger()) is not None
 
 
 def _without_mark(part: ir.Part, gone: set[int]) -> ir.Part:

@@ -13,7 +13,7 @@ from formatbridge.formats.messages.response import RESPONSE_FIELDS, decode_finis
 from formatbridge.formats.messages.stream_blocks import Blocks, without_nulls
 from formatbridge.formats.messages.stream_untold import untold
 from formatbridge.formats.messages.usage import decode_usage
-from formatbridge.formats.shared.choices import name_late
+from formatbridge.formats.shared.choices import fill_missing_head
 from formatbridge.formats.shared.unmodelled_fields import Pieces, rest, unknown_event
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
@@ -138,7 +138,7 @@ class StreamDecoder:
     def _name_again(self, id: str | None, model: str | None, made: list[events.Event]) -> None:
         """Take what another start says. What the first left out is news, late only where that has been passed on; what differs is noted."""
         if self.start is None:
-            self._told = name_late(self._told, id, model, None, made)
+            self._told = fill_missing_head(self._told, id, model, None, made)
         else:
             self._named = self._named or model
             self.start = replace(self.start, id=self.start.id or id or None, model=self.start.model or model)

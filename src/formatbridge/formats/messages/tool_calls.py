@@ -5,11 +5,11 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.messages.content import collapse, decode_cache, decode_content, encode_cache, encode_content, encode_text
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
-from formatbridge.formats.shared.parts import weigh_unknown
+from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects, encode_arguments_object, wrap_text
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.ledger import Ledger, null_ledger
 
 _CALL = frozenset({"type", "id", "name", "input", "cache_control"})
 
@@ -49,7 +49,7 @@ def encode_answer_call(call: ir.ToolCall, losses: Ledger, objects: Objects = NOT
 
 def encode_opening(call: ir.ToolCall) -> JsonObject:
     """Write what a stream tells of a call first: all but its arguments."""
-    return {"type": "tool_use", "id": call.id, "name": _encode_name(call, nowhere()), "input": {}}
+    return {"type": "tool_use", "id": call.id, "name": _encode_name(call, null_ledger()), "input": {}}
 
 
 def _encode_name(call: ir.ToolCall, losses: Ledger) -> str:
@@ -66,7 +66,9 @@ _RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_contro
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Read what a tool answered."""
     content, place = raw.get("content"), f"{src}/content"
-    parts: list[ir.Part] = [ir.Text(content, place)] if isinstance(content, str) else weigh_unknown(decode_content(content, place))
+    parts: list[ir.Part] = (
+        [ir.Text(content, place)] if isinstance(content, str) else set_unknown_severity(decode_content(content, place))
+    )
     result = ir.ToolResult(raw["tool_use_id"], parts, src)
     if len(raw) > 3 or content is None:  # of three members with a content, the others are its type and its call
         result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), rest(raw, _RESULT)

@@ -20,7 +20,7 @@ from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
 from formatbridge.formats.shared.tool_selection import server_word
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _FUNCTION = frozenset({
     "type", "name", "description", "input_schema", "strict", "defer_loading", "allowed_callers", "cache_control",
@@ -162,7 +162,7 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
             src, extra = f"{src}/name", rest(raw, _CHOICE, f"{src}/")
         return ir.ToolChoice(mode="hosted", names=[server_word(hosted)], src=src, extra=extra)
     if not isinstance(kind, str) or kind not in _MODES:
-        return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
+        return ir.ToolChoice(mode="auto", src=src, extra={WHOLE_NODE: raw})
     left = {"name": raw["name"]} if "name" in raw else None
     return ir.ToolChoice(mode=_MODES[kind], src=src, extra=joined(extra, left))  # type: ignore[arg-type]  # the table's words
 

@@ -11,16 +11,16 @@ from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import (
     PDF,
-    at_home,
+    as_stored_file,
+    default_filename,
     guess_mime,
     is_address,
-    made_filename,
     media_kind,
     read_data_url,
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import encode_opaque, is_plain, known_mime
+from formatbridge.formats.shared.parts import encode_opaque, is_only_text, known_mime
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -62,7 +62,7 @@ def decode_content(
 
 def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
     """Write what is given to the model; one plain text on its own becomes a string."""
-    if len(parts) == 1 and type(parts[0]) is ir.Text and is_plain(parts[0]):
+    if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
         return parts[0].text
     made = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
     if len(parts) == len(made) == 1 and made[0].keys() == {"type", "text"}:
@@ -86,7 +86,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
     """Write one part that is given to the model; None where the target has no such part."""
     match part:
         case ir.Text():
-            return {"type": "input_text", "text": part.text} if is_plain(part) else _encode_text(part, losses)
+            return {"type": "input_text", "text": part.text} if is_only_text(part) else _encode_text(part, losses)
         case ir.Media():
             return _encode_media(part, losses)
         case ir.Refusal():
@@ -172,7 +172,7 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         src=src,
         extra=extra if url is None or file_id is None else joined(extra, {"file_id": file_id}),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
@@ -213,7 +213,7 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _with_mark(_FILE, cache)), {key: value for key, value in unread.items() if value is not None}),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
@@ -234,7 +234,7 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
     mime, data = part.mime, part.data or ""
     file["file_data"] = write_data_url(mime, data) if mime else data
     if part.filename is None:
-        losses.added_in(file, "filename", made_filename(mime))
+        losses.added_in(file, "filename", default_filename(mime))
     return file
 
 

@@ -23,7 +23,7 @@ from formatbridge.formats.responses.tool_calls import (
     encode_result,
 )
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.parts import encode_opaque, is_plain, weigh_unknown
+from formatbridge.formats.shared.parts import encode_opaque, is_only_text, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.turns import note_empty
 from formatbridge.formats.shared.unmodelled_fields import rest
@@ -53,7 +53,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     elif len(content) == 1 and len(content[0]) == 2 and content[0].get("type") == "input_text":  # one text and nothing else
         parts = [ir.Text(content[0]["text"], f"{at}/0")]
     else:
-        parts = weigh_unknown(decode_content(content, at))
+        parts = set_unknown_severity(decode_content(content, at))
     # Role and content are always there: a third member that is the type, and there is nothing else.
     extra = None if len(raw) == 3 and "type" in raw else rest(raw, mark_last(parts, raw, src, _MESSAGE))
     return ir.Message(raw["role"], parts, src, extra)
@@ -160,7 +160,7 @@ def _decode_other(kind: str, raw: JsonObject, src: str) -> ir.Part:
 def _encode_words(parts: list[ir.Text | ir.Refusal], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
     """Write adjacent words as one message: a plain text as it is, more in full, as the server itself writes a message."""
     for part in parts:
-        if type(part) is not ir.Text or not is_plain(part):
+        if type(part) is not ir.Text or not is_only_text(part):
             drop_unheld(part, losses)
             if type(part) is ir.Text:  # a text of the model's has no place for a mark
                 drop_field(part, "cache", losses)

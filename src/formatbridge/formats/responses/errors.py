@@ -17,7 +17,7 @@ from formatbridge.formats.shared.errors import (
 )
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.ledger import Ledger, null_ledger
 
 _CODES = FAULTS | {"server_error", "rate_limit_exceeded", "vector_store_timeout"}
 """The codes inside a failed answer; there are no others."""
@@ -52,7 +52,7 @@ def encode_error_event(error: ir.Error) -> JsonObject:
     without one, or ``response.failed``, as any other (openai-python ``_streaming.py``, openai-node ``core/streaming.ts``). The fields
     beside it are those of the vendor's ``ResponseErrorEvent``, whose code is a string.
     """
-    detail: JsonObject = encode_error_object(error, drop_unheld_in_answer, nowhere())[1]["error"]
+    detail: JsonObject = encode_error_object(error, drop_unheld_in_answer, null_ledger())[1]["error"]
     code = detail["code"]
     return {
         "code": code if code is None else str(code),

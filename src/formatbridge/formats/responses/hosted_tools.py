@@ -13,7 +13,7 @@ from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 from formatbridge.report.losses import Severity
 
 HOSTED: Mapping[str, str] = {
@@ -125,7 +125,7 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
         extra=joined(
             rest(raw, _SERVER),
             rest(filters, frozenset({"tool_names"}), "allowed_tools/"),
-            {ITSELF: {"require_approval": "always"}} if approval is None else None,
+            {WHOLE_NODE: {"require_approval": "always"}} if approval is None else None,
         ),
     )
 

@@ -6,7 +6,7 @@ from formatbridge import ir
 from formatbridge.formats.responses.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_unsigned, encode_token, id_of, is_at_home
+from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_unsigned, encode_token, id_of, is_native_token
 from formatbridge.formats.shared.settings import EFFORTS, encode_effort
 from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -39,7 +39,7 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
     openai/openai-agents-python#919). So no id is made here, and reasoning without a token of this format follows the options.
     """
     signature = part.signature
-    if signature is not None and is_at_home(signature, "responses"):
+    if signature is not None and is_native_token(signature, "responses"):
         drop_unheld(part, losses)
         item_id = id_of(part)
         item: JsonObject = {"type": "reasoning", "id": item_id} if item_id else {"type": "reasoning"}

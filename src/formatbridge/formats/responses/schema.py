@@ -7,7 +7,7 @@ from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.shared.settings import note_root
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
 
@@ -16,7 +16,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
     """Read the form that the answer must have; one that is not known is left over."""
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
-        return ir.OutputFormat(type="text", src="/text/format", extra={ITSELF: raw})
+        return ir.OutputFormat(type="text", src="/text/format", extra={WHOLE_NODE: raw})
     if kind != "json_schema":
         return ir.OutputFormat(type=kind, src="/text/format", extra=rest(raw, frozenset({"type"})))
     return ir.OutputFormat(

@@ -19,7 +19,7 @@ from formatbridge.formats.responses.stream_order import Items, cites, length_of
 from formatbridge.formats.responses.stream_parts import Item, Slot, Teller, bare, cited, opening
 from formatbridge.formats.responses.stream_untold import untold
 from formatbridge.formats.responses.stream_words import ARGUMENTS, BEGUN, MEMBERS, SAID, is_plain_error
-from formatbridge.formats.shared.choices import head_of, name_late
+from formatbridge.formats.shared.choices import fill_missing_head, head_of
 from formatbridge.formats.shared.logprobs import decode_tokens
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, unknown_event
@@ -65,7 +65,7 @@ class StreamDecoder:
             if handle or kind in BEGUN or raw.get("error") or isinstance(body, dict):
                 self._start(body if isinstance(body, dict) else {})
         elif isinstance(body, dict):  # a stream that is taken up midway says at its end whose it is
-            self._told = name_late(self._told, *head_of(body, "created_at"), made)
+            self._told = fill_missing_head(self._told, *head_of(body, "created_at"), made)
         if isinstance(body, dict):
             self._head |= body
         self._fields.take(unknown(raw))

@@ -15,7 +15,7 @@ from formatbridge.formats.shared.reasoning_tokens import id_of
 from formatbridge.formats.shared.text_lengths import Lengths
 from formatbridge.jsontext.codec import dumps, loads
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import nowhere
+from formatbridge.report.ledger import null_ledger
 
 _ARGUMENTS = {
     "mcp_call": ("response.mcp_call_arguments", "arguments"),
@@ -68,7 +68,7 @@ class Writer:
     """
 
     def __init__(self) -> None:
-        self.losses = nowhere()
+        self.losses = null_ledger()
         self.ids = ItemIds("/output", "", self.losses)
         self._lengths = Lengths()  # of the visible texts, but for what came of the one that grew last
         self._latest: Live | None = None

@@ -9,12 +9,12 @@ from formatbridge.formats.responses.content import decode_content, encode_conten
 from formatbridge.formats.responses.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.tools import SEARCH, decode_tool
-from formatbridge.formats.shared.parts import weigh_unknown
+from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import encode_arguments_object, encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _CALL = frozenset({"type", "id", "call_id", "name", "arguments", "namespace"})
 _WHOLE_CALL = _CALL | {"status"}
@@ -123,7 +123,7 @@ _NAMED = frozenset({"type", "name"})
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Read what a tool of the caller's gave back. Without an id it is marked on itself: only a call without one may wait for it."""
     call_id, output, at = raw.get("call_id"), raw["output"], f"{src}/output"
-    content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else weigh_unknown(decode_content(output, at))
+    content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else set_unknown_severity(decode_content(output, at))
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)
     if raw["type"] == "custom_tool_call_output":
         result.kind = "custom"
@@ -131,7 +131,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
         result.name, result.namespace = raw.get("name"), raw.get("namespace") or None
         result.extra, result.id_made = rest(raw, _RESULT), not call_id
     if not call_id:
-        result.extra = joined({ITSELF: result.name or ""}, result.extra)
+        result.extra = joined({WHOLE_NODE: result.name or ""}, result.extra)
     return result
 
 
@@ -146,7 +146,7 @@ def decode_search_output(raw: JsonObject, src: str) -> tuple[ir.ToolResult, list
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", [ir.Text(names, at)], src, kind="tool_search")
     result.extra, result.id_made = rest(raw, _SEARCH), not call_id
     if not call_id:
-        result.extra = joined({ITSELF: ""}, result.extra)
+        result.extra = joined({WHOLE_NODE: ""}, result.extra)
     return result, tools
 
 

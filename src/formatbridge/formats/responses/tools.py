@@ -22,7 +22,7 @@ from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.tools import encode_parameters
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _COMMON = frozenset({"type", "name", "description", "allowed_callers", "defer_loading"})
 _FUNCTION = _COMMON | {"parameters", "strict", "output_schema"}
@@ -212,7 +212,7 @@ def _decode_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
     if isinstance(raw, str):
         if raw in ("none", "auto", "required"):
             return ir.ToolChoice(mode=raw, src=src)  # type: ignore[arg-type]  # one of the three words
-        return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
+        return ir.ToolChoice(mode="auto", src=src, extra={WHOLE_NODE: raw})
     kind = str(raw.get("type"))
     if kind == "allowed_tools":
         return _decode_allowed(raw, src)

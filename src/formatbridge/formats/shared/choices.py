@@ -39,7 +39,7 @@ def numbered(given: list[int]) -> list[int]:
     return made if _are_apart(made) else list(range(len(made)))
 
 
-def told_apart(given: list[int]) -> list[int]:
+def unique_numbers(given: list[int]) -> list[int]:
     """Return the numbers with which the choices of a whole answer are told, those that tell them apart as they are."""
     return given if _are_apart(given) else numbered(given)
 
@@ -137,7 +137,7 @@ def head_of(raw: JsonObject, time: str) -> tuple[str | None, str | None, float |
     )
 
 
-def name_late(
+def fill_missing_head(
     known: events.Start, id: str | None, model: str | None, created: float | None, made: list[events.Event]
 ) -> events.Start:
     """Tell what a start left out and an event says now; return what is known from then on. What was told first stays."""

@@ -15,7 +15,7 @@ from formatbridge.formats.shared.held_fields import DropUnheld
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import Ledger, Own
+from formatbridge.report.ledger import Ledger, LossRule
 
 BY_STATUS: Mapping[int, ir.ErrorKind] = {
     400: "invalid_request", 401: "authentication", 402: "billing", 403: "permission", 404: "not_found", 408: "timeout", 409: "conflict",
@@ -115,7 +115,7 @@ def classify(status: int | None, *, code: object = None, word: object = None) ->
     return found or "server"
 
 
-def plain_message(body: JsonObject) -> tuple[str, str]:
+def error_text(body: JsonObject) -> tuple[str, str]:
     """Return the words of an error body without an error object, and the key where they stand; JSON text of what are no words.
 
     A word beside a message or a detail only names the class, as servers' frameworks have it: ``{"error": "Bad Request", "message": …}``.
@@ -133,14 +133,14 @@ def is_bare_error(event: JsonObject) -> bool:
     return event.get("type") != "ping" and (isinstance(event.get("message"), str) or event.get("detail") is not None)
 
 
-def says_error(body: JsonObject) -> bool:
+def has_error(body: JsonObject) -> bool:
     """Say whether a whole body is an error beyond doubt, whatever its format: by an error in it, or by its own word."""
     return bool(body.get("error")) or body.get("success") is False or body.get("type") == "error"
 
 
 def is_error_body(body: JsonObject) -> bool:
     """Say whether a whole body that is no answer of its format is an error of any shape."""
-    return says_error(body) or is_bare_error(body)
+    return has_error(body) or is_bare_error(body)
 
 
 _USUAL = frozenset({400, 401, 402, 403, 404, 409, 413, 429, 499, 500, 503, 504, 529})
@@ -212,16 +212,16 @@ ERROR_PLACES: Mapping[str, tuple[str, ...]] = {
 }
 """Where all shapes keep what an error says; a format puts its own place first."""
 
-_DIAGNOSTIC = Own("info", "diagnostic")
-ERROR_OWN: Mapping[str, Own] = {
+_DIAGNOSTIC = LossRule("info", "diagnostic")
+ERROR_RULES: Mapping[str, LossRule] = {
     "Error.error": _DIAGNOSTIC,
     "Error.error/code": _DIAGNOSTIC,
     "Error.error/details": _DIAGNOSTIC,
     "Error.error/metadata": _DIAGNOSTIC,
     "Error.error/misalignment": _DIAGNOSTIC,
     "Error.error/status": _DIAGNOSTIC,
-    "Error.error/type": Own("info", "diagnostic", kind="changed"),
-    "Error.success": Own("info", "diagnostic", neutral=(False,)),
+    "Error.error/type": LossRule("info", "diagnostic", kind="changed"),
+    "Error.success": LossRule("info", "diagnostic", neutral=(False,)),
 }
 """How grave it is to lose what one shape alone has."""
 
@@ -238,7 +238,7 @@ def decode_error_body(body: JsonObject, *, status: int | None, otherwise: Family
     """Read an error body. ``otherwise``: the shape of one that does not show which it has."""
     detail = body.get("error")
     if not isinstance(detail, dict):
-        message, key = plain_message(body)
+        message, key = error_text(body)
         error = ir.Error(kind=classify(status), message=message, status=status, extra=_outer(body, key))
     elif (family := _family(body, detail, otherwise)) == "status":
         error = _decode_status(body, detail, status)

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.report.ledger import Ledger, Own
+from formatbridge.report.ledger import Ledger, LossRule
 from formatbridge.report.loss_rules import LOSS_RULES, NO_LOSS
 
 Holds = Mapping[type, frozenset[str]]
@@ -87,7 +87,7 @@ def _drop_value(node: ir.Node, name: str, value: Any, losses: Ledger, format: ir
         losses.dropped(node, name, rule.code, severity=rule.severity)
 
 
-def _drop_counts(usage: ir.Usage, name: str, value: int | dict[str, int], rule: Own, losses: Ledger) -> None:
+def _drop_counts(usage: ir.Usage, name: str, value: int | dict[str, int], rule: LossRule, losses: Ledger) -> None:
     """Report a count, or each count of a group. Zeros count nothing."""
     counts = {word: count for word, count in value.items() if count} if isinstance(value, dict) else {"": value} if value else {}
     if rule.counted_in and counts:

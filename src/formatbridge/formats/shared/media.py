@@ -38,7 +38,7 @@ _FAMILIES: Mapping[str, ir.MediaKind] = {"image": "image", "audio": "audio", "vi
 _SNIFFED = 16  # characters of base64: twelve bytes
 
 
-class Sound:
+class AudioJoiner:
     """A sound that may come in pieces: samples without a container go on, and are one sound when they are joined."""
 
     __slots__ = ("_left", "_mime", "has_begun")
@@ -133,7 +133,7 @@ def guess_mime(url: str) -> str | None:
     return _BY_EXTENSION.get(name.rpartition(".")[2].lower()) if "." in name else None
 
 
-def made_filename(mime: str | None) -> str:
+def default_filename(mime: str | None) -> str:
     """Name a document that has no name, by its type where that is known."""
     bare = bare_mime(mime or "")
     for extension, known in _BY_EXTENSION.items():
@@ -167,7 +167,7 @@ def media_kind(mime: str) -> ir.MediaKind:
     return _FAMILIES.get(mime.partition("/")[0], "document")
 
 
-def at_home(part: ir.Media) -> ir.Media:
+def as_stored_file(part: ir.Media) -> ir.Media:
     """Return media whose address is one vendor's store as a file of that vendor's: nobody else can read it."""
     if part.url is not None and part.url[:5].lower() == "gs://":
         part.file_id, part.url, part.home = part.url, None, "generate_content"

@@ -26,7 +26,7 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
     return None
 
 
-def weigh_unknown(parts: list[ir.Part], known: Container[str] = ()) -> list[ir.Part]:
+def set_unknown_severity(parts: list[ir.Part], known: Container[str] = ()) -> list[ir.Part]:
     """Make it grave to lose a part of an unknown kind that was given to the model: it may be all that was asked. Returns the parts.
 
     ``known``: kinds of which the format knows that they ask for nothing.
@@ -37,14 +37,14 @@ def weigh_unknown(parts: list[ir.Part], known: Container[str] = ()) -> list[ir.P
     return parts
 
 
-def is_plain(part: ir.Text) -> bool:
+def is_only_text(part: ir.Text) -> bool:
     """Say whether a text is nothing but its text, so that nothing can be lost with it."""
     return not (part.extra or part.cache or part.citations or part.signature or part.id is not None)
 
 
 def join_texts(first: ir.Part, second: ir.Part) -> ir.Text | None:
     """Return two parts as one text; None where one of them is more than text."""
-    if type(first) is ir.Text and type(second) is ir.Text and is_plain(first) and is_plain(second):
+    if type(first) is ir.Text and type(second) is ir.Text and is_only_text(first) and is_only_text(second):
         return ir.Text(first.text + second.text, second.src if first.text.isspace() else first.src)
     return None
 

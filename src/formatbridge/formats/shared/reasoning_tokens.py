@@ -76,7 +76,7 @@ def _with_wire(text: str, signature: ir.Signature) -> str:
     return f"{text}|{signature.home}" if text.rpartition("|")[2] in _HOMES else text
 
 
-def is_at_home(signature: ir.Signature, slot: ir.Format) -> bool:
+def is_native_token(signature: ir.Signature, slot: ir.Format) -> bool:
     """Say whether a token may go into a request of a format: it was minted there, or it was found there."""
     return slot in (signature.home, signature.found)
 
@@ -129,7 +129,7 @@ def may_hold_tag(text: bytes | bytearray | str) -> bool:
 
 def encode_token(signature: ir.Signature, slot: ir.Format, *, kind: ir.SignatureKind | None = None) -> str:
     """Write a token into a slot of ``slot``: as it is where it is at home, else tagged. ``kind`` replaces its own in the tag."""
-    if is_at_home(signature, slot) and kind is None:
+    if is_native_token(signature, slot) and kind is None:
         return signature.token
     text = _tagged(signature, kind or signature.kind)
     return base64.b64encode(text.encode()).decode() if slot == "generate_content" else text
@@ -181,7 +181,7 @@ def native_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger
     """Return a token for a request, which takes only its own; a foreign one is noted."""
     if signature is None:
         return None
-    if is_at_home(signature, slot):
+    if is_native_token(signature, slot):
         return signature.token
     losses.dropped(signature, code="foreign_signature")
     return None

@@ -28,12 +28,12 @@ class CallIds:
         """Return the id of the next call."""
         given = call_id
         if call_id in self._given:
-            given = self._numbers.tell_apart(call_id, self._given, self._reserved)
+            given = self._numbers.unique(call_id, self._given, self._reserved)
         self._given.add(given)
         return given
 
 
-def tell_apart(response: ir.Response, target: ir.Format, losses: Ledger) -> ir.Response:
+def with_unique_call_ids(response: ir.Response, target: ir.Format, losses: Ledger) -> ir.Response:
     """Give each call of an answer an id of its own; in its own format it stays as it is."""
     for choice in response.choices if response.format != target else ():
         ids = [part.id for part in choice.parts if type(part) is ir.ToolCall]
@@ -54,8 +54,8 @@ def _with_id(call: ir.ToolCall, ids: CallIds, losses: Ledger) -> ir.ToolCall:
     return replace(call, id=losses.changed(call, "id", given, "repeated_id", severity="info"))
 
 
-class CallsApart:
-    """Does for a stream what ``tell_apart`` does for an answer.
+class UniqueCallIds:
+    """Does for a stream what ``with_unique_call_ids`` does for an answer.
 
     What was written stays written: an id that comes after the same one was given to another call is numbered itself.
     """
@@ -107,7 +107,7 @@ class IdsOfRequest:
             return known
         longest = self._rules.longest_call_id
         base = call_id if _is_legal_id(call_id, self._rules) else with_legal_letters(call_id, longest) or "call"
-        given = self._there[place] = self._numbers.tell_apart(base, self._taken, longest=longest)
+        given = self._there[place] = self._numbers.unique(base, self._taken, longest=longest)
         self._taken.add(given)
         return given
 

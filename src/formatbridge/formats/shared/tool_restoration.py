@@ -9,10 +9,10 @@ from formatbridge.formats.format import Context
 from formatbridge.formats.shared.tool_arguments import read_wrapped_text
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
-from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.ledger import Ledger, null_ledger
 
 
-def bring_home(response: ir.Response, context: Context, losses: Ledger) -> ir.Response:
+def restore_tool_names(response: ir.Response, context: Context, losses: Ledger) -> ir.Response:
     """Give the tool calls of an answer the names and kinds that the caller's request used."""
     if not _has_moved(context):
         return response
@@ -42,8 +42,8 @@ def _has_moved(context: Context) -> bool:
     return any(own.name != name or own.namespace or own.kind != "function" for name, own in context.tools.items())
 
 
-class ToolsHome:
-    """Does for a stream what ``bring_home`` does for an answer. Free text waits until its wrapping is whole."""
+class ToolNameRestorer:
+    """Does for a stream what ``restore_tool_names`` does for an answer. Free text waits until its wrapping is whole."""
 
     def __init__(self, context: Context | None) -> None:
         self._context = context if context and _has_moved(context) else None
@@ -60,7 +60,7 @@ class ToolsHome:
     def _bring(self, event: events.Event, context: Context) -> list[events.Event]:
         match event:
             case events.PartStart(part=ir.ToolCall() as call):
-                part = _home_part(call, context, nowhere())
+                part = _home_part(call, context, null_ledger())
                 if isinstance(part, ir.ToolCall) and part.kind == "custom" and part.kind != call.kind:
                     self._held[event.choice, event.index] = []
                 return [replace(event, part=part)]
@@ -73,7 +73,7 @@ class ToolsHome:
 
     def _end(self, event: events.PartEnd, context: Context) -> list[events.Event]:
         if event.part is not None:
-            event = replace(event, part=_home_part(event.part, context, nowhere()))
+            event = replace(event, part=_home_part(event.part, context, null_ledger()))
         wrapped = "".join(self._held.pop((event.choice, event.index), ()))
         text = read_wrapped_text(wrapped) if wrapped else None
         text = wrapped if text is None else text

@@ -14,12 +14,12 @@ from typing import Generic, TypeVar
 
 from formatbridge import ir
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _Group = list[ir.Message]
 _Open = dict[str, list[tuple[ir.ToolCall, _Group]]]
 """The calls without a result, by id, with their groups."""
-_MARK = frozenset({ITSELF})
+_MARK = frozenset({WHOLE_NODE})
 _Call = TypeVar("_Call")
 
 
@@ -144,7 +144,7 @@ def note_orphan(part: ir.ToolCall | ir.ToolResult, losses: Ledger) -> None:
     """Note that no call without a result stands before a result, or that none of the results behind a call is its own."""
     if isinstance(part, ir.ToolCall):
         losses.changed(part, "", {"id": part.id, "name": part.name}, "orphan", severity="impossible")
-    elif not (part.extra and ITSELF in part.extra):  # else it names no call, which its own format reports
+    elif not (part.extra and WHOLE_NODE in part.extra):  # else it names no call, which its own format reports
         losses.changed(part, "", part.call_id, "orphan", severity="impossible")
 
 

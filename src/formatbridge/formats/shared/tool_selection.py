@@ -20,7 +20,7 @@ _tools_of = attrgetter("tools")
 _INSTRUCTING = frozenset({"system", "developer"})
 
 
-def adapt_offer(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
+def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Rewrite which tools a request offers to what the target can say; return the same object where nothing had to change."""
     if brings_tools(request):
         request = _offered_at_start(_told_once(request), losses)

@@ -18,7 +18,7 @@ from formatbridge.formats.shared.reasoning_tokens import bound_to
 from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text, wrap_text
 from formatbridge.formats.shared.tool_call_ids import IdsOfRequest, are_legal_ids
-from formatbridge.formats.shared.tool_selection import adapt_offer, added_tools
+from formatbridge.formats.shared.tool_selection import added_tools, select_tools
 from formatbridge.formats.shared.unique_names import Numbers, with_legal_letters
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -65,7 +65,7 @@ class _Names:
         flat = f"{namespace}__{name}" if namespace and not self.rules.namespaces else name
         is_kept = flat in self.legal and not namespace and flat not in self.home
         taken = (self.home, self.server) if is_kept else (self.home, self.server, self.legal)
-        given = self.numbers.tell_apart(_legal(flat, self.rules), *taken, longest=self.rules.longest_name)
+        given = self.numbers.unique(_legal(flat, self.rules), *taken, longest=self.rules.longest_name)
         self.there[namespace, name] = given
         self.home[given] = OwnTool(name=name, namespace=namespace, kind=kind)
         return given
@@ -85,7 +85,7 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
     """
     if not request.tools and request.tool_choice is None and _bring_no_tools(request.messages):
         return request, {}
-    request = adapt_offer(request, rules, losses)
+    request = select_tools(request, rules, losses)
     added = added_tools(request)
     calls, results = _uses_in(request.messages)
     choice = request.tool_choice

@@ -31,7 +31,7 @@ class Numbers:
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
 
-    def tell_apart(self, name: str, *taken: Container[str], longest: int | None = None) -> str:
+    def unique(self, name: str, *taken: Container[str], longest: int | None = None) -> str:
         """Return a name that is not taken; the numbers go on where the last name like it ended."""
         made, count = name, self._last.get(name, 1)
         while any(made in names for names in taken):
@@ -60,6 +60,6 @@ def encode_id(given: str | None, prefix: str) -> str | None:
     return given if given.startswith(prefix) else f"{prefix}{given}"
 
 
-def made_call_id(*facts: Any) -> str:
+def derive_call_id(*facts: Any) -> str:
     """Make the id of a call in an answer that has no id itself: from all that tells the call from those of other answers."""
     return f"call_{sha256(dumps(facts)).hexdigest()[:24]}"

@@ -30,7 +30,7 @@ def unknown_event(raw: JsonObject) -> JsonObject | None:
     return {"event": raw} if raw else None
 
 
-def says_something(raw: JsonObject) -> bool:
+def has_values(raw: JsonObject) -> bool:
     """Say whether an object has any member but null, empty ones and zeros: some servers send objects that they have not filled in."""
     return any(raw.values())
 
