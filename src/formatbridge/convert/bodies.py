@@ -337,7 +337,7 @@ def convert_error(
     raw, at, text = read_error_body(body, near.NAME, mended)
     checked, is_known = check_error(raw, near.NAME)
     losses = Ledger([raw] if at else raw, near.SPELLING, text)
-    losses.mended(mended)
+    losses.replaced(mended)
     made_status, made = status, raw
     is_crossing = near is not far or at is None or not is_known
     if is_crossing or status < 400:

@@ -1,4 +1,4 @@
-"""What it means that a target has no place for a canonical field: one table for all formats."""
+"""The severity and reason of losing each canonical field that a target does not hold: one table for all formats."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ NO_LOSS: frozenset[str] = frozenset({
     "Response.cited",
     "ModelList.format",
 })  # fmt: skip
-"""Fields that hold nothing that could be lost, beside the pointers that every node has."""
+"""Fields that hold nothing that could be lost, apart from the pointers that every node has."""
 
 _SETTING_RULES: Mapping[str, LossRule] = {
     "seed": _LOSSY,

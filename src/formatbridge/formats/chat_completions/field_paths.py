@@ -82,7 +82,7 @@ SPELLING = FieldPaths(
         "Model.output_limit": OUTPUT_LIMITS,
         "Model.retires": ("shutdown_date",),
     },
-    own={
+    rules={
         **{f"{kind}.cache_control": LossRule("info") for kind in ("Media", "Refusal", "Text")},
         "CacheMark.mode": LossRule("info", neutral=("explicit",)),
         **ERROR_RULES,

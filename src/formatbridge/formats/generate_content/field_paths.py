@@ -97,7 +97,7 @@ SPELLING = FieldPaths(
         "ModelList.next_page": ("nextPageToken",),
         "ModelList.more": ("nextPageToken",),
     },
-    own={
+    rules={
         **{f"{part}.partMetadata": LossRule("info") for part in _PARTS},
         **{f"{part}.thought": LossRule("info", neutral=(False,)) for part in _PARTS},
         **{

@@ -71,7 +71,7 @@ SPELLING = FieldPaths(
     },
     # Which tools of a server are on also says whether it is there at all.
     shared=frozenset({"McpServer.allowed", "McpServer.allowed.default"}),
-    own={
+    rules={
         "Request.anthropic_beta": LossRule("info"),
         "Request.anthropic_version": LossRule("info"),
         "Request.billing_policy": LossRule(neutral=({"type": "billing_policy"}, {"type": "billing_policy", "bill_to": "self"})),

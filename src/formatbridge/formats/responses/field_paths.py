@@ -98,7 +98,7 @@ SPELLING = FieldPaths(
         "Model.output_limit": OUTPUT_LIMITS,
         "Model.retires": ("shutdown_date",),
     },
-    own={
+    rules={
         # Requests.
         "Request.access_programs": LossRule(),
         "Request.client_metadata": LossRule("info"),
