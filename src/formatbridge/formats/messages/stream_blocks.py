@@ -205,7 +205,7 @@ class Blocks:
     def _count_latest(self) -> None:
         block = self.latest
         if block is not None and block.text >= 0:
-            self._lengths.tell(block.text, block.size)
+            self._lengths.set_length(block.text, block.size)
 
     def _stray(self, raw: JsonObject, delta: JsonObject, made: list[events.Event]) -> Block:
         """Return the block of a delta that names none which is open: the latest, or for words a new one."""

@@ -151,7 +151,7 @@ class Writer:
         """Count what came of the text that grew last, before another grows."""
         latest, self._latest = self._latest, live
         if latest is not None and latest.number >= 0:
-            self._lengths.tell(latest.number, latest.length())
+            self._lengths.set_length(latest.number, latest.length())
 
     def take(self) -> bytes:
         """Return what was written since the last time."""

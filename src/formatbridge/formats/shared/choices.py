@@ -22,26 +22,26 @@ class Numbers:
         self._most = -1
         self._counts = False
 
-    def next(self, given: int) -> int:
+    def next(self, raw: int) -> int:
         """Return the number of a choice that comes with this one."""
-        self._counts = self._counts or given < 0
-        number = self._most + 1 if self._counts else given
+        self._counts = self._counts or raw < 0
+        number = self._most + 1 if self._counts else raw
         self._most = max(self._most, number)
         return number
 
 
-def numbered(given: list[int]) -> list[int]:
+def numbered(raw: list[int]) -> list[int]:
     """Return the numbers of the choices of a whole answer; where two have the same, as where a server leaves them out, their places."""
-    if len(given) == 1:  # nearly always
-        return [max(given[0], 0)]
+    if len(raw) == 1:  # nearly always
+        return [max(raw[0], 0)]
     numbers = Numbers()
-    made = [numbers.next(each) for each in given]
-    return made if _are_apart(made) else list(range(len(made)))
+    result = [numbers.next(each) for each in raw]
+    return result if _are_apart(result) else list(range(len(result)))
 
 
-def unique_numbers(given: list[int]) -> list[int]:
+def unique_numbers(raw: list[int]) -> list[int]:
     """Return the numbers with which the choices of a whole answer are told, those that tell them apart as they are."""
-    return given if _are_apart(given) else numbered(given)
+    return raw if _are_apart(raw) else numbered(raw)
 
 
 def _are_apart(numbers: list[int]) -> bool:
@@ -105,23 +105,23 @@ class ChoicesInOrder:
         """Take an event and return those that are to be written now."""
         if is_of_a_choice(event):
             return self._take(event)
-        made: list[events.Event] = []
+        result: list[events.Event] = []
         if self._kept and isinstance(event, events.End | events.Failed):
             for _, kept in sorted(self._kept.items()):
-                made += [replace(each, choice=self._begun) for each in kept]
+                result += [replace(each, choice=self._begun) for each in kept]
                 self._begun += 1
             self._kept = {}
-        return [*made, event]
+        return [*result, event]
 
     def _take(self, event: events.PartEvent) -> list[events.Event]:
         if event.choice < self._begun:
             return [event]
         self._kept.setdefault(event.choice, []).append(event)
-        made: list[events.Event] = []
+        result: list[events.Event] = []
         while self._begun in self._kept:
-            made += self._kept.pop(self._begun)
+            result += self._kept.pop(self._begun)
             self._begun += 1
-        return made
+        return result
 
 
 def head_of(raw: JsonObject, time: str) -> tuple[str | None, str | None, float | None]:
@@ -138,17 +138,17 @@ def head_of(raw: JsonObject, time: str) -> tuple[str | None, str | None, float |
 
 
 def fill_missing_head(
-    known: events.Start, id: str | None, model: str | None, created: float | None, made: list[events.Event]
+    known: events.Start, id: str | None, model: str | None, created: float | None, result: list[events.Event]
 ) -> events.Start:
     """Tell what a start left out and an event says now; return what is known from then on. What was told first stays."""
     if known.id and known.model and known.created:
         return known
-    told = events.Named(
+    named = events.Named(
         id=None if known.id else id or None,
         model=None if known.model else model or None,
         created=None if known.created else created or None,
     )
-    if not (told.id or told.model or told.created):
+    if not (named.id or named.model or named.created):
         return known
-    made.append(told)
-    return replace(known, id=told.id or known.id, model=told.model or known.model, created=told.created or known.created)
+    result.append(named)
+    return replace(known, id=named.id or known.id, model=named.model or known.model, created=named.created or known.created)

@@ -109,10 +109,10 @@ def classify(status: int | None, *, code: object = None, word: object = None) ->
         return BY_STATUS[status]
     if status is not None and 500 <= status < 600:
         return "server"
-    found = BY_WORD.get(word) if isinstance(word, str) else None
-    if status is not None and 400 <= status < 500 and (found is None or WORDINGS[found].status >= 500):
+    kind = BY_WORD.get(word) if isinstance(word, str) else None
+    if status is not None and 400 <= status < 500 and (kind is None or WORDINGS[kind].status >= 500):
         return "invalid_request"
-    return found or "server"
+    return kind or "server"
 
 
 def error_text(body: JsonObject) -> tuple[str, str]:
@@ -120,8 +120,8 @@ def error_text(body: JsonObject) -> tuple[str, str]:
 
     A word beside a message or a detail only names the class, as servers' frameworks have it: ``{"error": "Bad Request", "message": …}``.
     """
-    says_more = [key for key in ("message", "detail") if body.get(key) and isinstance(body[key], str | list)]
-    for key in (*says_more, "error", "message", "detail"):
+    keys = [key for key in ("message", "detail") if body.get(key) and isinstance(body[key], str | list)]
+    for key in (*keys, "error", "message", "detail"):
         value = body.get(key)
         if value is not None and (value != "" or key == "error"):
             return value if isinstance(value, str) else dumps(value).decode(), key
@@ -143,20 +143,20 @@ def is_error_body(body: JsonObject) -> bool:
     return has_error(body) or is_bare_error(body)
 
 
-_USUAL = frozenset({400, 401, 402, 403, 404, 409, 413, 429, 499, 500, 503, 504, 529})
+_COMMON_STATUSES = frozenset({400, 401, 402, 403, 404, 409, 413, 429, 499, 500, 503, 504, 529})
 """Statuses that stand for a kind in some format."""
 
 
-def kept_status(error: ir.Error, usual: int) -> int:
-    """Return the HTTP status of an error: the target's ``usual`` one for its kind, but a finer one of the source stays.
+def kept_status(error: ir.Error, default: int) -> int:
+    """Return the HTTP status of an error: the target's ``default`` one for its kind, but a finer one of the source stays.
 
     Formats have statuses of their own for one kind (an overload is 503 or 529); 422, 502 and the like say more than any of them.
     """
-    given = error.status
-    if given is None or given in _USUAL:
-        return usual
-    says = BY_STATUS.get(given)
-    return given if says == error.kind or (says is None and given // 100 == usual // 100) else usual
+    raw = error.status
+    if raw is None or raw in _COMMON_STATUSES:
+        return default
+    kind = BY_STATUS.get(raw)
+    return raw if kind == error.kind or (kind is None and raw // 100 == default // 100) else default
 
 
 def note_unread(error: ir.Error, losses: Ledger) -> None:
@@ -176,9 +176,9 @@ def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object
     known = BY_WORD.get(error.type) if isinstance(error.type, str) else None  # in a stream it may be anything
     is_finer = error.type not in (None, "", word) and known != error.kind and WORDINGS[error.kind].type != error.type
     by_status = "word" if error.family == "status" else None  # elsewhere the HTTP status alone may say what it is
-    told = next((name for name in ("type", "code") if getattr(error, name) not in (None, "")), by_status)
-    if is_finer or (told and classify(status, code=code, word=word) != error.kind):
-        losses.changed(error, told or "type", word, "diagnostic", severity="info")
+    name = next((name for name in ("type", "code") if getattr(error, name) not in (None, "")), by_status)
+    if is_finer or (name and classify(status, code=code, word=word) != error.kind):
+        losses.changed(error, name or "type", word, "diagnostic", severity="info")
 
 
 def encode_error_object(error: ir.Error, drop_unheld: DropUnheld, losses: Ledger) -> tuple[int, JsonObject]:
@@ -244,20 +244,20 @@ def decode_error_body(body: JsonObject, *, status: int | None, otherwise: Family
         error = _decode_status(body, detail, status)
     else:
         error = _decode_worded(body, detail, family, status)
-    given = body.get("request_id")
-    error.request_id = given if isinstance(given, str) else None
+    raw = body.get("request_id")
+    error.request_id = raw if isinstance(raw, str) else None
     return error
 
 
 def _family(body: JsonObject, detail: JsonObject, otherwise: Family) -> Family:
-    if detail.get("type") is None and (isinstance(detail.get("status"), str) or _has_plain_details(detail)):
+    if detail.get("type") is None and (isinstance(detail.get("status"), str) or _has_only_details(detail)):
         return "status"
     if body.get("type") == "error" and detail.keys().isdisjoint(("code", "param")):
         return "messages"
     return "detail" if otherwise == "status" and "type" in detail else otherwise
 
 
-def _has_plain_details(detail: JsonObject) -> bool:
+def _has_only_details(detail: JsonObject) -> bool:
     """Say whether an error has a list of objects for details, and neither a word for its code nor a parameter: those others have."""
     details = detail.get("details")
     is_listed = isinstance(details, list) and any(isinstance(item, dict) for item in details)
@@ -334,15 +334,15 @@ def _text(message: object) -> str:
 
 def reason_in(details: object) -> str | None:
     """Return the code that the details of an error tell, such as ``API_KEY_INVALID``; None where none does."""
-    told = (item.get("reason") for item in _objects(details))
-    return next((reason for reason in told if isinstance(reason, str) and reason), None)
+    reasons = (item.get("reason") for item in _objects(details))
+    return next((reason for reason in reasons if isinstance(reason, str) and reason), None)
 
 
 def retry_delay(details: object) -> float | None:
     """Return the seconds to wait that the details of an error tell, such as ``17s`` or ``0.5s``; None where none does."""
-    told = (item.get("retryDelay") for item in _objects(details))
-    found = (_DURATION.fullmatch(text) for text in told if isinstance(text, str))
-    return next((float(match[1]) for match in found if match), None)
+    texts = (item.get("retryDelay") for item in _objects(details))
+    matches = (_DURATION.fullmatch(text) for text in texts if isinstance(text, str))
+    return next((float(match[1]) for match in matches if match), None)
 
 
 def _objects(details: object) -> list[JsonObject]:

@@ -54,11 +54,11 @@ def encode_tokens(tokens: Sequence[ir.TokenLogprob], losses: Ledger, *, needs_by
 def _encode_token(token: ir.TokenLogprob, losses: Ledger, needs_bytes: bool) -> JsonObject:
     if token.extra:
         losses.extras(token)
-    spelled = list(token.token.encode()) if needs_bytes and token.bytes is None else token.bytes
-    made: JsonObject = {"token": token.token, "logprob": token.logprob, "bytes": spelled}
+    joined = list(token.token.encode()) if needs_bytes and token.bytes is None else token.bytes
+    encoded: JsonObject = {"token": token.token, "logprob": token.logprob, "bytes": joined}
     if token.logprob is None:
-        losses.added_in(made, "logprob", 0.0)
-    return made
+        losses.added_in(encoded, "logprob", 0.0)
+    return encoded
 
 
 class PendingTokens:
@@ -119,9 +119,9 @@ class PendingTokens:
         size, spent = 2 * len(text) + 8, 0
         while True:
             end = self._count(size)
-            found = self._find_within(self._tokens[self._at : end], text)
-            if found is not None:
-                return self._at + found[0], self._skip_empty(self._at + found[1])
+            match = self._find_within(self._tokens[self._at : end], text)
+            if match is not None:
+                return self._at + match[0], self._skip_empty(self._at + match[1])
             size *= 2
             spent += size
             if end == len(self._tokens) or spent > self._budget:
@@ -130,8 +130,8 @@ class PendingTokens:
 
     def _find_within(self, tokens: list[ir.TokenLogprob], text: str) -> tuple[int, int] | None:
         ends = list(accumulate((len(token.token) for token in tokens), initial=0))
-        spelled = "".join(token.token for token in tokens)
-        at = spelled.find(text)
+        joined = "".join(token.token for token in tokens)
+        at = joined.find(text)
         while at >= 0:
             first, last = bisect_left(ends, at), bisect_right(ends, at + len(text)) - 1
             if ends[first] == at and ends[last] == at + len(text):
@@ -139,7 +139,7 @@ class PendingTokens:
             if self._budget <= 0:
                 break
             self._budget -= len(text)  # a repetitive text is found at many places where no token begins or ends
-            at = spelled.find(text, at + 1)
+            at = joined.find(text, at + 1)
         return None
 
 

@@ -54,16 +54,16 @@ class AudioJoiner:
             return None
         is_raw = mime is not None and is_samples(mime)
         try:
-            given = self._left + base64.b64decode(data, validate=True) if is_raw else None
+            decoded = self._left + base64.b64decode(data, validate=True) if is_raw else None
         except ValueError:  # no base64
-            given = None
-        if given is None:
+            decoded = None
+        if decoded is None:
             is_first, self.has_begun = not self.has_begun, True
             return data if is_first else None
         self.has_begun, self._mime = True, mime or ""
-        whole = len(given) // 3 * 3
-        self._left = given[whole:]
-        return base64.b64encode(given[:whole]).decode()
+        whole = len(decoded) // 3 * 3
+        self._left = decoded[whole:]
+        return base64.b64encode(decoded[:whole]).decode()
 
     def rest(self) -> str:
         """Return what still waits."""
@@ -103,16 +103,16 @@ def read_data_url(url: str) -> tuple[str, str] | None:
     head, comma, data = url.partition(",")
     if not comma:
         return None
-    said, semicolon, mark = head[5:].rpartition(";")
+    declared, semicolon, mark = head[5:].rpartition(";")
     if semicolon and mark.strip().lower() == "base64":
         data = data.strip() if data[:1].isspace() or data[-1:].isspace() else data
-        return _said_mime(said, data), data
-    return _said_mime(head[5:], ""), base64.b64encode(unquote_to_bytes(data)).decode()
+        return _declared_mime(declared, data), data
+    return _declared_mime(head[5:], ""), base64.b64encode(unquote_to_bytes(data)).decode()
 
 
-def _said_mime(said: str, data: str) -> str:
+def _declared_mime(declared: str, data: str) -> str:
     """Return the media type that a data URL says; parameters stand behind it as they are."""
-    mime, mark, parameters = said.partition(";")
+    mime, mark, parameters = declared.partition(";")
     mime = mime.strip().lower() or sniff_mime(data) or "text/plain"
     return mime if not mark else f"{mime};{parameters.rstrip('; ')}".rstrip("; ")
 
@@ -149,8 +149,8 @@ def bare_mime(mime: str) -> str:
 
 def read_text(data: str, mime: str) -> str | None:
     """Read base64 data as the text that its media type says they are; None where they are none, or of a charset not known here."""
-    said = _CHARSET.search(mime)
-    encoding = _ENCODINGS.get(said[1].lower() if said else "")
+    declared = _CHARSET.search(mime)
+    encoding = _ENCODINGS.get(declared[1].lower() if declared else "")
     try:
         return base64.b64decode(data, validate=True).decode(encoding) if encoding else None
     except ValueError:  # no base64, or no text

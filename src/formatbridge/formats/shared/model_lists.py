@@ -78,10 +78,10 @@ def _encode_model(model: ir.Model, at: str, drop_unheld: DropUnheld, losses: Led
     if model.created is not None and created != model.created:  # whole seconds are all there is
         losses.changed(model, "created", created, severity="info")
     owner = model.owner if model.owner is not None else losses.added(f"{at}/owned_by", "")
-    made: JsonObject = {"id": model.id, "object": "model", "created": created, "owned_by": owner}
+    result: JsonObject = {"id": model.id, "object": "model", "created": created, "owned_by": owner}
     if model.retires is not None:
-        made["shutdown_date"] = model.retires
-    return made
+        result["shutdown_date"] = model.retires
+    return result
 
 
 def time_of(text: str) -> float | None:

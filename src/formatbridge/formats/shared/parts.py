@@ -94,9 +94,9 @@ def may_repeat(lengths: Iterable[int], length: int) -> bool:
     return sum(max(0, each) for each in lengths) <= _TIMES * max(length, _SHORT)
 
 
-def put_in(made: JsonObject, key: str, value: JsonValue, otherwise: JsonValue, losses: Ledger) -> None:
+def put_in(body: JsonObject, key: str, value: JsonValue, otherwise: JsonValue, losses: Ledger) -> None:
     """Put into a citation what the target demands of it; where the source lacks it, what is made up is noted."""
     if value is None:
-        losses.added_in(made, key, otherwise)
+        losses.added_in(body, key, otherwise)
     else:
-        made[key] = value
+        body[key] = value

@@ -22,13 +22,13 @@ _TAG = "fb1|"
 _TAG_IN_BYTES = base64.b64encode(_TAG.encode()).decode()[:4]
 _KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
 _SEALING = frozenset({"responses", "generate_content"})  # whose tokens are sealed to an item, or bound to a call
-_HOMES = ("chat_completions", "messages", "responses", "generate_content")
+_ISSUERS = ("chat_completions", "messages", "responses", "generate_content")
 
 PLACEHOLDER = "skip_thought_signature_validator"
 """Google's token for a function call that no Gemini model made: its server then checks no signature. Source: "Thought Signatures", FAQ."""
 _PLACEHOLDER_WORDS = (PLACEHOLDER, "context_engineering_is_the_way_to_go")  # the page names both
 _PLACEHOLDERS = frozenset(
-    spelling for word in _PLACEHOLDER_WORDS for spelling in (word, base64.b64encode(word.encode()).decode())
+    token for word in _PLACEHOLDER_WORDS for token in (word, base64.b64encode(word.encode()).decode())
 )  # fmt: skip
 
 
@@ -52,11 +52,11 @@ def decode_token(
             text = token
     if text.startswith(_TAG):
         pieces = text.split("|", 3)
-        if len(pieces) == 4 and pieces[1] in _HOMES and pieces[2].partition(".")[0] in _KINDS:
-            known, said = cast(ir.Format, pieces[1]), cast(ir.SignatureKind, pieces[2].partition(".")[0])
+        if len(pieces) == 4 and pieces[1] in _ISSUERS and pieces[2].partition(".")[0] in _KINDS:
+            known, kind_in_tag = cast(ir.Format, pieces[1]), cast(ir.SignatureKind, pieces[2].partition(".")[0])
             inner, wire = _split_wire(pieces[3], known)
             inner, sealed = _split_item(inner) if known in _SEALING else (inner, None)
-            return ir.Signature(home=known, kind=said, token=inner, src=src, item=sealed, found=wire, carried=text)
+            return ir.Signature(home=known, kind=kind_in_tag, token=inner, src=src, item=sealed, found=wire, carried=text)
     wire = found if found != home else None
     return ir.Signature(home=home, kind=kind, token=token, src=src, item=item if home in _SEALING else None, found=wire)
 
@@ -64,7 +64,7 @@ def decode_token(
 def _split_wire(text: str, home: ir.Format) -> tuple[str, ir.Format | None]:
     """Split a token from the wire on which it was found; its own home stands there where it was found on no other."""
     inner, _, wire = text.rpartition("|")
-    if wire not in _HOMES:
+    if wire not in _ISSUERS:
         return text, None
     return inner, cast(ir.Format, wire) if wire != home else None
 
@@ -73,7 +73,7 @@ def _with_wire(text: str, signature: ir.Signature) -> str:
     """Write behind a token on which wire it was found, if that is not its home's, or if the token looks as if it said so."""
     if signature.found is not None:
         return f"{text}|{signature.found}"
-    return f"{text}|{signature.home}" if text.rpartition("|")[2] in _HOMES else text
+    return f"{text}|{signature.home}" if text.rpartition("|")[2] in _ISSUERS else text
 
 
 def is_native_token(signature: ir.Signature, slot: ir.Format) -> bool:

@@ -54,11 +54,11 @@ def _moved_references(node: Any) -> Any:
         return [_moved_references(item) for item in node]
     if not isinstance(node, dict):
         return node
-    made = {name: _moved_references(value) for name, value in node.items()}
-    reference = made.get("$ref")
+    result = {name: _moved_references(value) for name, value in node.items()}
+    reference = result.get("$ref")
     if isinstance(reference, str) and reference.startswith(tuple(f"#/{name}/" for name in UNIONS)):
-        made["$ref"] = f"#/$defs/{_ROOT}/{reference[2:]}"
-    return made
+        result["$ref"] = f"#/$defs/{_ROOT}/{reference[2:]}"
+    return result
 
 
 def fold_parameters(tool: ir.FunctionTool, schema: JsonObject, losses: Ledger) -> JsonObject:
@@ -82,14 +82,14 @@ class _Folding:
 
     def fold(self, schema: JsonObject, level: int) -> JsonObject:
         """Return a schema with its unions merged into it."""
-        made = {name: value for name, value in schema.items() if name not in UNIONS}
+        result = {name: value for name, value in schema.items() if name not in UNIONS}
         for name in UNIONS:
             members = schema.get(name)
             if isinstance(members, list) and members:
                 folded = [self._member(member, level) for member in members]
-                objects = [member for member in _distinct(folded) if _may_be_object(member)]
-                made = _all_of([made, *objects]) if name == "allOf" else _all_of([made, _any_of(objects, made)])
-        return made
+                objects = [member for member in _without_duplicates(folded) if _may_be_object(member)]
+                result = _all_of([result, *objects]) if name == "allOf" else _all_of([result, _any_of(objects, result)])
+        return result
 
     def _member(self, member: Any, level: int) -> JsonObject:
         """Return a member as an object schema without unions; one that is too deep or too far says nothing."""
@@ -130,12 +130,12 @@ def _any_of(members: Sequence[JsonObject], base: JsonObject) -> JsonObject:
 
 def _all_of(members: Sequence[JsonObject]) -> JsonObject:
     """Return a schema that admits what all of some members do; of other keywords the first member that has one counts."""
-    made = _merged(members, _by_name(members), _both, set.union)
+    result = _merged(members, _by_name(members), _both, set.union)
     for member in reversed(members):
         if not _CONDITION.isdisjoint(member):  # which is one keyword in three parts
-            made = {name: value for name, value in made.items() if name not in _CONDITION}
-        made |= {name: value for name, value in member.items() if name not in _MERGED and name not in _LABELS}
-    return members[0] | made
+            result = {name: value for name, value in result.items() if name not in _CONDITION}
+        result |= {name: value for name, value in member.items() if name not in _MERGED and name not in _LABELS}
+    return members[0] | result
 
 
 def _merged(
@@ -145,16 +145,16 @@ def _merged(
     join: Callable[..., set[str]],
 ) -> JsonObject:
     """Return the properties and what is required of several schemas, and the other keywords on which all of them agree."""
-    made: JsonObject = {}
+    result: JsonObject = {}
     if properties:
-        made["properties"] = {name: combine(variants) for name, variants in properties.items()}
+        result["properties"] = {name: combine(variants) for name, variants in properties.items()}
     asked = [dict.fromkeys(_required(member)) for member in members]
     wanted = join(*map(set, asked)) if asked else set()
     if wanted:
-        made["required"] = list(dict.fromkeys(name for each in asked for name in each if name in wanted))
+        result["required"] = list(dict.fromkeys(name for each in asked for name in each if name in wanted))
     first = members[0] if members else {}
     others = [name for name in first if name not in _MERGED and name not in _LABELS]
-    return made | {name: first[name] for name in others if _is_shared(name, members)}
+    return result | {name: first[name] for name in others if _is_shared(name, members)}
 
 
 def _is_shared(name: str, members: Sequence[JsonObject]) -> bool:
@@ -172,17 +172,17 @@ def _by_name(members: Sequence[JsonObject]) -> dict[str, list[Any]]:
 
 def _either(schemas: list[Any]) -> Any:
     """Return a schema for what any of some schemas admits."""
-    distinct = _distinct(schemas)
-    return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+    unique = _without_duplicates(schemas)
+    return unique[0] if len(unique) == 1 else {"anyOf": unique}
 
 
 def _both(schemas: list[Any]) -> Any:
     """Return a schema for what all of some schemas admit."""
-    distinct = _distinct(schemas)
-    return distinct[0] if len(distinct) == 1 else {"allOf": distinct}
+    unique = _without_duplicates(schemas)
+    return unique[0] if len(unique) == 1 else {"allOf": unique}
 
 
-def _distinct(schemas: Sequence[Any]) -> list[Any]:
+def _without_duplicates(schemas: Sequence[Any]) -> list[Any]:
     """Return schemas without those that are equal to one before."""
     objects = list({id(schema): schema for schema in schemas}.values())
     return objects if len(objects) == 1 else list({spell(schema): schema for schema in reversed(objects)}.values())[::-1]

@@ -159,14 +159,14 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
         if config.budget is not None:
             losses.dropped(config, "budget", "excluded")
         return config.effort
-    made: ir.Effort | None = None
+    effort: ir.Effort | None = None
     if config.budget is not None:
-        made = _effort_of(config.budget)
-        losses.changed(config, "budget", made)
+        effort = _effort_of(config.budget)
+        losses.changed(config, "budget", effort)
     elif config.mode in ("adaptive", "on"):  # as much as the model finds fit, or as nobody said
-        made = "high"
-        losses.changed(config, "mode", made)
-    return made
+        effort = "high"
+        losses.changed(config, "mode", effort)
+    return effort
 
 
 def note_root(format: ir.OutputFormat, losses: Ledger) -> None:

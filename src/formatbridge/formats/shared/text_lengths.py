@@ -19,7 +19,7 @@ class Lengths:
         self._lengths.append(0)
         return at - 1
 
-    def tell(self, number: int, length: int) -> None:
+    def set_length(self, number: int, length: int) -> None:
         """Take how long a text is by now."""
         more, self._lengths[number] = length - self._lengths[number], length
         at = number + 1

@@ -33,7 +33,7 @@ def check_response_tokens(response: ir.Response, key: bytes, losses: Ledger) -> 
 
 def check_event_tokens(happened: list[events.Event], key: bytes) -> list[events.Event]:
     """Return what happened in a stream without such tokens, as ``check_response_tokens`` does; the report is that of the whole answer."""
-    return [made for event in happened if (made := _checked_event(event, key)) is not None]
+    return [result for event in happened if (result := _checked_event(event, key)) is not None]
 
 
 def _checked_event(event: events.Event, key: bytes) -> events.Event | None:

@@ -18,7 +18,7 @@ Objects = Mapping[int, JsonObject]
 """The arguments of calls by the ``id()`` of the call, as far as they have been read."""
 
 NOT_READ: Objects = {}
-_PLAIN = frozenset({str, int, bool, type(None)})
+_SCALARS = frozenset({str, int, bool, type(None)})
 
 
 def encode_arguments_text(call: ir.ToolCall) -> str:
@@ -27,10 +27,10 @@ def encode_arguments_text(call: ir.ToolCall) -> str:
     return arguments if isinstance(arguments, str) else dumps(arguments).decode()
 
 
-def repeated_keys(given: str | JsonObject, parsed: JsonObject) -> str | None:
+def repeated_keys(raw: str | JsonObject, parsed: JsonObject) -> str | None:
     """Say whether a key stands twice in the text of an object, of which ``parsed`` holds the last only."""
     del parsed
-    return "duplicate_keys" if isinstance(given, str) and _parse_carefully(given)[1] else None
+    return "duplicate_keys" if isinstance(raw, str) and _parse_carefully(raw)[1] else None
 
 
 def read_objects(parts: Iterable[ir.Part]) -> Objects:
@@ -68,15 +68,15 @@ def encode_arguments_object(
         return arguments
     if not arguments or arguments.isspace():
         return {}
-    mended: list[Mend] = []
+    repaired: list[Mend] = []
     try:
-        parsed = loads(arguments, mended)
+        parsed = loads(arguments, repaired)
     except NotJsonError:
         parsed = None
     if not isinstance(parsed, dict):
         wrapped: JsonObject = losses.changed(call, "arguments", {"raw_arguments": arguments}, "invalid_arguments")
         return wrapped
-    if mended:
+    if repaired:
         losses.changed(call, "arguments", parsed, "lone_surrogate")
     losses.examined(call, "arguments", parsed, examine)
     return parsed
@@ -129,7 +129,7 @@ def parse_object(text: str) -> tuple[JsonObject | None, bool]:
         value = from_json(text)
         if not isinstance(value, dict):
             return None, False
-        if _PLAIN.issuperset(map(type, value.values())) and text.count(":") == len(value):
+        if _SCALARS.issuperset(map(type, value.values())) and text.count(":") == len(value):
             return value, False  # one colon for each key: none can have stood twice; and no number that could be infinite
         written = to_json(value)
         if written.count(b'"') == text.count('"') and written.find(b"Infinity") < 0 and b"NaN" not in written:
@@ -144,9 +144,9 @@ def _parse_carefully(text: str) -> tuple[JsonObject | None, bool]:
 
     def collect(pairs: list[tuple[str, Any]]) -> JsonObject:
         nonlocal repeated
-        made = dict(pairs)
-        repeated = repeated or len(made) < len(pairs)
-        return made
+        result = dict(pairs)
+        repeated = repeated or len(result) < len(pairs)
+        return result
 
     try:
         value = loads(text)
@@ -175,10 +175,10 @@ _SPACES = " \t\r\n"
 
 
 def _lossless_pairs(pairs: list[tuple[str, Any]]) -> JsonObject:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise ValueError("a key is repeated")
-    return made
+    return result
 
 
 def _lossless_int(token: str) -> int:

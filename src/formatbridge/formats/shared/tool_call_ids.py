@@ -21,16 +21,16 @@ class CallIds:
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._reserved = frozenset(reserved)
-        self._given: set[str] = set()
+        self._used: set[str] = set()
         self._numbers = Numbers()
 
     def give(self, call_id: str) -> str:
         """Return the id of the next call."""
-        given = call_id
-        if call_id in self._given:
-            given = self._numbers.unique(call_id, self._given, self._reserved)
-        self._given.add(given)
-        return given
+        unique_id = call_id
+        if call_id in self._used:
+            unique_id = self._numbers.unique(call_id, self._used, self._reserved)
+        self._used.add(unique_id)
+        return unique_id
 
 
 def with_unique_call_ids(response: ir.Response, target: ir.Format, losses: Ledger) -> ir.Response:
@@ -38,20 +38,20 @@ def with_unique_call_ids(response: ir.Response, target: ir.Format, losses: Ledge
     for choice in response.choices if response.format != target else ():
         ids = [part.id for part in choice.parts if type(part) is ir.ToolCall]
         if len(ids) > 1 and len(set(ids)) < len(ids):
-            return replace(response, choices=[_told_apart(choice, losses) for choice in response.choices])
+            return replace(response, choices=[_with_unique_ids(choice, losses) for choice in response.choices])
     return response  # nearly always
 
 
-def _told_apart(choice: ir.Choice, losses: Ledger) -> ir.Choice:
+def _with_unique_ids(choice: ir.Choice, losses: Ledger) -> ir.Choice:
     ids = CallIds(part.id for part in choice.parts if isinstance(part, ir.ToolCall))
     return replace(choice, parts=[_with_id(part, ids, losses) if isinstance(part, ir.ToolCall) else part for part in choice.parts])
 
 
 def _with_id(call: ir.ToolCall, ids: CallIds, losses: Ledger) -> ir.ToolCall:
-    given = ids.give(call.id)
-    if given == call.id:
+    unique_id = ids.give(call.id)
+    if unique_id == call.id:
         return call
-    return replace(call, id=losses.changed(call, "id", given, "repeated_id", severity="info"))
+    return replace(call, id=losses.changed(call, "id", unique_id, "repeated_id", severity="info"))
 
 
 class UniqueCallIds:
@@ -62,7 +62,7 @@ class UniqueCallIds:
 
     def __init__(self) -> None:
         self._ids: dict[int, CallIds] = {}
-        self._given: dict[tuple[int, int], str] = {}
+        self._used: dict[tuple[int, int], str] = {}
 
     def feed(self, event: events.PartStart | events.PartEnd) -> events.PartStart | events.PartEnd:
         """Return an event with its id for the call that it tells of."""
@@ -73,10 +73,10 @@ class UniqueCallIds:
         if type(event) is events.PartStart:
             if event.choice not in self._ids:
                 self._ids[event.choice] = CallIds()
-            self._given[place] = self._ids[event.choice].give(part.id)
-        if part.id == self._given.get(place, part.id):
+            self._used[place] = self._ids[event.choice].give(part.id)
+        if part.id == self._used.get(place, part.id):
             return event
-        return replace(event, part=replace(part, id=self._given[place]))
+        return replace(event, part=replace(part, id=self._used[place]))
 
 
 # Requests.
@@ -107,9 +107,9 @@ class IdsOfRequest:
             return known
         longest = self._rules.longest_call_id
         base = call_id if _is_legal_id(call_id, self._rules) else with_legal_letters(call_id, longest) or "call"
-        given = self._there[place] = self._numbers.unique(base, self._taken, longest=longest)
-        self._taken.add(given)
-        return given
+        unique_id = self._there[place] = self._numbers.unique(base, self._taken, longest=longest)
+        self._taken.add(unique_id)
+        return unique_id
 
     def repeats(self, part: ir.ToolCall | ir.ToolResult) -> bool:
         """Say whether a part is a later call of its id, or the result of one."""

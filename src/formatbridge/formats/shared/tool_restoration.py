@@ -16,30 +16,32 @@ def restore_tool_names(response: ir.Response, context: Context, losses: Ledger) 
     """Give the tool calls of an answer the names and kinds that the caller's request used."""
     if not _has_moved(context):
         return response
-    choices = [replace(choice, parts=[_home_part(part, context, losses) for part in choice.parts]) for choice in response.choices]
+    choices = [
+        replace(choice, parts=[_restored_part(part, context, losses) for part in choice.parts]) for choice in response.choices
+    ]
     return replace(response, choices=choices)
 
 
-def _home_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
+def _restored_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
     if not isinstance(part, ir.ToolCall) or part.name not in context.tools:
         return part
-    own = context.tools[part.name]
+    tool = context.tools[part.name]
     arguments = part.arguments
     kind = part.kind
-    if own.kind == "custom" and part.kind == "function":
+    if tool.kind == "custom" and part.kind == "function":
         kind = "custom"
         text = read_wrapped_text(arguments)
         if text is None:  # the model filled in the wrapping otherwise than it was told
             text = arguments if isinstance(arguments, str) else dumps(arguments).decode()
             losses.changed(part, "arguments", text, "weaker_carrier")
         arguments = text
-    elif own.kind == "tool_search":
+    elif tool.kind == "tool_search":
         kind = "tool_search"
-    return replace(part, name=own.name, namespace=own.namespace or part.namespace, kind=kind, arguments=arguments)
+    return replace(part, name=tool.name, namespace=tool.namespace or part.namespace, kind=kind, arguments=arguments)
 
 
 def _has_moved(context: Context) -> bool:
-    return any(own.name != name or own.namespace or own.kind != "function" for name, own in context.tools.items())
+    return any(tool.name != name or tool.namespace or tool.kind != "function" for name, tool in context.tools.items())
 
 
 class ToolNameRestorer:
@@ -55,12 +57,12 @@ class ToolNameRestorer:
         """Take what happened and return it as the caller would have it."""
         if self._context is None:
             return happened
-        return [made for event in happened for made in self._bring(event, self._context)]
+        return [restored for event in happened for restored in self._bring(event, self._context)]
 
     def _bring(self, event: events.Event, context: Context) -> list[events.Event]:
         match event:
             case events.PartStart(part=ir.ToolCall() as call):
-                part = _home_part(call, context, null_ledger())
+                part = _restored_part(call, context, null_ledger())
                 if isinstance(part, ir.ToolCall) and part.kind == "custom" and part.kind != call.kind:
                     self._held[event.choice, event.index] = []
                 return [replace(event, part=part)]
@@ -73,7 +75,7 @@ class ToolNameRestorer:
 
     def _end(self, event: events.PartEnd, context: Context) -> list[events.Event]:
         if event.part is not None:
-            event = replace(event, part=_home_part(event.part, context, null_ledger()))
+            event = replace(event, part=_restored_part(event.part, context, null_ledger()))
         wrapped = "".join(self._held.pop((event.choice, event.index), ()))
         text = read_wrapped_text(wrapped) if wrapped else None
         text = wrapped if text is None else text

@@ -114,7 +114,7 @@ def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: 
 
     ``joins``: what the model says twice in a row becomes one turn in the target.
     """
-    if not _has_calls(messages) or not _has_strays(messages, joins):
+    if not _has_calls(messages) or not _has_misplaced(messages, joins):
         return messages
     groups, orphans = _grouped(messages, joins)
     for part in orphans:
@@ -157,7 +157,7 @@ def _has_calls(messages: list[ir.Message]) -> bool:
     return False
 
 
-def _has_strays(messages: list[ir.Message], joins: bool) -> bool:
+def _has_misplaced(messages: list[ir.Message], joins: bool) -> bool:
     """Say whether a result may stand elsewhere than behind its call and the results that are there already, or a call may have none.
 
     A quick look.

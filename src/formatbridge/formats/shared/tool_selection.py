@@ -23,7 +23,7 @@ _INSTRUCTING = frozenset({"system", "developer"})
 def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Rewrite which tools a request offers to what the target can say; return the same object where nothing had to change."""
     if brings_tools(request):
-        request = _offered_at_start(_told_once(request), losses)
+        request = _with_leading_tools(_without_repeated_tools(request), losses)
     choice = request.tool_choice
     if choice is None:
         return request
@@ -71,7 +71,7 @@ def server_word(tool: ir.HostedTool | ir.McpServer) -> str:
     return tool.kind if tool.family == "other" else tool.family
 
 
-def _offered_at_start(request: ir.Request, losses: Ledger) -> ir.Request:
+def _with_leading_tools(request: ir.Request, losses: Ledger) -> ir.Request:
     """Offer the tools that come before the first turn as those of the request, which they are: nothing is said before them."""
     leading = next((at for at, message in enumerate(request.messages) if message.role not in _INSTRUCTING), len(request.messages))
     if not any(message.tools for message in request.messages[:leading]):
@@ -86,16 +86,16 @@ def _offered_at_start(request: ir.Request, losses: Ledger) -> ir.Request:
     return replace(request, tools=tools, messages=kept + request.messages[leading:])
 
 
-def _told_once(request: ir.Request) -> ir.Request:
+def _without_repeated_tools(request: ir.Request) -> ir.Request:
     """Leave out tools that come with a turn and are there already, word for word."""
-    told = {_words_of(tool) for tool in request.tools}
+    known = {_words_of(tool) for tool in request.tools}
     messages = []
     for message in request.messages:
         fresh = []
         for tool in message.tools or ():
             words = _words_of(tool)
-            if words not in told:
-                told.add(words)
+            if words not in known:
+                known.add(words)
                 fresh.append(tool)
         messages.append(message if not message.tools or len(fresh) == len(message.tools) else replace(message, tools=fresh))
     return replace(request, messages=messages)
@@ -103,17 +103,17 @@ def _told_once(request: ir.Request) -> ir.Request:
 
 def _words_of(tool: ir.Tool) -> str:
     """Spell a tool without where it stood, the same for equal ones."""
-    return spell([type(tool).__name__, _told_of(tool)])
+    return spell([type(tool).__name__, _definition_of(tool)])
 
 
-def _told_of(tool: ir.Tool) -> JsonObject:
+def _definition_of(tool: ir.Tool) -> JsonObject:
     """Return the fields of a tool but where it stood, as plain values."""
-    told: JsonObject = {name: getattr(tool, name) for name in tool.__slots__ if name != "src"}
+    known: JsonObject = {name: getattr(tool, name) for name in tool.__slots__ if name != "src"}
     if isinstance(tool, ir.Namespace):
-        told["tools"] = [_told_of(inner) for inner in tool.tools]
+        known["tools"] = [_definition_of(inner) for inner in tool.tools]
     elif tool.cache:
-        told["cache"] = [tool.cache.ttl, tool.cache.extra]
-    return told
+        known["cache"] = [tool.cache.ttl, tool.cache.extra]
+    return known
 
 
 def _none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:

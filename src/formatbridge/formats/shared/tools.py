@@ -52,10 +52,10 @@ class _Names:
     def declare(self, namespace: str | None, name: str, kind: _Kind) -> str:
         """Return the target's name of a definition: another one where the name was declared before and names must differ."""
         first = self.there.pop((namespace, name), None) if self.rules.distinct else None
-        given = self.give(namespace, name, kind)
+        new = self.give(namespace, name, kind)
         if first is not None:
             self.there[namespace, name] = first
-        return given
+        return new
 
     def give(self, namespace: str | None, name: str, kind: _Kind = "function") -> str:
         """Return the target's name of a tool, the same for the same tool and never one that is taken."""
@@ -65,16 +65,16 @@ class _Names:
         flat = f"{namespace}__{name}" if namespace and not self.rules.namespaces else name
         is_kept = flat in self.legal and not namespace and flat not in self.home
         taken = (self.home, self.server) if is_kept else (self.home, self.server, self.legal)
-        given = self.numbers.unique(_legal(flat, self.rules), *taken, longest=self.rules.longest_name)
-        self.there[namespace, name] = given
-        self.home[given] = OwnTool(name=name, namespace=namespace, kind=kind)
-        return given
+        new = self.numbers.unique(_legal(flat, self.rules), *taken, longest=self.rules.longest_name)
+        self.there[namespace, name] = new
+        self.home[new] = OwnTool(name=name, namespace=namespace, kind=kind)
+        return new
 
     def chosen(self, names: list[str], namespaces: Sequence[str | None]) -> list[str]:
         """Return the target's names of tools that a choice names; one without a namespace may stand in any."""
         first: dict[str, str] = {}
-        for (_, known), given in self.there.items():
-            first.setdefault(known, given)
+        for (_, known), new in self.there.items():
+            first.setdefault(known, new)
         return [self.there.get((space, name)) or first.get(name, name) for name, space in zip(names, namespaces, strict=True)]
 
 
@@ -94,7 +94,7 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
         return request, {}
     names = _Names(rules, IdsOfRequest(rules, request.messages))
     names.reserve(request.tools + added)
-    tools = [tool for given in request.tools for tool in _adapt_tool(given, names, losses)]
+    tools = [tool for new in request.tools for tool in _adapt_tool(new, names, losses)]
     messages = (
         [_adapt_added(message, names, losses) if message.tools else message for message in request.messages]
         if added
@@ -125,12 +125,12 @@ def encode_parameters(tool: ir.FunctionTool, losses: Ledger) -> JsonObject | Non
     if kind not in (None, "object"):
         is_among = isinstance(kind, list) and "object" in kind  # arguments are an object, whatever else they could be
         losses.changed(tool, "parameters/type", "object", severity="info" if is_among else "lossy")
-    made = {"type": "object"} | fold_parameters(tool, schema, losses) | {"type": "object"}
+    result = {"type": "object"} | fold_parameters(tool, schema, losses) | {"type": "object"}
     if kind is None:
-        losses.added_in(made, "type", "object")
-    if made.get("properties") is None:
-        losses.added_in(made, "properties", {})
-    return made
+        losses.added_in(result, "type", "object")
+    if result.get("properties") is None:
+        losses.added_in(result, "properties", {})
+    return result
 
 
 def drop_choice(request: ir.Request, losses: Ledger) -> None:
@@ -228,17 +228,17 @@ def _is_legal(name: str, rules: ToolRules) -> bool:
 def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | None = None) -> list[ir.Tool]:
     if isinstance(tool, ir.Namespace) and not names.rules.namespaces:
         losses.changed(tool, "", [f"{tool.name}__{inner.name}" for inner in tool.tools], "renamed")
-        return [made for inner in tool.tools for made in _adapt_tool(inner, names, losses, tool.name)]
+        return [result for inner in tool.tools for result in _adapt_tool(inner, names, losses, tool.name)]
     if not isinstance(tool, ir.FunctionTool | ir.CustomTool):
         return [tool]
     kind: _Kind = "custom" if isinstance(tool, ir.CustomTool) else tool.kind
-    given = names.declare(namespace, tool.name, kind)
-    if given != tool.name:
-        tool = replace(tool, name=given)
-        if given != (f"{namespace}__{names.home[given].name}" if namespace else None):
-            losses.changed(tool, "name", given, "renamed")
+    new = names.declare(namespace, tool.name, kind)
+    if new != tool.name:
+        tool = replace(tool, name=new)
+        if new != (f"{namespace}__{names.home[new].name}" if namespace else None):
+            losses.changed(tool, "name", new, "renamed")
     if isinstance(tool, ir.CustomTool) and not names.rules.custom:
-        names.custom.add((namespace, names.home[given].name))
+        names.custom.add((namespace, names.home[new].name))
         return [_wrapped_tool(tool, losses)]
     return [tool]
 
@@ -261,7 +261,7 @@ def _wrapped_tool(tool: ir.CustomTool, losses: Ledger) -> ir.FunctionTool:
 
 def _adapt_added(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
     """Adapt the tools that come with a turn, all before the first call: one may stand before the turn that brings its tool."""
-    tools = [tool for given in message.tools or () for tool in _adapt_tool(given, names, losses)]
+    tools = [tool for new in message.tools or () for tool in _adapt_tool(new, names, losses)]
     return message if _is_same(tools, message.tools) else replace(message, tools=tools)
 
 
@@ -296,19 +296,19 @@ def _bind_anew(before: list[ir.Part], parts: list[ir.Part]) -> list[ir.Part]:
 def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall:
     known = (call.namespace, call.name) in names.there
     name = names.give(call.namespace, call.name, call.kind)
-    given = names.ids.give(call)
+    new = names.ids.give(call)
     wraps = call.kind == "custom" and not names.rules.custom
-    if name == call.name and given == call.id and not wraps:
+    if name == call.name and new == call.id and not wraps:
         return call
     if name != call.name and not known:
         losses.changed(call, "name", name, "renamed")
-    if given != call.id:
-        losses.changed(call, "id", given, "repeated_id" if names.ids.repeats(call) else "renamed", severity="info")
+    if new != call.id:
+        losses.changed(call, "id", new, "repeated_id" if names.ids.repeats(call) else "renamed", severity="info")
     if wraps and (call.namespace, call.name) not in names.custom:
         losses.changed(call, "", {"type": "function", "name": name}, "wrapped")
     return replace(
         call,
-        id=given,
+        id=new,
         name=name,
         namespace=call.namespace if names.rules.namespaces else None,
         kind="function" if wraps else call.kind,
@@ -317,14 +317,14 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
 
 
 def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.ToolResult:
-    given = names.ids.give(result)
+    new = names.ids.give(result)
     name = names.there.get((result.namespace, result.name), result.name) if result.name else None
     kind = result.kind if names.rules.custom else "function"
-    if given == result.call_id and name == result.name and kind == result.kind:
+    if new == result.call_id and name == result.name and kind == result.kind:
         return result
-    if given != result.call_id:
-        losses.changed(result, "call_id", given, "repeated_id" if names.ids.repeats(result) else "renamed", severity="info")
-    return replace(result, call_id=given, name=name, kind=kind)
+    if new != result.call_id:
+        losses.changed(result, "call_id", new, "repeated_id" if names.ids.repeats(result) else "renamed", severity="info")
+    return replace(result, call_id=new, name=name, kind=kind)
 
 
 def _legal(name: str, rules: ToolRules) -> str:

@@ -33,31 +33,31 @@ class Numbers:
 
     def unique(self, name: str, *taken: Container[str], longest: int | None = None) -> str:
         """Return a name that is not taken; the numbers go on where the last name like it ended."""
-        made, count = name, self._last.get(name, 1)
-        while any(made in names for names in taken):
+        result, count = name, self._last.get(name, 1)
+        while any(result in names for names in taken):
             count += 1
             tail = f"_{count}"
-            made = f"{name if longest is None else name[: longest - len(tail)]}{tail}"
+            result = f"{name if longest is None else name[: longest - len(tail)]}{tail}"
         self._last[name] = count
-        return made
+        return result
 
 
 _PREFIXES = ("chatcmpl-", "msg_", "resp_")
 
 
-def encode_id(given: str | None, prefix: str) -> str | None:
+def encode_id(raw: str | None, prefix: str) -> str | None:
     """Return an id with the target's prefix that still holds the source's; None where there is none."""
-    if not given:
+    if not raw:
         return None
-    if prefix and prefix not in given:  # nearly always: it was not made from an id of the target's
-        return f"{prefix}{given}"
+    if prefix and prefix not in raw:  # nearly always: it was not made from an id of the target's
+        return f"{prefix}{raw}"
     for known in _PREFIXES:
-        if given.startswith(known):
-            inner = given.removeprefix(known)
+        if raw.startswith(known):
+            inner = raw.removeprefix(known)
             if inner.startswith(_PREFIXES) and inner.startswith(prefix):
                 return inner
             break
-    return given if given.startswith(prefix) else f"{prefix}{given}"
+    return raw if raw.startswith(prefix) else f"{prefix}{raw}"
 
 
 def derive_call_id(*facts: Any) -> str:

@@ -15,11 +15,11 @@ def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> Jso
     """
     if known.issuperset(raw):
         return None
-    made: JsonObject = {}
+    result: JsonObject = {}
     for key, value in raw.items():  # a comprehension takes half as long again
         if value is not None and key not in known:
-            made[at + (escape(key) if "/" in key or "~" in key else key)] = value
-    return made or None
+            result[at + (escape(key) if "/" in key or "~" in key else key)] = value
+    return result or None
 
 
 def unknown_event(raw: JsonObject) -> JsonObject | None:
@@ -58,23 +58,23 @@ class Pieces:
     What only comes again as it was is said again, not more of it. Of all else the last counts; what says nothing replaces nothing.
     """
 
-    __slots__ = ("_told", "latest")
+    __slots__ = ("_values", "latest")
 
     def __init__(self) -> None:
         #: The fields that came last; None where the last event had none.
         self.latest: JsonObject | None = None
-        self._told: dict[str, list[tuple[Any, int]]] = {}  # each value, and how many times it came in a row
+        self._values: dict[str, list[tuple[Any, int]]] = {}  # each value, and how many times it came in a row
 
     def take(self, fields: JsonObject | None) -> None:
         """Take the next piece of some fields."""
         self.latest = fields
         for name, value in (fields or {}).items():
-            told = self._told.setdefault(name, [])
-            last, times = told[-1] if told else (None, 0)
+            values = self._values.setdefault(name, [])
+            last, times = values[-1] if values else (None, 0)
             if times and _is_same(last, value):
-                told[-1] = (value, times + 1)
+                values[-1] = (value, times + 1)
             else:
-                told.append((value, 1))
+                values.append((value, 1))
 
     def again(self) -> None:
         """Take the same piece once more."""
@@ -82,19 +82,19 @@ class Pieces:
 
     def whole(self) -> JsonObject:
         """Return the fields as they have come so far; objects lie as deep in each other as a body may be."""
-        made: JsonObject = {}
-        pending = [(made, self)]
+        result: JsonObject = {}
+        pending = [(result, self)]
         while pending:
             holder, pieces = pending.pop()
-            for name, told in pieces._told.items():
-                value = _joined(told)
+            for name, values in pieces._values.items():
+                value = _joined(values)
                 if isinstance(value, Pieces):
                     inner: JsonObject = {}
                     holder[name] = inner
                     pending.append((inner, value))
                 else:
                     holder[name] = value
-        return made
+        return result
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -118,19 +118,19 @@ def _is_same_below(one: Any, other: Any) -> bool:
     return True
 
 
-def _joined(told: list[tuple[Any, int]]) -> Any:
+def _joined(values: list[tuple[Any, int]]) -> Any:
     """Return what the pieces of a field make: of objects, the pieces of their members."""
-    said = [(value, times) for value, times in told if value] or told[-1:]
-    first = said[0][0]
-    if len(said) > 1 and all(type(value) is type(first) for value, _ in said):
+    values_set = [(value, times) for value, times in values if value] or values[-1:]
+    first = values_set[0][0]
+    if len(values_set) > 1 and all(type(value) is type(first) for value, _ in values_set):
         match first:
             case str():
-                return "".join(value * times for value, times in said)
+                return "".join(value * times for value, times in values_set)
             case list():
-                return [item for value, times in said for item in value * times]
+                return [item for value, times in values_set for item in value * times]
             case dict():
                 inner = Pieces()
-                for value, _ in said:
+                for value, _ in values_set:
                     inner.take(value)
                 return inner
-    return said[-1][0]
+    return values_set[-1][0]

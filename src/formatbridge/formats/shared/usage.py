@@ -10,34 +10,34 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 
-def either(raw: JsonObject, names: Iterable[str], leftover: JsonObject, told: int | None = None) -> int | None:
+def either(raw: JsonObject, names: Iterable[str], unread: JsonObject, value: int | None = None) -> int | None:
     """Read a count that has several names: the first that is not zero. Another that says something else is left over.
 
-    Relays send all names with zeros where they know nothing. ``told``: what the name before these says.
+    Relays send all names with zeros where they know nothing. ``value``: what the name before these says.
     """
     for name in names:
         count = raw.get(name)
-        if not told and count is not None:
-            told = count
-        elif count and count != told:
-            leftover[name] = count
-    return told
+        if not value and count is not None:
+            value = count
+        elif count and count != value:
+            unread[name] = count
+    return value
 
 
-def details(raw: JsonObject, name: str, alias: str, main: str, leftover: JsonObject) -> tuple[str, JsonObject]:
+def details(raw: JsonObject, name: str, alias: str, main: str, unread: JsonObject) -> tuple[str, JsonObject]:
     """Read details that stand under two names: those that have more than zeros, and their ``main`` count as ``either`` does.
 
     The first value is where they stand.
     """
-    found, other = raw.get(name) or {}, raw.get(alias) or {}
-    if not any(found.values()) and any(other.values()):
+    found_details, other = raw.get(name) or {}, raw.get(alias) or {}
+    if not any(found_details.values()) and any(other.values()):
         return alias, other
     for key, count in other.items():
-        if count and key == main and not found.get(key):
-            found = found | {key: count}
-        elif count and count != found.get(key):
-            leftover[f"{alias}/{escape(key)}"] = count
-    return name, found
+        if count and key == main and not found_details.get(key):
+            found_details = found_details | {key: count}
+        elif count and count != found_details.get(key):
+            unread[f"{alias}/{escape(key)}"] = count
+    return name, found_details
 
 
 def count_reasoning_in(usage: ir.Usage) -> None:
