@@ -1,6 +1,6 @@
-"""Errors across formats: one kind for each class of failure, and the word, code and status that each format gives it.
+"""Errors of all formats: one kind for each class of failure, with the type, the code and the status of each format.
 
-A stable code decides first, then the HTTP status, then the words: a vendor says ``invalid_request_error`` for three statuses.
+A stable code decides first, then the HTTP status, then the type: a vendor uses ``invalid_request_error`` for three statuses.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BY_WORD: Mapping[str, ir.ErrorKind] = {
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """How chat_completions and responses put a kind: HTTP status, type, and code where there is a fixed one."""
+    """A kind in chat_completions and responses: HTTP status, type, and code where it is fixed."""
 
     status: int
     type: str
@@ -64,10 +64,10 @@ QUOTA_CODES = frozenset({
     "insufficient_user_quota", "pre_consume_token_quota_failed", "insufficient_quota", "quota_exceeded", "billing_error",
     "billing_hard_limit_reached", "credit_balance_too_low",
 })  # fmt: skip
-"""Codes and types that say that the account is empty."""
+"""Codes and types of an account without credit."""
 
 FORBIDDEN = (401, 403)
-"""Statuses that relays also give for an account that is empty; the type alone may say it there."""
+"""Statuses that relays also send for an account without credit; then only the type identifies it."""
 
 BY_CODE: Mapping[str, ir.ErrorKind] = {
     "API_KEY_INVALID": "authentication",
@@ -75,7 +75,7 @@ BY_CODE: Mapping[str, ir.ErrorKind] = {
     **dict.fromkeys(QUOTA_CODES, "billing"),
     **{wording.code: kind for kind, wording in WORDINGS.items() if wording.code},
 }
-"""Codes that mean the same whatever the status beside them."""
+"""Codes with the same meaning at every status."""
 
 FAULTS = frozenset({
     "invalid_prompt", "data_residency_mismatch", "bio_policy", "misalignment_policy_violation", "invalid_image", "invalid_image_format",
@@ -83,7 +83,7 @@ FAULTS = frozenset({
     "image_content_policy_violation", "invalid_image_mode", "image_file_too_large", "unsupported_image_media_type", "empty_image_file",
     "failed_to_download_image", "image_file_not_found",
 })  # fmt: skip
-"""Codes of an answer that failed on the way that lay the fault on the request."""
+"""Codes of a failed answer whose cause is the request."""
 
 _BY_CODE_ALONE: Mapping[str, ir.ErrorKind] = {
     "vector_store_timeout": "timeout",
@@ -93,7 +93,7 @@ _BY_CODE_ALONE: Mapping[str, ir.ErrorKind] = {
 
 
 def classify(status: int | None, *, code: object = None, word: object = None) -> ir.ErrorKind:
-    """Name the kind of an error. A 429 stays a rate limit whatever its words, for clients retry by status.
+    """Return the kind of an error. A 429 is always a rate limit, because clients retry by status.
 
     Streams have no status; relays put it in the code.
     """
@@ -116,9 +116,9 @@ def classify(status: int | None, *, code: object = None, word: object = None) ->
 
 
 def error_text(body: JsonObject) -> tuple[str, str]:
-    """Return the words of an error body without an error object, and the key where they stand; JSON text of what are no words.
+    """Return the message of an error body without an error object, and its key. A value that is no text is returned as JSON text.
 
-    A word beside a message or a detail only names the class, as servers' frameworks have it: ``{"error": "Bad Request", "message": …}``.
+    In ``{"error": "Bad Request", "message": …}``, as web frameworks write it, the first member only names the class.
     """
     keys = [key for key in ("message", "detail") if body.get(key) and isinstance(body[key], str | list)]
     for key in (*keys, "error", "message", "detail"):
@@ -129,28 +129,28 @@ def error_text(body: JsonObject) -> tuple[str, str]:
 
 
 def is_bare_error(event: JsonObject) -> bool:
-    """Say whether an event with nothing of its format is an error in words alone, and neither a ping nor another format's message."""
+    """Return whether an event without fields of its format is an error message, and not a ping or a message of another format."""
     return event.get("type") != "ping" and (isinstance(event.get("message"), str) or event.get("detail") is not None)
 
 
 def has_error(body: JsonObject) -> bool:
-    """Say whether a whole body is an error beyond doubt, whatever its format: by an error in it, or by its own word."""
+    """Return whether a whole body is certainly an error of some format: it has an error, or its type is error."""
     return bool(body.get("error")) or body.get("success") is False or body.get("type") == "error"
 
 
 def is_error_body(body: JsonObject) -> bool:
-    """Say whether a whole body that is no answer of its format is an error of any shape."""
+    """Return whether a whole body that is no answer of its format is an error of any shape."""
     return has_error(body) or is_bare_error(body)
 
 
 _COMMON_STATUSES = frozenset({400, 401, 402, 403, 404, 409, 413, 429, 499, 500, 503, 504, 529})
-"""Statuses that stand for a kind in some format."""
+"""Statuses that a format uses for a kind."""
 
 
 def kept_status(error: ir.Error, default: int) -> int:
-    """Return the HTTP status of an error: the target's ``default`` one for its kind, but a finer one of the source stays.
+    """Return the HTTP status of an error: the target's ``default`` for its kind, or a more specific status of the source.
 
-    Formats have statuses of their own for one kind (an overload is 503 or 529); 422, 502 and the like say more than any of them.
+    Formats differ in the status of a kind (an overload is 503 or 529). 422, 502 and others are more specific than all of them.
     """
     raw = error.status
     if raw is None or raw in _COMMON_STATUSES:
@@ -160,7 +160,7 @@ def kept_status(error: ir.Error, default: int) -> int:
 
 
 def note_unread(error: ir.Error, losses: Ledger) -> None:
-    """Note what only its own shape has of an error. Of details beside a status the reason and the wait are read, the rest is not."""
+    """Note the unmodelled fields of an error. Of the details of an error with a status, the reason and the retry delay are read."""
     if not error.extra:
         return
     if error.family == "status" and isinstance(error.extra.get("error/details"), list):
@@ -169,20 +169,20 @@ def note_unread(error: ir.Error, losses: Ledger) -> None:
 
 
 def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object = None, status: int | None = None) -> None:
-    """Note that ``word`` stands for the type of an error, unless the target says no less with it.
+    """Note that ``word`` replaces the type of an error, unless the target has the same information.
 
-    The error's kind it says by the ``code`` and ``status`` beside the word, too; some formats have one word for two kinds.
+    The ``code`` and ``status`` of the target also identify the kind. Some formats have one type for two kinds.
     """
-    known = BY_WORD.get(error.type) if isinstance(error.type, str) else None  # in a stream it may be anything
+    known = BY_WORD.get(error.type) if isinstance(error.type, str) else None  # in a stream it may have any type
     is_finer = error.type not in (None, "", word) and known != error.kind and WORDINGS[error.kind].type != error.type
-    by_status = "word" if error.family == "status" else None  # elsewhere the HTTP status alone may say what it is
+    by_status = "word" if error.family == "status" else None  # in other families the HTTP status alone may identify the kind
     name = next((name for name in ("type", "code") if getattr(error, name) not in (None, "")), by_status)
     if is_finer or (name and classify(status, code=code, word=word) != error.kind):
         losses.changed(error, name or "type", word, "diagnostic", severity="info")
 
 
 def encode_error_object(error: ir.Error, drop_unheld: DropUnheld, losses: Ledger) -> tuple[int, JsonObject]:
-    """Write the error body that chat_completions and responses share; words of the same family are kept, and a code next to a status."""
+    """Write the error body that chat_completions and responses share. Words of the same family are kept, and a code next to a status."""
     keep = error.family == "detail"
     note_unread(error, losses)
     drop_unheld(error, losses)
@@ -210,7 +210,7 @@ ERROR_PLACES: Mapping[str, tuple[str, ...]] = {
     "Error.status": ("error/code",),
     "Error.retry_after": ("error/details",),
 }
-"""Where all shapes keep what an error says; a format puts its own place first."""
+"""Pointers of the fields of an error in all shapes. A format puts its pointer first."""
 
 _DIAGNOSTIC = LossRule("info", "diagnostic")
 ERROR_RULES: Mapping[str, LossRule] = {
@@ -223,19 +223,19 @@ ERROR_RULES: Mapping[str, LossRule] = {
     "Error.error/type": LossRule("info", "diagnostic", kind="changed"),
     "Error.success": LossRule("info", "diagnostic", neutral=(False,)),
 }
-"""How grave it is to lose what one shape alone has."""
+"""Loss rules of fields that one shape of error has."""
 
 _NIL = "<nil>"
-"""What some relays write for no type."""
+"""The text that some relays write for no type."""
 _WORDED = frozenset({"message", "type", "param", "code"})
 _STATUS = frozenset({"message", "param", "code", "status", "details"})
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)s")
 _COARSER = {"billing": "PERMISSION_DENIED", "too_large": "INVALID_ARGUMENT"}
-"""Words for kinds of which they say less."""
+"""Statuses for kinds that are more specific."""
 
 
 def decode_error_body(body: JsonObject, *, status: int | None, otherwise: Family) -> ir.Error:
-    """Read an error body. ``otherwise``: the shape of one that does not show which it has."""
+    """Read an error body. ``otherwise``: the shape to assume where the body does not show it."""
     detail = body.get("error")
     if not isinstance(detail, dict):
         message, key = error_text(body)
@@ -258,14 +258,14 @@ def _family(body: JsonObject, detail: JsonObject, otherwise: Family) -> Family:
 
 
 def _has_only_details(detail: JsonObject) -> bool:
-    """Say whether an error has a list of objects for details, and neither a word for its code nor a parameter: those others have."""
+    """Return whether an error has a list of objects as details, but no text as code and no parameter, which the other shapes have."""
     details = detail.get("details")
     is_listed = isinstance(details, list) and any(isinstance(item, dict) for item in details)
     return is_listed and detail.get("param") is None and not isinstance(detail.get("code"), str)
 
 
 def _outer(body: JsonObject, key: str) -> JsonObject | None:
-    """Return what stands beside the error, but for the envelope's own."""
+    """Return the members next to the error that are not part of the envelope."""
     known = {
         key,
         *(["type"] if body.get("type") == "error" else ()),
@@ -275,7 +275,7 @@ def _outer(body: JsonObject, key: str) -> JsonObject | None:
 
 
 def _decode_worded(body: JsonObject, detail: JsonObject, family: Family, status: int | None) -> ir.Error:
-    """Read an error with a word for its class, and perhaps a finer code."""
+    """Read an error with a type, and perhaps a more specific code."""
     details, word = detail.get("details") if family == "messages" else None, detail.get("type")
     finer = details.get("error_code") if isinstance(details, dict) else None
     code = detail.get("code") if finer is None else finer
@@ -328,18 +328,18 @@ def _restates(word: object, kind: ir.ErrorKind) -> bool:
 
 
 def _text(message: object) -> str:
-    """Return the words of an error; in a stream anything may stand there."""
+    """Return the message of an error. In a stream it may have any type."""
     return message if isinstance(message, str) else dumps(message).decode() if message else ""
 
 
 def reason_in(details: object) -> str | None:
-    """Return the code that the details of an error tell, such as ``API_KEY_INVALID``; None where none does."""
+    """Return the code in the details of an error, such as ``API_KEY_INVALID``, else None."""
     reasons = (item.get("reason") for item in _objects(details))
     return next((reason for reason in reasons if isinstance(reason, str) and reason), None)
 
 
 def retry_delay(details: object) -> float | None:
-    """Return the seconds to wait that the details of an error tell, such as ``17s`` or ``0.5s``; None where none does."""
+    """Return the retry delay in the details of an error, such as ``17s`` or ``0.5s``, in seconds, else None."""
     texts = (item.get("retryDelay") for item in _objects(details))
     matches = (_DURATION.fullmatch(text) for text in texts if isinstance(text, str))
     return next((float(match[1]) for match in matches if match), None)

@@ -1,4 +1,4 @@
-"""Tokens of other vendors in a request that stays in its format: they came with an answer that had crossed over, and go no further."""
+"""Tokens of other vendors in a request that stays in its format. They were carried in an answer, and are removed."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from formatbridge.report.ledger import Ledger, resolve
 from formatbridge.report.losses import Severity
 
 _LABELS = frozenset({"type", "role", "id", "index", "format", "thought", "status"})
-"""Members that say nothing by themselves."""
+"""Members that are no content."""
 _SIGNED = frozenset({"thinking", "reasoning"})
-"""Reasoning of messages and of responses, whose servers refuse it without their own token."""
+"""Types of reasoning in messages and responses, whose servers refuse it without their token."""
 _GONE = object()
-"""Stands in a list for what is taken out of it, until all is."""
+"""A marker in a list for an item that is removed later."""
 
 
 def without_foreign_tokens(
     raw: JsonObject, body: JsonObject, format: Format, text: object, losses: Ledger, key: bytes | None
 ) -> JsonObject:
-    """Return a request without the tokens that other vendors minted, and note each; the same object where it has none.
+    """Return a request without the tokens of other vendors, and note each; the same object where it has none.
 
-    What is nothing without its token goes with it, and so does reasoning that the server takes with its own token only. A carried token
-    that has come home is written as it was minted, under the id that it is sealed to. ``body``: the request as validated; ``text``: as the
-    caller gave it, where that is text. ``key``: a carried token that is not sealed with it goes, too; None: no seal is looked at.
+    An object that is empty without its token is removed too, and so is reasoning that the server takes with its token only. A carried
+    token of this format is restored, under the id to which it is sealed. ``body``: the request as validated; ``text``: as the caller
+    passed it, where that is text. ``key``: carried tokens that are not sealed with it are removed too; None: seals are not checked.
     """
     if isinstance(text, bytes | bytearray | str) and not may_hold_tag(text):
         return raw
@@ -49,7 +49,7 @@ def without_foreign_tokens(
             continue
         has_lost = True
         gone, turn = _take_out(result, pointer, emptied)
-        severity: Severity = "info" if gone == pointer and code == "foreign_signature" else "lossy"  # the text that it signed stays
+        severity: Severity = "info" if gone == pointer and code == "foreign_signature" else "lossy"  # the signed text stays
         losses.dropped(ir.Signature(home=signature.home, kind=signature.kind, token="", src=gone), code=code, severity=severity)
         if turn is not None:
             losses.dropped(ir.Opaque(format=format.NAME, raw={}, src=turn), code="empty", severity="info")
@@ -59,8 +59,8 @@ def without_foreign_tokens(
 
 
 def as_it_is(body: JsonObject, losses: Ledger) -> JsonObject:
-    """Return a request whose history has lost thoughts: its server takes it without them."""
-    del losses  # nothing else goes with them
+    """Return a request without some of its reasoning unchanged: its server takes it."""
+    del losses  # there is nothing else to note
     return body
 
 
@@ -84,7 +84,7 @@ def _signatures(request: ir.Request) -> Iterator[ir.Signature]:
 
 
 def _steps_to(body: JsonObject, pointer: str) -> list[tuple[Any, Any]]:
-    """Return each object and list on the way to a value, from the body on, with the key or index of the next step."""
+    """Return the objects and lists that contain a value, from the body on, each with the key or index of the next step."""
     steps: list[tuple[Any, Any]] = []
     node: Any = body
     for step in pointer.split("/")[1:]:
@@ -95,9 +95,9 @@ def _steps_to(body: JsonObject, pointer: str) -> list[tuple[Any, Any]]:
 
 
 def _take_out(body: JsonObject, pointer: str, emptied: list[list[Any]]) -> tuple[str, str | None]:
-    """Take a token out of a body, and what is empty or refused without it.
+    """Remove a token from a body, and what is empty or refused without it.
 
-    Returns the pointer of what has gone, and of the turn, where nothing was left of that either. Lists keep their length for now.
+    Returns the pointer of what was removed, and of the turn, where that was removed too. Lists keep their length until later.
     """
     levels, steps = _steps_to(body, pointer), pointer.split("/")
     del levels[-1][0][levels[-1][1]]
@@ -120,7 +120,7 @@ def _take_out(body: JsonObject, pointer: str, emptied: list[list[Any]]) -> tuple
 
 
 def _has_content(node: Any) -> bool:
-    """Say whether a list or an object is of use without what was taken out."""
+    """Return whether a list or an object has content without what was removed."""
     if isinstance(node, list):
         return any(item is not _GONE for item in node)
     return node.get("type") not in _SIGNED and any(value for key, value in node.items() if key not in _LABELS)

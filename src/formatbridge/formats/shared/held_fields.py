@@ -1,4 +1,4 @@
-"""Reports the canonical fields for which a target has no place, by the tables of the target."""
+"""Reports the canonical fields that a target does not hold, by the HOLDS tables of its package."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from formatbridge.report.ledger import Ledger, LossRule
 from formatbridge.report.loss_rules import LOSS_RULES, NO_LOSS
 
 Holds = Mapping[type, frozenset[str]]
-"""Type of canonical node to the fields that a format has a place for, wholly or in part: then its encoder reports the rest."""
+"""Type of canonical node to the fields that a format holds, wholly or in part. If in part, its encoder reports the rest."""
 
 NONE: frozenset[str] = frozenset()
 """Nodes of this type are written as something else, or dropped as a whole."""
 
 DropUnheld = Callable[[ir.Node, Ledger], None]
-"""Reports the fields of a node for which a format has no place."""
+"""Reports the fields of a node that a format does not hold."""
 
 _NODES = frozenset({"cache", "audio", "image"})
-"""Fields that hold a node of their own, which is dropped as a whole."""
+"""Fields with another node, which is dropped as a whole."""
 
 POINTERS = frozenset({"src", "aside", "share", "shares"})
-"""Fields that say where a node stands in the source."""
+"""Fields with pointers of a node in the source."""
 
 
 def unheld_names(kind: type, held: frozenset[str]) -> tuple[str, ...]:
@@ -57,14 +57,14 @@ def unheld_fields(format: ir.Format, holds: Holds) -> DropUnheld:
 
 
 def _check_of(kind: type, held: frozenset[str]) -> tuple[Callable[[Any], Any], Any, tuple[str, ...]]:
-    """Return what reads all fields that are not held in one call, what it returns where there is nothing to lose, and their names."""
+    """Return a function that reads all fields that are not held, its result for a node without them, and their names."""
     names = unheld_names(kind, held)
     defaults = {each.name: None if each.default is MISSING else each.default for each in fields(kind)}
     return attrgetter(*names), tuple(defaults[name] for name in names) if len(names) > 1 else defaults[names[0]], names
 
 
 def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.Format | None = None) -> None:
-    """Report one field by its rule, if it has anything to lose. ``format``: the target, for the reason why a token is lost."""
+    """Report one field by its rule, if it has a value that is not neutral. ``format``: the target, for the reason why a token is lost."""
     value = getattr(node, name)
     if value is not None:
         _drop_value(node, name, value, losses, format)

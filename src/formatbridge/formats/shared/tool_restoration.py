@@ -1,4 +1,4 @@
-"""The way home of tools that crossed over under another name or in a wrapping: calls of the answer become the caller's own."""
+"""Restores the names and kinds of the caller's tools in an answer, if the request changed them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _restored_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
     if tool.kind == "custom" and part.kind == "function":
         kind = "custom"
         text = read_wrapped_text(arguments)
-        if text is None:  # the model filled in the wrapping otherwise than it was told
+        if text is None:  # the model did not use the wrapper schema
             text = arguments if isinstance(arguments, str) else dumps(arguments).decode()
             losses.changed(part, "arguments", text, "weaker_carrier")
         arguments = text
@@ -45,16 +45,16 @@ def _has_moved(context: Context) -> bool:
 
 
 class ToolNameRestorer:
-    """Does for a stream what ``restore_tool_names`` does for an answer. Free text waits until its wrapping is whole."""
+    """Does for a stream what ``restore_tool_names`` does for an answer. Free text waits until its arguments are complete."""
 
     def __init__(self, context: Context | None) -> None:
         self._context = context if context and _has_moved(context) else None
-        #: Whether anything has to come home at all.
+        #: Whether any tool must be restored.
         self.is_needed = self._context is not None
         self._held: dict[tuple[int, int], list[str]] = {}
 
     def feed(self, happened: list[events.Event]) -> list[events.Event]:
-        """Take what happened and return it as the caller would have it."""
+        """Return events with the names and kinds of the caller's request."""
         if self._context is None:
             return happened
         return [restored for event in happened for restored in self._bring(event, self._context)]

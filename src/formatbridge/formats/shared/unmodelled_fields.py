@@ -1,4 +1,4 @@
-"""What a decoder does with keys it does not model: keep them, by pointer, for the report and for the way home."""
+"""Unmodelled fields: decoders keep them by pointer, for the report and for their format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from formatbridge.jsontext.types import JsonObject
 
 
 def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> JsonObject | None:
-    """Return the members of an object that are not known, by pointer relative to the node; None where there are none.
+    """Return the unknown members of an object, by pointer relative to the node; None where there are none.
 
     ``at`` is the pointer of the object relative to its node, with a closing slash: ``image_url/``.
     """
@@ -23,7 +23,7 @@ def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> Jso
 
 
 def unknown_event(raw: JsonObject) -> JsonObject | None:
-    """Return an event that nobody knows as a field of the answer: under its type, or as ``event`` where it has none."""
+    """Return an unknown event as a field of the answer: under its type, or as ``event`` where it has none."""
     kind = raw.get("type")
     if isinstance(kind, str):
         return {kind: raw}
@@ -31,19 +31,19 @@ def unknown_event(raw: JsonObject) -> JsonObject | None:
 
 
 def has_values(raw: JsonObject) -> bool:
-    """Say whether an object has any member but null, empty ones and zeros: some servers send objects that they have not filled in."""
+    """Return whether an object has any member but null, empty ones and zeros. Some servers send objects without values."""
     return any(raw.values())
 
 
 def joined(*extras: JsonObject | None) -> JsonObject | None:
-    """Put the leftovers of a node's own objects together."""
+    """Join the unmodelled fields of a node's objects."""
     if not any(extras):
         return None
     return {pointer: value for extra in extras if extra for pointer, value in extra.items()}
 
 
 def gathered(held: JsonObject | None, more: JsonObject | None) -> JsonObject | None:
-    """Add leftovers to those that a loop or a stream has gathered, which are its own: to join them each time would copy them each time."""
+    """Add unmodelled fields to those of a loop or a stream, in place: a new dict for each would take quadratic time."""
     if not more:
         return held
     if held is None:
@@ -53,20 +53,20 @@ def gathered(held: JsonObject | None, more: JsonObject | None) -> JsonObject | N
 
 
 class Pieces:
-    """Fields that nobody knows and that come in pieces: texts and lists go on, objects go on member by member.
+    """Unknown fields that arrive in pieces: texts and lists are extended, objects member by member.
 
-    What only comes again as it was is said again, not more of it. Of all else the last counts; what says nothing replaces nothing.
+    A value that repeats is one value. Of other values the last one counts; an empty value replaces nothing.
     """
 
     __slots__ = ("_values", "latest")
 
     def __init__(self) -> None:
-        #: The fields that came last; None where the last event had none.
+        #: The fields of the last event; None where it had none.
         self.latest: JsonObject | None = None
         self._values: dict[str, list[tuple[Any, int]]] = {}  # each value, and how many times it came in a row
 
     def take(self, fields: JsonObject | None) -> None:
-        """Take the next piece of some fields."""
+        """Add the next piece of some fields."""
         self.latest = fields
         for name, value in (fields or {}).items():
             values = self._values.setdefault(name, [])
@@ -77,11 +77,11 @@ class Pieces:
                 values.append((value, 1))
 
     def again(self) -> None:
-        """Take the same piece once more."""
+        """Add the same piece once more."""
         self.take(self.latest)
 
     def whole(self) -> JsonObject:
-        """Return the fields as they have come so far; objects lie as deep in each other as a body may be."""
+        """Return the fields as they are now. Objects may be nested as deep as in any body."""
         result: JsonObject = {}
         pending = [(result, self)]
         while pending:
@@ -98,7 +98,7 @@ class Pieces:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Say whether two values are equal, however deep they are."""
+    """Return whether two values are equal, at any depth."""
     try:
         return bool(one == other)
     except RecursionError:
@@ -119,7 +119,7 @@ def _is_same_below(one: Any, other: Any) -> bool:
 
 
 def _joined(values: list[tuple[Any, int]]) -> Any:
-    """Return what the pieces of a field make: of objects, the pieces of their members."""
+    """Join the pieces of a field; of objects, return the pieces of their members."""
     values_set = [(value, times) for value, times in values if value] or values[-1:]
     first = values_set[0][0]
     if len(values_set) > 1 and all(type(value) is type(first) for value, _ in values_set):

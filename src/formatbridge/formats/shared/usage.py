@@ -1,4 +1,4 @@
-"""Counts of tokens: those that stand under two names, and those that a target does not have."""
+"""Token counts with two names, and counts that a target does not have."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from formatbridge.report.ledger import Ledger
 
 
 def either(raw: JsonObject, names: Iterable[str], unread: JsonObject, value: int | None = None) -> int | None:
-    """Read a count that has several names: the first that is not zero. Another that says something else is left over.
+    """Read a count that has several names: the first that is not zero. Other values become unmodelled fields.
 
-    Relays send all names with zeros where they know nothing. ``value``: what the name before these says.
+    Relays send all names, with zeros for unknown counts. ``value``: the count of an earlier name.
     """
     for name in names:
         count = raw.get(name)
@@ -25,32 +25,32 @@ def either(raw: JsonObject, names: Iterable[str], unread: JsonObject, value: int
 
 
 def details(raw: JsonObject, name: str, alias: str, main: str, unread: JsonObject) -> tuple[str, JsonObject]:
-    """Read details that stand under two names: those that have more than zeros, and their ``main`` count as ``either`` does.
+    """Read details that have two names: those with more than zeros, and their ``main`` count as ``either`` does.
 
-    The first value is where they stand.
+    The first value is the name under which they are.
     """
-    found_details, other = raw.get(name) or {}, raw.get(alias) or {}
-    if not any(found_details.values()) and any(other.values()):
+    chosen, other = raw.get(name) or {}, raw.get(alias) or {}
+    if not any(chosen.values()) and any(other.values()):
         return alias, other
     for key, count in other.items():
-        if count and key == main and not found_details.get(key):
-            found_details = found_details | {key: count}
-        elif count and count != found_details.get(key):
+        if count and key == main and not chosen.get(key):
+            chosen = chosen | {key: count}
+        elif count and count != chosen.get(key):
             unread[f"{alias}/{escape(key)}"] = count
-    return name, found_details
+    return name, chosen
 
 
 def count_reasoning_in(usage: ir.Usage) -> None:
-    """Count the reasoning in where the total says that the server counted it beside the output, as some compatible servers do."""
+    """Add the reasoning to the output if the total shows that the server counted them separately, as some compatible servers do."""
     reasoning = usage.reasoning or 0
     if usage.total == usage.input + usage.output + reasoning:
         usage.output += reasoning
 
 
 def join_ttls(usage: ir.Usage, total: int | None, losses: Ledger) -> None:
-    """Note that what was written to the cache is in ``total`` only, whatever time it stays: it may have been told by these times alone.
+    """Note that cache writes are in ``total`` only, without their lifetimes. The source may have had the lifetimes only.
 
-    None: the target does not count it apart from the prompt.
+    None: the target does not count them separately from the prompt.
     """
     if usage.cache_write_ttl and any(usage.cache_write_ttl.values()):
         losses.changed(usage, "cache_write_ttl", total, "accounting", severity="info")
