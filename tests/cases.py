@@ -14,7 +14,7 @@ from formatbridge.convert.bodies import Converted, convert_error, convert_reques
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import StreamError
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.sse import DONE, StreamReader
 from tests.corpus import FOLDER as CORPUS
@@ -113,7 +113,7 @@ def _collected(stream: bytes, format: str) -> Any:
     for each in decoder.finish("end_of_bytes"):
         collector.feed(each)
     answer = collector.response()
-    body = formats.load(format).encode_response(answer, Ledger({}, Spelling()), Options(), None)
+    body = formats.load(format).encode_response(answer, Ledger({}, FieldPaths()), Options(), None)
     return body | ({"error": error} if error else {})
 
 

@@ -15,7 +15,7 @@ from formatbridge.errors import StreamDecodeError
 from formatbridge.formats.generate_content import StreamDecoder, StreamEncoder, decode_response, encode_response
 from formatbridge.ir import events
 from formatbridge.options import DEFAULT_OPTIONS
-from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import StreamReader
@@ -55,7 +55,7 @@ def _collected(happened: Iterable[events.Event]) -> ir.Response:
 
 
 def _encoded(answer: ir.Response) -> JsonObject:
-    return encode_response(answer, Ledger({}, Spelling()), DEFAULT_OPTIONS, None)
+    return encode_response(answer, Ledger({}, FieldPaths()), DEFAULT_OPTIONS, None)
 
 
 def _written(happened: Iterable[events.Event]) -> bytes:

@@ -14,7 +14,7 @@ from formatbridge.formats import messages
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import StreamReader, encode_event
@@ -69,7 +69,7 @@ def encoded(happened: Iterable[events.Event], options: Options | None = None) ->
 
 
 def whole(answer: ir.Response) -> JsonObject:
-    return messages.encode_response(answer, Ledger({}, Spelling()), Options(), None)
+    return messages.encode_response(answer, Ledger({}, FieldPaths()), Options(), None)
 
 
 def answer_of(sample: Sample) -> ir.Response:

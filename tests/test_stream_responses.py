@@ -14,11 +14,11 @@ from pydantic import TypeAdapter
 import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_response, encode_response
-from formatbridge.formats.shared.tool_call_ids import tell_apart
+from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, Spelling, nowhere
+from formatbridge.report.ledger import FieldPaths, Ledger, null_ledger
 from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
@@ -72,7 +72,7 @@ def _encode(made: list[events.Event]) -> bytes:
 
 
 def _whole(answer: ir.Response) -> JsonObject:
-    return encode_response(answer, Ledger({}, Spelling()), Options(), None)
+    return encode_response(answer, Ledger({}, FieldPaths()), Options(), None)
 
 
 def _unfold(answer: ir.Response) -> list[events.Event]:
@@ -107,7 +107,7 @@ def _json(answer: ir.Response) -> JsonObject:
 
 def _answer(sample: Sample) -> ir.Response:
     answer = formats.load(sample.format).decode_response(check(sample.body, sample.format, "response"))
-    return tell_apart(answer, "responses", nowhere())
+    return with_unique_call_ids(answer, "responses", null_ledger())
 
 
 # Reading.

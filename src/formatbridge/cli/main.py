@@ -132,9 +132,9 @@ def _settle() -> None:
             if stream is not None:
                 stream.flush()
         except OSError:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
+            null_ledger = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null_ledger, stream.fileno())
+            os.close(null_ledger)
 
 
 def _convert(given: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequ
 from formatbridge.convert.bridge import Exchange
 from formatbridge.convert.masking import HIDDEN, Mask, Secret
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
-from formatbridge.formats.shared.errors import is_error_body, plain_message
+from formatbridge.formats.shared.errors import error_text, is_error_body
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.pointers import to_snake
 from formatbridge.jsontext.types import JsonObject
@@ -356,7 +356,7 @@ def list_format(native: JsonObject, call: Call) -> ir.Format:
     one whose list is null beside the words of an error: raises ``InvalidPayloadError``.
     """
     is_empty = all(native.get(key) in (None, "") for key in ("data", *_OF_A_LIST))
-    if is_empty and native.get("success") is not True and plain_message(native)[0]:
+    if is_empty and native.get("success") is not True and error_text(native)[0]:
         raise InvalidPayloadError(call.via, "models", [("", "has no list, expected one")])
     if call.via != "generate_content" or "data" in native:
         return _format_of_data(native, call.via if call.via != "generate_content" else "chat_completions")

@@ -29,10 +29,10 @@ from formatbridge.formats.shared.errors import (
     QUOTA_CODES,
     WORDINGS,
     classify,
+    has_error,
     is_error_body,
     reason_in,
     retry_delay,
-    says_error,
 )
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
@@ -73,7 +73,7 @@ def is_fault(value: object) -> bool:
         return len(value) == 1 and is_fault(value[0])
     if not isinstance(value, dict) or value.get("object") == "response":
         return False
-    return says_error(value)
+    return has_error(value)
 
 
 def read_fault(body: bytes) -> Fault:

@@ -23,17 +23,17 @@ from formatbridge.convert.input import (
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats.format import Context, Format, Kind, OwnTool
 from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
-from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.token_authentication import check_request_tokens, check_response_tokens
-from formatbridge.formats.shared.tool_call_ids import tell_apart
-from formatbridge.formats.shared.tool_restoration import bring_home
+from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
+from formatbridge.formats.shared.tool_restoration import restore_tool_names
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.codec import Mend
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
-from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.ledger import Ledger, null_ledger
 from formatbridge.report.losses import SEVERITIES, Addition, Loss
 from formatbridge.report.reasons import REASONS
 from formatbridge.validation.error_messages import problems_of
@@ -291,12 +291,12 @@ def encode_response_for(
     if options.token_key is not None and response.format != far.NAME:
         response = check_response_tokens(response, options.token_key, losses)
     if context:
-        response = bring_home(response, context, losses)
+        response = restore_tool_names(response, context, losses)
     if response.error and not far.HOLDS_FAILURES:
         status, made = _failed(response, far, losses)
         refuse_losses(losses, options)
         return ConvertedError(made, losses, response.format, far.NAME, status)
-    response = tell_apart(response, far.NAME, losses)
+    response = with_unique_call_ids(response, far.NAME, losses)
     made = far.encode_response(response, losses, options, context)
     if options.raise_on is not None:
         refuse_losses(losses, options)
@@ -314,7 +314,7 @@ def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, Js
             losses.extras(choice)
         for part in choice.parts:
             if isinstance(part, ir.Text | ir.Refusal):
-                drop_id(part, losses)
+                drop_field(part, "id", losses)
             losses.dropped(part, severity="impossible")
     if response.extra:
         losses.extras(response)
@@ -337,15 +337,15 @@ def convert_error(
     raw, at, text = read_error_body(body, near.NAME, mended)
     checked, is_known = check_error(raw, near.NAME)
     losses = Ledger([raw] if at else raw, near.SPELLING, text)
-    losses.mended(mended)
+    losses.replaced(mended)
     made_status, made = status, raw
     is_crossing = near is not far or at is None or not is_known
     if is_crossing or status < 400:
         error = near.decode_error(checked, status=status if status >= 400 else None)
         error.src = at or ""
-        told = losses if is_crossing else nowhere()
+        told = losses if is_crossing else null_ledger()
         if at is not None and not error.message:  # then the whole body is the message, in which nothing is lost
-            error.message, told = codec.dumps(raw).decode(), nowhere()
+            error.message, told = codec.dumps(raw).decode(), null_ledger()
         made_status, written = far.encode_error(error, told)
         made = written if is_crossing else raw
     refuse_losses(losses, options)

@@ -188,7 +188,7 @@ def _read_slowly(body: Any, near: Format, kind: Kind) -> Ledger:
     raw = _object_of(body, near.NAME, kind, mended) if text is None else _reread(text, near.NAME, kind, mended)
     losses = Ledger(raw, near.SPELLING, text)
     if mended:
-        losses.mended(mended)
+        losses.replaced(mended)
     return losses
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from formatbridge import formats, ir
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.options import DEFAULT_OPTIONS
-from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.report.losses import SEVERITIES
 
 _PNG = "iVBORw0KGgo="
@@ -200,7 +200,7 @@ _TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
 
 def cell(node: ir.Request | ir.Response, target: str) -> str:
     """Return how a format holds a thing: the mark of the gravest loss, ``=`` where there is none."""
-    far, losses = formats.load(target), Ledger({}, Spelling())
+    far, losses = formats.load(target), Ledger({}, FieldPaths())
     if isinstance(node, ir.Request):
         adapted, _ = adapt_tools(node, far.TOOL_RULES, losses)
         far.encode_request(adapted, losses, DEFAULT_OPTIONS)

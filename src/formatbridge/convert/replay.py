@@ -11,12 +11,12 @@ from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_req
 from formatbridge.convert.input import note_malformed, read_answer, source_of
 from formatbridge.formats.format import Format
 from formatbridge.formats.shared.token_authentication import check_response_tokens
-from formatbridge.formats.shared.tool_call_ids import tell_apart
-from formatbridge.formats.shared.tool_restoration import bring_home
+from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
+from formatbridge.formats.shared.tool_restoration import restore_tool_names
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options, options_of
-from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.ledger import Ledger, null_ledger
 from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import escape_separators
 
@@ -76,8 +76,8 @@ def replayed(
         whole.body = far.unfinished(whole.body)
         losses.withdraw(whole.body)
     encoder = far.StreamEncoder(chosen, context)
-    home = bring_home(answer, context, nowhere()) if context else answer
-    told = replay(tell_apart(home, far.NAME, nowhere()))
+    home = restore_tool_names(answer, context, null_ledger()) if context else answer
+    told = replay(with_unique_call_ids(home, far.NAME, null_ledger()))
     return Replay((escape_separators(made) for event in told if (made := encoder.feed(event))), whole, answer.error)
 
 

@@ -11,7 +11,7 @@ from formatbridge.convert.event_validation import MalformedDetails, check_event,
 from formatbridge.convert.input import check, repair_answer
 from formatbridge.errors import FormatBridgeError, InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed, tell_more
 from formatbridge.formats.format import Format
-from formatbridge.formats.shared.tool_call_ids import CallsApart
+from formatbridge.formats.shared.tool_call_ids import UniqueCallIds
 from formatbridge.ir import events
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
@@ -61,7 +61,7 @@ class StreamSource:
         self._decoder = near.StreamDecoder()
         self._collector = Collector(near.NAME)
         self._listener = Listener(self._collector)
-        self._calls = CallsApart()
+        self._calls = UniqueCallIds()
         self._head = b""
         self._has_begun = False
         self._is_certain = False

@@ -25,10 +25,10 @@ from formatbridge.errors import (
 )
 from formatbridge.formats.format import Format
 from formatbridge.formats.shared.token_authentication import check_event_tokens
-from formatbridge.formats.shared.tool_restoration import ToolsHome
+from formatbridge.formats.shared.tool_restoration import ToolNameRestorer
 from formatbridge.ir import events
 from formatbridge.options import Options, options_of
-from formatbridge.report.ledger import Late, Ledger
+from formatbridge.report.ledger import LazyBody, Ledger
 from formatbridge.report.losses import Addition, Loss, Severity
 from formatbridge.streaming.sse import ServerSentEvent, escape_separators
 
@@ -71,7 +71,7 @@ class StreamConverter:
         self._may_match = False  # whether chunks may be matched with the delta template
         if self._passthrough is None:
             context = request.context if request else None
-            self._tool_names = ToolsHome(context)
+            self._tool_names = ToolNameRestorer(context)
             self._encoder = self._target_format.StreamEncoder(self._options, context)
             self._is_unchanged = (
                 not self._tool_names.is_needed and self._options.raise_on is None and self._options.token_key is None
@@ -274,7 +274,7 @@ def whole_of(
         losses.malformed(source.malformed.put_into(body), "changed")
         return Converted(body, losses, source_format.NAME, target.NAME, "response")
     report = partial(source.malformed.copy().report, near=source_format) if source.malformed.pointers else None
-    losses = Ledger(Late(source.body if source.is_complete else source.part_of_body(), report), source_format.SPELLING)
+    losses = Ledger(LazyBody(source.body if source.is_complete else source.part_of_body(), report), source_format.SPELLING)
     if is_sent and source_format is not target:
         _note_undelivered(answer, target, losses)
         for token in tokens:

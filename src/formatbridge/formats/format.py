@@ -13,7 +13,7 @@ from formatbridge.ir import events
 from formatbridge.jsontext.pointers import Path
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.report.ledger import FieldPaths, Ledger
 
 Kind = Literal["request", "response", "error", "models"]
 
@@ -117,7 +117,7 @@ class Format(Protocol):
     """
 
     NAME: ir.Format
-    SPELLING: Spelling
+    SPELLING: FieldPaths
     """Where the report finds canonical fields in a body."""
     TOOL_RULES: ToolRules
     SETTINGS: FieldTable

@@ -68,11 +68,12 @@ class Finish:
 class TokenLogprob:
     """One token of an answer, its natural log probability, its UTF-8 bytes where known, and the runners-up at its place.
 
-    ``aside`` is the pointer of the runners-up, where the format keeps them apart from their token.
+    ``logprob`` None: the source does not have one. ``aside`` is the pointer of the runners-up, where the format keeps them apart from
+    their token.
     """
 
     token: str
-    logprob: Number
+    logprob: Number | None
     bytes: list[int] | None = None
     top: list[TokenLogprob] | None = None
     src: str = ""

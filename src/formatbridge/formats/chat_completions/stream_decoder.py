@@ -24,10 +24,10 @@ from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder,
 from formatbridge.formats.chat_completions.stream_state import Calls, CallState, Choice, arguments_of
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.formats.format import EndReason
-from formatbridge.formats.shared.choices import Numbers, head_of, name_late
+from formatbridge.formats.shared.choices import Numbers, head_of, fill_missing_head
 from formatbridge.formats.shared.errors import is_bare_error
 from formatbridge.formats.shared.logprobs import decode_tokens
-from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest, says_something
+from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest, has_values
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -69,7 +69,7 @@ class StreamDecoder:
         if self._pending_start is not None:
             self._begin(raw, out, is_last=bool(error))
         else:
-            self._start = name_late(self._start, *head_of(raw, "created"), out)
+            self._start = fill_missing_head(self._start, *head_of(raw, "created"), out)
         for choice in raw.get("choices") or ():
             self._feed_choice(choice, out, count)
         if raw.get("usage"):
@@ -245,7 +245,7 @@ class StreamDecoder:
         """Take calls, citations, images and audio."""
         for position, call in enumerate(delta.get("tool_calls") or ()):
             self._feed_call(choice, call, position, out)
-        if says_something(delta.get("function_call") or {}):
+        if has_values(delta.get("function_call") or {}):
             self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, out)
         if not delta.keys() & {"annotations", "audio", "images"}:
             return
@@ -259,7 +259,7 @@ class StreamDecoder:
         for part in parts[1:]:
             choice.add(part, out)
         choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in lists.items()}
-        if says_something(delta.get("audio") or {}):
+        if has_values(delta.get("audio") or {}):
             self._feed_audio(choice, delta["audio"], f"{src}/audio", out)
 
     def _feed_audio(self, choice: Choice, raw: JsonObject, src: str, out: list[events.Event]) -> None:

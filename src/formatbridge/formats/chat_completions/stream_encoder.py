@@ -19,14 +19,14 @@ from formatbridge.formats.chat_completions.response import encode_answer, encode
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.formats.format import Context
 from formatbridge.formats.shared.choices import ChoicesInOrder, is_of_a_choice
-from formatbridge.formats.shared.media import Sound
+from formatbridge.formats.shared.media import AudioJoiner
 from formatbridge.formats.shared.parts import refusal_of
 from formatbridge.formats.shared.reasoning_tokens import is_carried
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import nowhere
+from formatbridge.report.ledger import null_ledger
 from formatbridge.streaming.sse import DONE, encode_event
 
 _FIELDS = {ir.Text: b"content", ir.Reasoning: b"reasoning_content", ir.Refusal: b"refusal"}
@@ -64,7 +64,7 @@ class _Choice:
         self.unsigned: list[ir.Signature] = []
         self.details = 0
         self.images = 0
-        self.audio: Sound | None = None
+        self.audio: AudioJoiner | None = None
         self.has_refusal = False
         self.is_signed = False
         self.texts: set[int] = set()
@@ -101,7 +101,7 @@ class StreamEncoder:
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """Encode an error; nothing follows, not even ``[DONE]``."""
         del behind  # events have no numbers here
-        _, body = encode_error(error, nowhere())
+        _, body = encode_error(error, null_ledger())
         return encode_event(dumps(body))
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
@@ -111,7 +111,7 @@ class StreamEncoder:
     # The answer as a whole.
 
     def _begin(self, event: events.Start) -> bytes:
-        head = encode_head(event, nowhere(), self._options)
+        head = encode_head(event, null_ledger(), self._options)
         head["object"] = "chat.completion.chunk"
         self._head = head | self._no_usage if self._no_usage else head
         self._before = b'data: %b,"choices":[' % dumps(self._head)[:-1]
@@ -131,7 +131,7 @@ class StreamEncoder:
         if not self._choices:
             out = _ROLE % (self._before, 0) + _FINISH % (self._before, 0, b"stop")
         if self._usage is not None and self._sends_usage:
-            out += self._usage_chunk(encode_usage(self._usage, nowhere()))
+            out += self._usage_chunk(encode_usage(self._usage, null_ledger()))
         return out + _END
 
     def _chunk(self, index: int, delta: JsonObject, logprobs: JsonObject | None = None) -> bytes:
@@ -179,7 +179,7 @@ class StreamEncoder:
         place = choice.calls[number] = len(choice.calls)
         slot, text = (b"custom", b"input") if call.kind == "custom" else (b"function", b"arguments")
         choice.envelopes[number] = _ARGUMENTS % (self._before, index, place, slot, text), _AFTER_ARGUMENTS
-        token = encode_call_token(call.signature, nowhere(), self._options) if call.signature else None
+        token = encode_call_token(call.signature, null_ledger(), self._options) if call.signature else None
         more = b"," + dumps(token)[1:-1] if token else b""
         return _CALL % (self._before, index, place, dumps(call.id), slot, slot, dumps(call.name), text, more)
 
@@ -199,7 +199,7 @@ class StreamEncoder:
         if event.logprobs:
             is_refusal = isinstance(choice.parts[event.index], ir.Refusal)
             content, refusal = (None, event.logprobs) if is_refusal else (event.logprobs, None)
-            out += self._chunk(event.choice, {}, logprobs=encode_logprobs(content, refusal, nowhere()))
+            out += self._chunk(event.choice, {}, logprobs=encode_logprobs(content, refusal, null_ledger()))
         return out
 
     def _separate_reasoning(self, choice: _Choice, event: events.Delta) -> bytes:
@@ -225,7 +225,7 @@ class StreamEncoder:
         if event.signature is None:
             return b""
         if isinstance(part, ir.ToolCall):
-            token = encode_call_token(event.signature, nowhere(), self._options)
+            token = encode_call_token(event.signature, null_ledger(), self._options)
             return self._chunk(event.choice, {"tool_calls": [{"index": choice.calls[event.index], **token}]}) if token else b""
         if isinstance(part, ir.Reasoning):
             choice.tokens[event.index] = event.signature
@@ -256,7 +256,7 @@ class StreamEncoder:
         out = b"" if text or not part.text else self._chunk(event.choice, {"reasoning_content": part.text})
         token = choice.tokens.pop(event.index, part.signature)
         whole = replace(part, text=part.text or text, signature=token, extra=None)
-        details = encode_answer_reasoning([whole], nowhere(), self._options).get("reasoning_details")
+        details = encode_answer_reasoning([whole], null_ledger(), self._options).get("reasoning_details")
         choice.not_in_details = whole if whole.text and not details else None
         if details:
             out += self._add_details(choice, event.choice, details)
@@ -276,7 +276,7 @@ class StreamEncoder:
             choice.unsigned.append(event.signature)
             return b""
         whole = replace(part, signature=event.signature)
-        details = encode_answer_reasoning([whole], nowhere(), self._options).get("reasoning_details", [])
+        details = encode_answer_reasoning([whole], null_ledger(), self._options).get("reasoning_details", [])
         choice.not_in_details = None
         return self._add_details(choice, event.choice, [details[-1] | {"id": part.id}] if is_in_details else details)
 
@@ -302,7 +302,7 @@ class StreamEncoder:
         """Encode a part that comes in one piece, as in a whole answer. A message has one audio."""
         if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # a message has one token
             part = replace(part, signature=replace(part.signature, found=None))
-        message = encode_answer([part], "", str(self._head.get("id")), nowhere(), self._options)
+        message = encode_answer([part], "", str(self._head.get("id")), null_ledger(), self._options)
         details = message.pop("reasoning_details", None)
         out = self._add_details(choice, index, details) if details else b""
         for number, image in enumerate(message.get("images", ()), choice.images):
@@ -323,7 +323,7 @@ class StreamEncoder:
     def _audio(self, choice: _Choice, index: int, part: ir.Media, whole: JsonObject) -> bytes:
         """Encode audio, or samples that continue the audio before."""
         is_first = choice.audio is None
-        audio = choice.audio = choice.audio or Sound()
+        audio = choice.audio = choice.audio or AudioJoiner()
         data = audio.take(part.mime, part.data or "")
         if data is None:
             return b""
@@ -333,7 +333,7 @@ class StreamEncoder:
     def _finish(self, event: events.Finished) -> bytes:
         choice, out = self._choice(event.choice)
         if event.finish.message is not None:
-            refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], nowhere())
+            refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], null_ledger())
             if refusal:
                 out += self._chunk(event.choice, {"refusal": refusal})
         if choice.audio is not None and (samples := choice.audio.rest()):
@@ -341,9 +341,9 @@ class StreamEncoder:
         if choice.citations:
             spans = zip(choice.citations, map(choice.joints.moved, choice.citations), strict=True)
             citations = [replace(citation, start=start, end=end) for citation, (start, end) in spans]
-            cited = encode_answer([ir.Text("", citations=citations)], "", "", nowhere(), self._options)
+            cited = encode_answer([ir.Text("", citations=citations)], "", "", null_ledger(), self._options)
             out += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
-        word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", nowhere())
+        word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", null_ledger())
         return out + _FINISH % (self._before, event.choice, word.encode())
 
 

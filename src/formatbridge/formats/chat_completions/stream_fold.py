@@ -7,9 +7,9 @@ from typing import Any
 
 from formatbridge.formats.chat_completions.fold_thoughts import Detail, FoldedThoughts, news
 from formatbridge.formats.chat_completions.stream_state import kind_of_call
-from formatbridge.formats.shared.choices import in_order, told_apart
+from formatbridge.formats.shared.choices import in_order, unique_numbers
 from formatbridge.formats.shared.tool_arguments import read_object
-from formatbridge.formats.shared.unmodelled_fields import Pieces, says_something
+from formatbridge.formats.shared.unmodelled_fields import Pieces, has_values
 from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
 
@@ -110,7 +110,7 @@ class _Choice:
         if key == "audio" and isinstance(value, dict):
             return self._sound(value)
         known = self._message.get(key)
-        is_same = known == value and (key == "role" or not value or (isinstance(value, dict) and not says_something(value)))
+        is_same = known == value and (key == "role" or not value or (isinstance(value, dict) and not has_values(value)))
         is_new = known is None or is_same  # what says something twice is two pieces
         is_new = is_new and key not in self._pieces
         self._message[key] = value
@@ -201,7 +201,7 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
     pieces: list[JsonObject] = []
     choices = body.get("choices") or []
     given = [index if choice.get("index") is None else choice["index"] for index, choice in enumerate(choices)]
-    for number, choice in zip(told_apart(given), choices, strict=True):
+    for number, choice in zip(unique_numbers(given), choices, strict=True):
         message = choice.get("message") or {}
         delta = dict(message)
         if message.get("tool_calls"):

@@ -11,7 +11,7 @@ from formatbridge.formats.chat_completions.response import decode_answer
 from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, ReasoningTexts
 from formatbridge.formats.chat_completions.tool_calls import call_stem
 from formatbridge.formats.shared.tool_arguments import read_object
-from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, says_something
+from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, has_values
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -185,7 +185,7 @@ def arguments_of(raw: JsonObject) -> str:
 def kind_of_call(raw: JsonObject) -> str:
     """Return whether a piece is of a custom tool's call or of a function's; some servers send a function with an empty ``custom``."""
     custom = raw.get("custom")
-    return "custom" if custom and (says_something(custom) or not raw.get("function")) else "function"
+    return "custom" if custom and (has_values(custom) or not raw.get("function")) else "function"
 
 
 # Choices.

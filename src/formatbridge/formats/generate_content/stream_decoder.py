@@ -19,7 +19,7 @@ from formatbridge.formats.generate_content.stream_pieces import Gathered, Partia
 from formatbridge.formats.generate_content.stream_state import Choice
 from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result
 from formatbridge.formats.generate_content.usage import decode_usage
-from formatbridge.formats.shared.choices import name_late
+from formatbridge.formats.shared.choices import fill_missing_head
 from formatbridge.formats.shared.errors import is_bare_error
 from formatbridge.formats.shared.model_lists import time_of
 from formatbridge.formats.shared.unmodelled_fields import rest
@@ -68,7 +68,7 @@ class StreamDecoder:
             if is_common or is_error or not _EVENT.isdisjoint(raw):  # unmodelled events begin no answer
                 self._begin({} if is_error else raw, out)
         elif not (is_common and self._start.id and self._start.model):
-            self._start = name_late(self._start, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), out)
+            self._start = fill_missing_head(self._start, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), out)
         if is_error:
             self._is_over = self.is_complete = True
             return [*out, *self._metadata(), events.Failed(decode_error(raw, status=None))]

@@ -30,7 +30,7 @@ from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import nowhere
+from formatbridge.report.ledger import null_ledger
 from formatbridge.streaming.replay import GROWS, altered
 from formatbridge.streaming.sse import encode_crlf_event
 
@@ -220,7 +220,7 @@ class StreamEncoder:
         for index, choice in sorted(self._choices.items()):
             if choice.carried is not None:
                 out, choice.carried = out + self._written(index, [choice.carried]), None
-        return out + encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
+        return out + encode_crlf_event(dumps(encode_error(error, null_ledger())[1]))
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens that arrived after their texts and reasoning; log probabilities have a separate field."""
@@ -229,7 +229,7 @@ class StreamEncoder:
     def _begin(self, event: events.Start) -> bytes:
         self._usage = event.usage
         answer = ir.Response("generate_content", event.id, event.model, [], event.created)
-        self._head = encode_response(answer, nowhere(), self._options, None)
+        self._head = encode_response(answer, null_ledger(), self._options, None)
         del self._head["candidates"]
         return b""
 
@@ -290,7 +290,7 @@ class StreamEncoder:
         choice.average.add(event.logprobs or ())
         is_written = isinstance(held.part, _TextLike) and (event.text or held.sent.has_text)
         parts = choice.to_send(_pieces(held, event.text)) if is_written else []
-        return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], nowhere())})
+        return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], null_ledger())})
 
     def _meta(self, event: events.PartMeta) -> bytes:
         fields = self._choices[event.choice].parts[event.index].fields
@@ -382,11 +382,11 @@ class StreamEncoder:
         sent += _encoded([*choice.waiting, *choice.bound.values()], choice)
         choice.carried = None
         out = self._event(event.choice, sent)["candidates"][0]
-        out |= encode_finish(event.finish, choice.has_calls, "", nowhere())
+        out |= encode_finish(event.finish, choice.has_calls, "", null_ledger())
         _cite_first(choice)
         if any(isinstance(part, ir.Text) and part.citations for part in choice.visible):
             visible = [_with_text(part, choice.pieces.get(place)) for place, part in enumerate(choice.visible)]
-            grounding = encode_citations(visible, nowhere())
+            grounding = encode_citations(visible, null_ledger())
             out |= {"groundingMetadata": grounding} if grounding else {}
         if choice.average is not None:
             out |= choice.average.told()
@@ -399,8 +399,8 @@ class StreamEncoder:
         del event  # it has no fields
         ends = [choice.end for _, choice in sorted(self._choices.items()) if choice.end is not None]
         if not ends:
-            ends = [self._event(0, [], encode_finish(None, False, "", nowhere()))["candidates"][0]]
-        usage = {"usageMetadata": encode_usage(self._usage, nowhere())} if self._usage else {}
+            ends = [self._event(0, [], encode_finish(None, False, "", null_ledger()))["candidates"][0]]
+        usage = {"usageMetadata": encode_usage(self._usage, null_ledger())} if self._usage else {}
         return encode_crlf_event(dumps({"candidates": ends, **usage, **self._head}))
 
     def _event(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> JsonObject:
@@ -438,7 +438,7 @@ def _pieces(held: _Part, text: str) -> list[JsonObject]:
 def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
     out: list[JsonObject] = []
     if parts:
-        encode_parts(parts, out, "", choice.around, nowhere())
+        encode_parts(parts, out, "", choice.around, null_ledger())
     return out
 
 

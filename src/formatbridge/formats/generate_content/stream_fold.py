@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from formatbridge.formats.generate_content.reasoning import decode_signature, is_carried
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
-from formatbridge.formats.shared.choices import told_apart
+from formatbridge.formats.shared.choices import unique_numbers
 from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
 
@@ -173,7 +173,7 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
     made: list[JsonObject] = []
     ends: list[JsonObject] = []
     candidates = body.get("candidates") or []
-    numbers = told_apart([candidate.get("index") or 0 for candidate in candidates])
+    numbers = unique_numbers([candidate.get("index") or 0 for candidate in candidates])
     for number, candidate in zip(numbers, candidates, strict=True):
         content = candidate.get("content")
         index = {"index": number} if number or "index" in candidate else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
+from formatbridge.formats.messages.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.errors import decode_error_body, kept_status, note_type, note_unread
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -39,10 +40,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     note_type(error, word, losses, status=error.status and status)
     if error.code not in (None, "", word):
         losses.changed(error, "code", word, "diagnostic", severity="info")
-    if error.param not in (None, ""):
-        losses.dropped(error, "param", "diagnostic", severity="info")
-    if error.retry_after is not None:
-        losses.dropped(error, "retry_after", "diagnostic", severity="info")
+    drop_unheld_in_answer(error, losses)
     body: JsonObject = {"type": "error", "error": {"type": word, "message": error.message}}
     if error.request_id is not None:
         body["request_id"] = error.request_id

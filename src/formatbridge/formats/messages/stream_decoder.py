@@ -14,7 +14,7 @@ from formatbridge.formats.messages.errors import decode_error
 from formatbridge.formats.messages.response import RESPONSE_FIELDS, decode_finish
 from formatbridge.formats.messages.stream_state import Blocks, without_nulls
 from formatbridge.formats.messages.usage import decode_usage
-from formatbridge.formats.shared.choices import name_late
+from formatbridge.formats.shared.choices import fill_missing_head
 from formatbridge.formats.shared.unmodelled_fields import Pieces, rest, unknown_event
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
@@ -127,7 +127,7 @@ class StreamDecoder:
     def _start_again(self, id: str | None, model: str | None, out: list[events.Event]) -> None:
         """Take another start. It adds what the first one lacks; what differs becomes an unmodelled field."""
         if self._pending_start is None:
-            self._start = name_late(self._start, id, model, None, out)
+            self._start = fill_missing_head(self._start, id, model, None, out)
         else:
             self._named = self._named or model
             start = self._pending_start

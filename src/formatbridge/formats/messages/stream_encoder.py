@@ -25,7 +25,7 @@ from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import nowhere
+from formatbridge.report.ledger import null_ledger
 from formatbridge.streaming.replay import altered
 
 _DELTA = (
@@ -156,7 +156,7 @@ class StreamEncoder:
         if self._is_over:
             return b""
         self._is_over = True
-        return write_event("error", encode_error(error, nowhere())[1])
+        return write_event("error", encode_error(error, null_ledger())[1])
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens of reasoning that had been sent without them; the format has none for texts."""
@@ -169,7 +169,7 @@ class StreamEncoder:
         self._usage = event.usage
         self._counts_reasoning = event.usage is not None and event.usage.reasoning is not None
         answer = ir.Response("messages", event.id, event.model, [], usage=event.usage)
-        return write_event("message_start", {"type": "message_start", "message": encode_beginning(answer, nowhere())})
+        return write_event("message_start", {"type": "message_start", "message": encode_beginning(answer, null_ledger())})
 
     def _finish_choice(self, event: events.Finished) -> bytes:
         self._finish = event.finish
@@ -188,10 +188,10 @@ class StreamEncoder:
         out = b"" if self._has_started else self._begin(events.Start(None, None))
         while self._open is not None:  # a source that closes no parts
             out += self._close(events.PartEnd(self._first.number or 0, self._open.index)) + self._release()
-        usage: ir.JsonObject = encode_usage(self._usage, nowhere()) if self._usage else dict(NO_USAGE)
+        usage: ir.JsonObject = encode_usage(self._usage, null_ledger()) if self._usage else dict(NO_USAGE)
         if self._counts_reasoning:  # otherwise the client would keep the first count
             usage.setdefault("output_tokens_details", {"thinking_tokens": 0})
-        stop = encode_finish(self._finish, self._has_calls, self._has_refusal, nowhere())
+        stop = encode_finish(self._finish, self._has_calls, self._has_refusal, null_ledger())
         out += write_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
         return out + write_event("message_stop", {"type": "message_stop"})
 
@@ -275,7 +275,7 @@ class StreamEncoder:
 
     def _carry(self, token: ir.Signature | None) -> bytes:
         """Encode the token of a part that has no field for it as a block before that part."""
-        block = encode_carrier(token, nowhere(), self._options)
+        block = encode_carrier(token, null_ledger(), self._options)
         return self._blocks.whole(block) if block else b""
 
     def _add_text(self, held: _Open, text: str) -> bytes:
@@ -319,7 +319,7 @@ class StreamEncoder:
                     part = altered(part, arguments="".join(held.pieces))
                 if held.token and not isinstance(part, ir.Refusal):
                     part = replace(part, signature=held.token)
-                return b"".join(map(self._blocks.whole, encode_answer([part], nowhere(), self._options)))
+                return b"".join(map(self._blocks.whole, encode_answer([part], null_ledger(), self._options)))
         if held.token and held.kind != "thinking" and self._options.carry_reasoning:  # it came after the start of its block
             data = encode_token(held.token, "messages", kind="thought")
             out += self._blocks.whole({"type": "redacted_thinking", "data": data})
@@ -335,7 +335,7 @@ class StreamEncoder:
             if not held.head:
                 return out
         citations = held.citations or (final.citations if isinstance(final, ir.Text) else None) or ()
-        cited = [encode_citation(citation, "", "", nowhere()) for citation in citations if can_cite(citation, nowhere())]
+        cited = [encode_citation(citation, "", "", null_ledger()) for citation in citations if can_cite(citation, null_ledger())]
         deltas = [self._blocks.delta({"type": "citations_delta", "citation": citation}) for citation in cited]
         return b"".join([out, *deltas, self._blocks.stop()])
 
@@ -345,9 +345,9 @@ class StreamEncoder:
         token = held.token or part.signature
         if not held.head:
             whole = replace(part, signature=token)
-            block = encode_answer_reasoning(whole, nowhere(), self._options)
+            block = encode_answer_reasoning(whole, null_ledger(), self._options)
             return self._blocks.whole(block) if block else b""
-        block = encode_answer_reasoning(ir.Reasoning("x", signature=token), nowhere(), self._options) or {}
+        block = encode_answer_reasoning(ir.Reasoning("x", signature=token), null_ledger(), self._options) or {}
         return self._blocks.delta({"type": "signature_delta", "signature": block["signature"]}) + self._blocks.stop()
 
     def _close_call(self, held: _Open, final: ir.Part | None) -> bytes:

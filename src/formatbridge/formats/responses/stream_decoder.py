@@ -29,7 +29,7 @@ from formatbridge.formats.responses.stream_state import (
     opening,
     pending_events,
 )
-from formatbridge.formats.shared.choices import head_of, name_late
+from formatbridge.formats.shared.choices import head_of, fill_missing_head
 from formatbridge.formats.shared.logprobs import decode_tokens
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, unknown_event
@@ -203,7 +203,7 @@ class StreamDecoder:
             if handle or kind in _BEGINS or raw.get("error") or isinstance(body, dict):
                 self._start(body if isinstance(body, dict) else {})
         elif isinstance(body, dict):  # a resumed stream has the head of its answer at the end
-            self._started = name_late(self._started, *head_of(body, "created_at"), out)
+            self._started = fill_missing_head(self._started, *head_of(body, "created_at"), out)
         if isinstance(body, dict):
             self._head |= body
         fields = unknown(raw)

@@ -40,7 +40,7 @@ from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import nowhere
+from formatbridge.report.ledger import null_ledger
 
 _ENDS = {"completed": "response.completed", "failed": "response.failed"}
 """Status of an answer to its last event; for all others that is ``response.incomplete``."""
@@ -118,7 +118,7 @@ class StreamEncoder:
     def _body(self, choice: ir.Choice, usage: ir.Usage | None, error: ir.Error | None = None) -> JsonObject:
         start = self._start or events.Start(None, None)
         response = ir.Response("responses", start.id, start.model, [choice], start.created, usage, error=error)
-        return encode_response(response, nowhere(), self._options, self._context)
+        return encode_response(response, null_ledger(), self._options, self._context)
 
     def _finish_choice(self, event: events.Finished) -> None:
         if self._finish is not None:

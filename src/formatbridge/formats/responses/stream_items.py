@@ -18,7 +18,7 @@ from formatbridge.formats.shared.text_lengths import Lengths
 from formatbridge.formats.shared.tool_arguments import is_whole
 from formatbridge.jsontext.codec import dumps, loads
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import nowhere
+from formatbridge.report.ledger import null_ledger
 from formatbridge.streaming.replay import altered
 
 _ARGUMENTS = {
@@ -72,7 +72,7 @@ class Writer:
     """
 
     def __init__(self) -> None:
-        self.losses = nowhere()
+        self.losses = null_ledger()
         self.ids = ItemIds("/output", "", self.losses)
         self._lengths = Lengths()  # of the visible texts; the latest one is counted when another grows
         self._latest: OpenText | None = None
