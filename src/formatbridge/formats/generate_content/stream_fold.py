@@ -141,35 +141,30 @@ _PART = Table({"text": "text"}, other="last", null="last")
 
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
-    """Return where the whole answer has what stands at a path in an event; of a list that goes on, behind what is known of it."""
+    """Return the place in the whole answer of a path in an event; ``lengths``: of the lists that earlier events began."""
     match path:
-        case ("candidates", int(at), *rest) if isinstance(event["candidates"][at], dict):
-            return continued(("candidates", index_in(event["candidates"][at], "index"), *rest), lengths)
+        case ("candidates", int(at), *below) if isinstance(event["candidates"][at], dict):
+            return continued(("candidates", index_in(event["candidates"][at], "index"), *below), lengths)
     return path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:
-    """Return the events that fold to a body: each part in one piece, then all else. Texts that would go on as one stay in one event."""
+    """Return the events that fold to a body: each part in one piece, then all else. Texts that would be joined stay in one event."""
     envelope = {key: body[key] for key in ("modelVersion", "responseId", "createTime") if key in body}
-    made: list[JsonObject] = []
+    events: list[JsonObject] = []
     ends: list[JsonObject] = []
     candidates = body.get("candidates") or []
-    numbers = told_apart([candidate.get("index") or 0 for candidate in candidates])
-    for number, candidate in zip(numbers, candidates, strict=True):
+    indexes = told_apart([candidate.get("index") or 0 for candidate in candidates])
+    for number, candidate in zip(indexes, candidates, strict=True):
         content = candidate.get("content")
         index = {"index": number} if number or "index" in candidate else {}
-        groups = _groups((content or {}).get("parts") or [])
-        made += [envelope | {"candidates": [{"content": content | {"parts": parts}} | index]} for parts in groups]
+        groups: list[list[JsonObject]] = []
+        for part in (content or {}).get("parts") or []:
+            before = groups[-1][-1] if groups else {}
+            if "text" in part and "text" in before and (_continues(before, part) or before == NOTHING):
+                groups[-1].append(part)
+            else:
+                groups.append([part])
+        events += [envelope | {"candidates": [{"content": content | {"parts": parts}} | index]} for parts in groups]
         ends.append(candidate | ({"content": content | {"parts": [NOTHING]}} if groups else {}) | index)
-    return [*made, body | ({"candidates": ends} if ends else {})]
-
-
-def _groups(parts: list[JsonObject]) -> list[list[JsonObject]]:
-    made: list[list[JsonObject]] = []
-    for part in parts:
-        before = made[-1][-1] if made else {}
-        if "text" in part and "text" in before and (_continues(before, part) or before == NOTHING):
-            made[-1].append(part)
-        else:
-            made.append([part])
-    return made
+    return [*events, body | ({"candidates": ends} if ends else {})]

@@ -98,50 +98,46 @@ _BLOCK = Table({"text": "text", "thinking": "text", "partial_json": _add_json, "
 
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
-    """Return where the whole answer has what stands at a path in an event."""
-    index = index_in(event, "index")
-    cited: Path = ("content", index, "citations")
+    """Return the place in the whole answer of a path in an event; ``lengths``: of the lists that earlier events began."""
+    block: Path = ("content", index_in(event, "index"))
     match event.get("type"), path:
-        case "content_block_delta", ("delta", "citation", *rest):
-            return (*cited, lengths.get(cited, 0), *rest)
-        case "message_start", ("message", *rest):
-            return tuple(rest)
-        case "content_block_start", ("content_block", *rest):
-            return ("content", index, *rest)
-        case "content_block_delta", ("delta", *rest):
-            return ("content", index, *rest)
+        case "content_block_delta", ("delta", "citation", *below):
+            citations = (*block, "citations")
+            return (*citations, lengths.get(citations, 0), *below)
+        case ("content_block_start", ("content_block", *below)) | ("content_block_delta", ("delta", *below)):
+            return (*block, *below)
         case (("content_block_start" | "content_block_delta"), ()):
-            return ("content", index)
-        case "message_delta", ("delta", *rest):
-            return tuple(rest)
+            return block
+        case ("message_start", ("message", *below)) | ("message_delta", ("delta", *below)):
+            return tuple(below)
     return path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:
-    """Return the events that fold to a body: each block in one piece, then how it ended and what it cost."""
+    """Return the events that fold to a body: each block in one piece, then the stop reason and usage."""
     start = body | {"content": []} | {key: None for key in _STOP if key in body}
-    made: list[JsonObject] = [{"type": "message_start", "message": start}]
+    events: list[JsonObject] = [{"type": "message_start", "message": start}]
     for index, block in enumerate(body.get("content") or ()):
         bare, deltas = _unfold_block(block)
-        made.append({"type": "content_block_start", "index": index, "content_block": bare})
-        made += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
-        made.append({"type": "content_block_stop", "index": index})
+        events.append({"type": "content_block_start", "index": index, "content_block": bare})
+        events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", "index": index})
     stop = {key: body[key] for key in _STOP if key in body}
     usage = {"usage": body["usage"]} if "usage" in body else {}
-    return [*made, {"type": "message_delta", "delta": stop, **usage}, {"type": "message_stop"}]
+    return [*events, {"type": "message_delta", "delta": stop, **usage}, {"type": "message_stop"}]
 
 
 def _unfold_block(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
-    """Take from a block what grows, as the vendor streams it; any other block comes whole with its start."""
+    """Return the start of a block and its deltas, as the vendor streams it. A block without deltas is whole in its start."""
     kind = block.get("type")
     if kind == "text" and block.get("text"):
-        cited = [{"type": "citations_delta", "citation": citation} for citation in block.get("citations") or ()]
-        bare = block | {"text": ""} | ({"citations": []} if cited else {})
-        return bare, [*cited, {"type": "text_delta", "text": block["text"]}]
+        citations = [{"type": "citations_delta", "citation": citation} for citation in block.get("citations") or ()]
+        bare = block | {"text": ""} | ({"citations": []} if citations else {})
+        return bare, [*citations, {"type": "text_delta", "text": block["text"]}]
     if kind == "thinking":
-        thought = [{"type": "thinking_delta", "thinking": block["thinking"]}] if block.get("thinking") else []
-        token = [{"type": "signature_delta", "signature": block["signature"]}] if block.get("signature") else []
-        return block | {"thinking": ""} | ({"signature": ""} if token else {}), thought + token
+        thinking = [{"type": "thinking_delta", "thinking": block["thinking"]}] if block.get("thinking") else []
+        signature = [{"type": "signature_delta", "signature": block["signature"]}] if block.get("signature") else []
+        return block | {"thinking": ""} | ({"signature": ""} if signature else {}), thinking + signature
     if block.get("input") and isinstance(block["input"], dict):
         return block | {"input": {}}, [{"type": "input_json_delta", "partial_json": dumps(block["input"]).decode()}]
     return block, []
