@@ -9,7 +9,7 @@ from formatbridge.formats.chat_completions.reasoning import KINDS
 from formatbridge.formats.chat_completions.stream_calls import kind_of_call
 from formatbridge.formats.chat_completions.told_blocks import Step, ToldBlocks
 from formatbridge.formats.shared.choices import in_order, told_apart
-from formatbridge.formats.shared.fold import ConflictError, Fold, Folds, Table, Text
+from formatbridge.formats.shared.fold import ConflictError, Fold, Folds, Table
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
@@ -70,13 +70,16 @@ class _Message(Fold):
         super().add(piece)
 
     def whole(self) -> JsonObject:
-        """Return the message, its lists of objects last; raise ``ConflictError`` where one call may be two."""
+        """Return the message, its lists of objects last; raise ``ConflictError`` where one call may be two, or has no name."""
         for call in map(Fold.whole, self.unsure.values()):
             kind = kind_of_call(call)
             if read_object(call[kind].get(_ARGUMENTS[kind]) or "") is None:
                 raise ConflictError(kind)
         lists = {key: self.parts.pop(key).whole() for key in _LISTS if key in self.parts}
-        return super().whole() | {key: items for key, items in lists.items() if items}
+        message = super().whole() | {key: items for key, items in lists.items() if items}
+        if message.get("function_call") and message["function_call"].get("name") is None:
+            raise ConflictError("function_call")
+        return message
 
 
 def _add_calls(message: Fold, key: str, value: Any) -> None:
@@ -96,13 +99,6 @@ def _add_calls(message: Fold, key: str, value: Any) -> None:
             raise ConflictError(key)
     if not value:
         message.values[key] = value
-
-
-def _add_function_call(message: Fold, key: str, value: Any) -> None:
-    """Keep the deprecated call of a function, which must come in one piece."""
-    if value.get("name") is None:
-        raise ConflictError(key)
-    _once(message, key, value)
 
 
 def _add_details(message: Fold, key: str, value: Any) -> None:
@@ -210,22 +206,6 @@ class _Reasoning:
             self._text, self._length = [], 0
 
 
-def _text_or_once(message: Fold, key: str, value: Any) -> None:
-    if isinstance(value, str):
-        message.part_of(key, Text).append(value)
-    else:
-        _once(message, key, value)
-
-
-def _once(message: Fold, key: str, value: Any) -> None:
-    """Keep the value, which only one piece may have; an empty value, or an object of empty values, may come again."""
-    is_empty = not (any(value.values()) if isinstance(value, dict) else value)
-    known = message.values.get(key)
-    if key in message.parts or not (known is None or (is_empty and known == value)):
-        raise ConflictError(key)
-    message.values[key] = value
-
-
 def _repeated(call: Fold, key: str, value: Any) -> None:
     """Check that the first piece of a call had the same value."""
     if key not in call.values or call.values[key] != value:
@@ -249,6 +229,7 @@ _BODY = Table({"choices": "ignore", "obfuscation": "ignore", "object": "ignore",
 _LOGPROBS = Table({}, other="list", null="first")
 _CHOICE = Table({"delta": "ignore", "logprobs": _add_logprobs}, other=_filled_or_list, null="filled")
 _AUDIO = Table({"id": "equal", "data": "text", "transcript": "text"}, other="filled", null="first")
+_FUNCTION_CALL = Table({"arguments": "text"}, other="equal", null="first")
 _FUNCTION = Table({"arguments": "text"}, other=_repeated, null="ignore")
 _CUSTOM = Table({"input": "text"}, other=_repeated, null="ignore")
 _CALL = Table({"index": "ignore", "function": _FUNCTION, "custom": _CUSTOM}, other=_repeated, null="ignore")
@@ -256,15 +237,15 @@ _DETAIL = Table(dict.fromkeys(_DETAIL_TEXTS, "text"), other="filled", null="firs
 _MESSAGE = Table(
     {
         "role": "equal",
-        "content": _text_or_once,
-        "refusal": _text_or_once,
-        "reasoning_content": _text_or_once,
-        "reasoning": _text_or_once,
+        "content": "text",
+        "refusal": "text",
+        "reasoning_content": "text",
+        "reasoning": "text",
         "annotations": "list",
         "images": "list",
         "audio": _AUDIO,
         "tool_calls": _add_calls,
-        "function_call": _add_function_call,
+        "function_call": _FUNCTION_CALL,
         "reasoning_details": _add_details,
         "thinking_blocks": "ignore",  # added before, beside reasoning as text
     },

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from formatbridge.formats.messages.stream_blocks import with_kind
 from formatbridge.formats.messages.stream_decoder import EVENTS, is_failure
@@ -76,10 +75,6 @@ def _add_delta(block: Fold, delta: JsonObject) -> None:
         block.unknown.take({kind: delta})
 
 
-def _add_json(block: Fold, key: str, value: Any) -> None:
-    block.part_of(key, Text).append(value)
-
-
 def _whole_block(block: Fold) -> JsonObject:
     """Return a block; raise ``ConflictError`` where its input is no JSON object."""
     text = block.part_of("partial_json", Text).whole()
@@ -94,7 +89,7 @@ def _whole_block(block: Fold) -> JsonObject:
 
 _USAGE = Table({}, other="last", null="ignore")
 _MESSAGE = Table({"usage": _USAGE}, other="last", null="first")
-_BLOCK = Table({"text": "text", "thinking": "text", "partial_json": _add_json, "citations": "list"}, other="last", null="first")
+_BLOCK = Table({"text": "text", "thinking": "text", "partial_json": "text", "citations": "list"}, other="last", null="first")
 
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:

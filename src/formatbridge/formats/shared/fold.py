@@ -54,6 +54,8 @@ class Fold:
             rule = fields.get(key, other)
             if value is None and rule != "ignore":
                 rule = null
+            if rule == "ignore":
+                continue
             if isinstance(rule, str):
                 self._merge(rule, key, value)
             elif not isinstance(rule, Table):
@@ -69,8 +71,7 @@ class Fold:
         match rule:
             case "first":
                 self.values.setdefault(key, value)
-            case "text":
-                self.values.setdefault(key)
+            case "text" if isinstance(value, str):
                 self.part_of(key, Text).append(value)
             case "list" if is_list:
                 self.values.setdefault(key)
@@ -84,8 +85,8 @@ class Fold:
                 raise ConflictError(key)
             case "empty" if value:
                 raise ConflictError(key)
-            case "ignore":
-                pass
+            case "text" if known or key in self.parts:
+                raise ConflictError(key)
             case "filled" | "distinct" if known and not value and value is not False:
                 pass
             case _:
