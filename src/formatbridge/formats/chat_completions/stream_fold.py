@@ -48,17 +48,16 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
 class _Message(Fold):
     """The message of a choice.
 
-    ``latest``: the reasoning detail that an index and a type named last. ``unsure``: calls without an id whose name came again, which
-    may be two calls.
+    ``latest_details``: by index and type. ``uncertain_calls``: by index, those without an id whose name came again: they may be two calls.
     """
 
-    __slots__ = ("_reasoning", "latest", "unsure")
+    __slots__ = ("_reasoning", "latest_details", "uncertain_calls")
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
         self._reasoning: _Reasoning | None = None
-        self.latest: dict[str, Fold] = {}
-        self.unsure: dict[int, Fold] = {}
+        self.latest_details: dict[str, Fold] = {}
+        self.uncertain_calls: dict[int, Fold] = {}
 
     def add(self, piece: JsonObject) -> None:
         """Add a delta; of reasoning as text and as blocks only what is new."""
@@ -71,7 +70,7 @@ class _Message(Fold):
 
     def whole(self) -> JsonObject:
         """Return the message, its lists of objects last; raise ``ConflictError`` where one call may be two, or has no name."""
-        for call in map(Fold.whole, self.unsure.values()):
+        for call in map(Fold.whole, self.uncertain_calls.values()):
             kind = kind_of_call(call)
             if read_object(call[kind].get(_ARGUMENTS[kind]) or "") is None:
                 raise ConflictError(kind)
@@ -93,7 +92,7 @@ def _add_calls(message: Fold, key: str, value: Any) -> None:
             calls.append(Fold(_CALL, {field: value for field, value in raw.items() if field != "index"}))
         elif isinstance(index, int) and 0 <= index < len(calls) and kind in calls[index].values:
             if has_name and not calls[index].values.get("id"):
-                message.unsure[index] = calls[index]
+                message.uncertain_calls[index] = calls[index]
             calls[index].add(raw)
         else:
             raise ConflictError(key)
@@ -107,26 +106,26 @@ def _add_details(message: Fold, key: str, value: Any) -> None:
     details = message.part_of(key, Folds)
     for raw in value:
         place = repr((raw.get("index"), raw.get("type")))
-        known = message.latest.get(place)
+        known = message.latest_details.get(place)
         if known is None or (raw.get("index") is None and known is not details[-1]) or _is_other(known, raw):
-            message.latest[place] = Fold(_DETAIL, raw)
-            details.append(message.latest[place])
+            message.latest_details[place] = Fold(_DETAIL, raw)
+            details.append(message.latest_details[place])
         else:
             known.add(raw)
 
 
 def _is_other(detail: Fold, piece: JsonObject) -> bool:
-    """Return whether a piece begins another detail: a signature, or encrypted data, ends a detail."""
+    """Return whether a piece begins another detail. A signature, or encrypted data, ends a detail."""
     return bool(detail.values.get("signature") or detail.values.get("data")) or _conflicts(detail, piece)
 
 
 def _conflicts(detail: Fold, piece: JsonObject) -> bool:
-    """Return whether a piece says anything else than a detail, or thinking block, that its texts cannot continue."""
-    for key, value in piece.items():
-        known = (None, "", value) if key not in _DETAIL_TEXTS else None
-        if value is not None and (detail.values.get(key) not in known if known else not isinstance(value, str)):
-            return True
-    return False
+    """Return whether a piece has a field that differs from that of a detail or thinking block. Its texts continue."""
+    return any(
+        not isinstance(value, str) if key in _DETAIL_TEXTS else detail.values.get(key) not in (None, "", value)
+        for key, value in piece.items()
+        if value is not None
+    )
 
 
 class _Reasoning:

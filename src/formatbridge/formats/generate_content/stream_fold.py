@@ -100,6 +100,7 @@ class _Candidate(Fold):
 
 
 def _no_candidates(body: Fold, key: str, value: Any) -> None:
+    """Keep an empty list. The candidates of other lists are folded apart."""
     if value == []:
         body.values[key] = value
 
