@@ -9,7 +9,7 @@ from formatbridge.formats.chat_completions.reasoning import KINDS
 from formatbridge.formats.chat_completions.stream_calls import kind_of_call
 from formatbridge.formats.chat_completions.told_blocks import Step, ToldBlocks
 from formatbridge.formats.shared.choices import in_order, told_apart
-from formatbridge.formats.shared.fold import ConflictError, Fold, Folds, Table
+from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
@@ -56,26 +56,26 @@ class _Message(Fold):
     def __init__(self, table: Table) -> None:
         super().__init__(table)
         self._reasoning: _Reasoning | None = None
+        self.items = {key: [] for key in _LISTS}  # in the order of the whole message
         self.latest_details: dict[str, Fold] = {}
         self.uncertain_calls: dict[int, Fold] = {}
 
     def add(self, piece: JsonObject) -> None:
         """Add a delta; of reasoning as text and as blocks only what is new."""
         if piece.get("reasoning_content") or piece.get("thinking_blocks"):
-            self._reasoning = self._reasoning or _Reasoning(self.part_of("thinking_blocks", Folds))
+            self._reasoning = self._reasoning or _Reasoning(self.items["thinking_blocks"])
             piece = self._reasoning.take(piece)
         elif self._reasoning is not None and any(piece.get(key) for key in _AFTER_REASONING):
             self._reasoning.close()
         super().add(piece)
 
     def whole(self) -> JsonObject:
-        """Return the message, its lists of objects last; raise ``ConflictError`` where one call may be two, or has no name."""
+        """Return the message; raise ``ConflictError`` where one call may be two, or has no name."""
         for call in map(Fold.whole, self.uncertain_calls.values()):
             kind = kind_of_call(call)
             if read_object(call[kind].get(_ARGUMENTS[kind]) or "") is None:
                 raise ConflictError(kind)
-        lists = {key: self.parts.pop(key).whole() for key in _LISTS if key in self.parts}
-        message = super().whole() | {key: items for key, items in lists.items() if items}
+        message = super().whole()
         if message.get("function_call") and message["function_call"].get("name") is None:
             raise ConflictError("function_call")
         return message
@@ -84,7 +84,7 @@ class _Message(Fold):
 def _add_calls(message: Fold, key: str, value: Any) -> None:
     """Add pieces of tool calls, each to the call that its index names. The first piece has the name; later ones may only repeat it."""
     assert isinstance(message, _Message)
-    calls = message.part_of(key, Folds)
+    calls = message.items[key]
     for raw in value:
         index, kind = raw.get("index"), kind_of_call(raw)
         has_name = bool((raw.get(kind) or {}).get("name"))
@@ -103,7 +103,7 @@ def _add_calls(message: Fold, key: str, value: Any) -> None:
 def _add_details(message: Fold, key: str, value: Any) -> None:
     """Add pieces of reasoning details, each to the latest with its index and type. Without an index only the last detail continues."""
     assert isinstance(message, _Message)
-    details = message.part_of(key, Folds)
+    details = message.items[key]
     for raw in value:
         place = repr((raw.get("index"), raw.get("type")))
         known = message.latest_details.get(place)
@@ -134,7 +134,7 @@ class _Reasoning:
     ``_text``: the text of the open reasoning; ``_past``: texts of earlier reasoning; ``_has_text_alone``: whether a delta had text only.
     """
 
-    def __init__(self, blocks: Folds) -> None:
+    def __init__(self, blocks: list[Fold]) -> None:
         self._blocks = blocks
         self._known = ToldBlocks()
         self._numbered: list[Fold] = []  # the blocks of known types, as ``_known`` numbers them

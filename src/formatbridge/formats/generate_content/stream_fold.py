@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge.formats.generate_content.reasoning import decode_signature, is_carried
 from formatbridge.formats.generate_content.stream_pieces import SOURCES, PartialCalls
 from formatbridge.formats.shared.choices import told_apart
-from formatbridge.formats.shared.fold import ConflictError, Fold, Folds, Table
+from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
 
@@ -39,7 +39,7 @@ class _Candidate(Fold):
     def __init__(self) -> None:
         super().__init__(_CANDIDATE)
         self._content: JsonObject | None = None
-        self._parts = Folds()
+        self._parts: list[Fold] = []
         self._calls = PartialCalls()
         self._is_apart = False
 
@@ -58,7 +58,8 @@ class _Candidate(Fold):
         outer = super().whole()
         if self._content is None:
             return outer
-        return {"content": self._content | ({"parts": self._parts.whole()} if "parts" in self._content else {})} | outer
+        parts = {"parts": [part.whole() for part in self._parts]} if "parts" in self._content else {}
+        return {"content": self._content | parts} | outer
 
     def _take(self, part: JsonObject, *, is_first: bool) -> None:
         """Add a part, or a piece of a call. An empty call ends a call in pieces; elsewhere it is none, but fields beside it count."""

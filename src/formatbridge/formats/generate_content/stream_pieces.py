@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 from formatbridge.errors import StreamDecodeError
-from formatbridge.formats.shared.fold import Fold, Rule, Table, Values
+from formatbridge.formats.shared.fold import Fold, Rule, Table
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.depth import MAX_DEPTH
 from formatbridge.jsontext.types import EXACT, JsonObject
@@ -215,8 +215,7 @@ def _continue(grounding: Fold, key: str, items: list[JsonObject] | None) -> int:
     """Extend a list, except by a repetition of all of it; return the index of the first new item, 0 for a repetition."""
     if not items:
         return 0
-    grounding.values.setdefault(key)
-    known = grounding.part_of(key, Values)
+    known = grounding.list_of(key)
     before = 0 if items[: len(known)] == known else len(known)
     known += items if before else items[len(known) :]
     return before

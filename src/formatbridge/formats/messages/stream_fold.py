@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from formatbridge.formats.messages.stream_blocks import with_kind
 from formatbridge.formats.messages.stream_decoder import EVENTS, is_failure
-from formatbridge.formats.shared.fold import ConflictError, Fold, Folds, Table, Text
+from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.formats.shared.tool_arguments import parse_object
 from formatbridge.formats.shared.unmodelled_fields import Pieces, rest, unknown_event
 from formatbridge.jsontext.codec import dumps
@@ -32,7 +32,8 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
     An event of an unknown type is a field of the answer.
     """
     body: Fold | None = None
-    blocks, fields = Folds(), Pieces()
+    blocks: list[Fold] = []
+    fields = Pieces()
     try:
         for event in events:
             kind, index = event.get("type"), event.get("index")
@@ -77,8 +78,7 @@ def _add_delta(block: Fold, delta: JsonObject) -> None:
 
 def _whole_block(block: Fold) -> JsonObject:
     """Return a block; raise ``ConflictError`` where its input is no JSON object."""
-    text = block.part_of("partial_json", Text).whole()
-    del block.parts["partial_json"]
+    text = "".join(block.texts.pop("partial_json", ()))
     whole = block.whole()
     if text.strip():
         whole["input"], has_repeated_keys = parse_object(text)

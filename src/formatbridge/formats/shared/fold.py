@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from formatbridge.formats.shared.unmodelled_fields import Pieces
 from formatbridge.jsontext.depth import spell
@@ -34,18 +34,22 @@ class Table:
 
 
 class Fold:
-    """An object in pieces. ``values``: of its fields; ``parts``: of those to which later pieces add; ``unknown``: of those without a rule.
+    """An object in pieces. The first one, ``start``, stays as it is.
 
-    The first piece, ``start``, stays as it is.
+    ``values``: final values of its fields; ``texts``: pieces of texts; ``objects``, ``items``: objects, and lists of objects, that come in
+    pieces; ``unknown``: fields without a rule.
     """
 
-    __slots__ = ("parts", "table", "unknown", "values")
+    __slots__ = ("_seen", "items", "objects", "table", "texts", "unknown", "values")
 
     def __init__(self, table: Table, start: JsonObject | None = None) -> None:
         self.table = table
         self.values = dict(start or {})
-        self.parts: dict[str, Text | Values | Folds | Fold] = {}
+        self.texts: dict[str, list[str]] = {}
+        self.objects: dict[str, Fold] = {}
+        self.items: dict[str, list[Fold]] = {}
         self.unknown = Pieces()
+        self._seen: dict[str, set[str]] = {}  # of the lists that were copied from a piece; what is in those that are distinct
 
     def add(self, piece: JsonObject) -> None:
         """Merge a piece; raise ``ConflictError`` where it contradicts an earlier one."""
@@ -72,12 +76,11 @@ class Fold:
             case "first":
                 self.values.setdefault(key, value)
             case "text" if isinstance(value, str):
-                self.part_of(key, Text).append(value)
+                self._text_of(key).append(value)
             case "list" if is_list:
-                self.values.setdefault(key)
-                self.part_of(key, Values).extend(value)
+                self.list_of(key).extend(value)
             case "distinct" if is_list and isinstance(known, list):
-                self.part_of(key, Distinct).add(value)
+                self._add_distinct(key, value)
             case "unknown":
                 self.values.setdefault(key)
                 self.unknown.take({key: value})
@@ -85,76 +88,47 @@ class Fold:
                 raise ConflictError(key)
             case "empty" if value:
                 raise ConflictError(key)
-            case "text" if known or key in self.parts:
+            case "text" if known or key in self.texts:
                 raise ConflictError(key)
             case "filled" | "distinct" if known and not value and value is not False:
                 pass
             case _:
                 self.values[key] = value
+                self._seen.pop(key, None)
 
-    def part_of(self, key: str, kind: type[P]) -> P:
-        """Return the value under a key as one to which pieces add; raise ``ConflictError`` where it is of another kind."""
-        part = self.parts.get(key)
-        if part is None:
-            part = self.parts[key] = kind(self.values.get(key) or ())
-        if not isinstance(part, kind):
-            raise ConflictError(key)
-        return part
+    def _text_of(self, key: str) -> list[str]:
+        if key not in self.texts:
+            start = self.values.get(key) or ""
+            if not isinstance(start, str):
+                raise ConflictError(key)
+            self.texts[key] = [start]
+        return self.texts[key]
+
+    def list_of(self, key: str) -> list[Any]:
+        """Return the list under a key, to append to it; that of the first piece is copied."""
+        if key not in self._seen:
+            self.values[key] = list(self.values.get(key) or ())
+            self._seen[key] = set()
+        items: list[Any] = self.values[key]
+        return items
+
+    def _add_distinct(self, key: str, value: list[Any]) -> None:
+        if key not in self._seen:
+            self.list_of(key)
+            self._seen[key].update(map(spell, self.values[key]))
+        seen, texts = self._seen[key], list(map(spell, value))
+        self.values[key] += [item for text, item in zip(texts, value, strict=True) if text not in seen]
+        seen.update(texts)
 
     def object_of(self, key: str, table: Table) -> Fold:
-        """Return the object under a key as one in pieces."""
-        part = self.parts.get(key)
-        if part is None:
-            part = self.parts[key] = Fold(table, self.values.get(key))
-        assert isinstance(part, Fold)
-        return part
+        """Return the object under a key, to add pieces to it."""
+        if key not in self.objects:
+            self.objects[key] = Fold(table, self.values.get(key))
+        return self.objects[key]
 
     def whole(self) -> JsonObject:
         """Return the object as far as it has come."""
-        return self.values | {key: part.whole() for key, part in self.parts.items()} | self.unknown.whole()
-
-
-class Text(list[str]):
-    """A text in pieces."""
-
-    def __init__(self, start: Any) -> None:
-        if start and not isinstance(start, str):
-            raise ConflictError
-        super().__init__([start or ""])
-
-    def whole(self) -> str:
-        """Return the text."""
-        return "".join(self)
-
-
-class Values(list[Any]):
-    """A list whose items come one after another."""
-
-    def whole(self) -> list[Any]:
-        """Return the list."""
-        return self
-
-
-class Distinct(Values):
-    """A list of which each piece may repeat items: those of earlier pieces are left out."""
-
-    def __init__(self, start: Any) -> None:
-        super().__init__(start)
-        self._seen = set(map(spell, start))
-
-    def add(self, items: list[Any]) -> None:
-        """Append the items that no earlier piece had."""
-        texts = list(map(spell, items))
-        self += [item for text, item in zip(texts, items, strict=True) if text not in self._seen]
-        self._seen.update(texts)
-
-
-class Folds(list[Fold]):
-    """A list of objects in pieces."""
-
-    def whole(self) -> list[JsonObject]:
-        """Return the objects."""
-        return [each.whole() for each in self]
-
-
-P = TypeVar("P", Text, Values, Distinct, Folds)
+        texts = {key: "".join(pieces) for key, pieces in self.texts.items()}
+        objects = {key: each.whole() for key, each in self.objects.items()}
+        lists = {key: [each.whole() for each in items] for key, items in self.items.items() if items}
+        return self.values | texts | objects | self.unknown.whole() | lists
