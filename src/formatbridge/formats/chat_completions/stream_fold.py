@@ -87,10 +87,12 @@ def _add_calls(message: Fold, key: str, value: Any) -> None:
     calls = message.items[key]
     for raw in value:
         index, kind = raw.get("index"), kind_of_call(raw)
-        has_name = bool((raw.get(kind) or {}).get("name"))
-        if index == len(calls) and has_name:
+        body = raw.get(kind) or {}
+        has_name = bool(body.get("name"))
+        is_text = isinstance(body.get(_ARGUMENTS[kind]), str | None)
+        if index == len(calls) and has_name and is_text:
             calls.append(Fold(_CALL, {field: value for field, value in raw.items() if field != "index"}))
-        elif isinstance(index, int) and 0 <= index < len(calls) and kind in calls[index].values:
+        elif isinstance(index, int) and 0 <= index < len(calls) and is_text and kind in calls[index].values:
             if has_name and not calls[index].values.get("id"):
                 message.uncertain_calls[index] = calls[index]
             calls[index].add(raw)

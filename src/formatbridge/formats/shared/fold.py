@@ -131,4 +131,4 @@ class Fold:
         texts = {key: "".join(pieces) for key, pieces in self.texts.items()}
         objects = {key: each.whole() for key, each in self.objects.items()}
         lists = {key: [each.whole() for each in items] for key, items in self.items.items() if items}
-        return self.values | texts | objects | self.unknown.whole() | lists
+        return self.values | self.unknown.whole() | texts | objects | lists
