@@ -1,4 +1,4 @@
-"""A whole answer told as a stream."""
+"""Replay: a whole answer as a stream."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from formatbridge.streaming.sse import escape_separators
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A stream that tells a whole answer. ``whole`` has the report; ``error`` is what the stream ends in, None: its end."""
+    """A whole answer as a stream. ``whole``: the converted answer with its report; ``error``: of a stream that ends in one."""
 
     pieces: Iterator[bytes]
     whole: Converted
@@ -40,9 +40,9 @@ def replay_response(
 ) -> Iterator[bytes]:
     """Turn a whole answer into a stream of the target format, one event per part of it.
 
-    ``request`` is the converted request that it answers: tools come home as ``convert_response`` brings them.
-    What the target cannot hold is what ``convert_response`` reports of the same body, except of an answer that failed: the stream tells
-    what came before, and then the error. Malformed details of the answer are in no event, not even of its own format.
+    ``request`` is the converted request that it answers: tool names are restored as in ``convert_response``.
+    The report is that of ``convert_response`` for the same body, except for a failed answer: its stream has what came before the error,
+    and then the error. Malformed details of the answer are in no event, not even in its own format.
     ``Options(raise_on=...)`` raises here.
     """
     return replayed(body, source=source, target=target, request=request, options=options).pieces
@@ -56,7 +56,7 @@ def replayed(
     request: ConvertedRequest | None = None,
     options: Options | None,
 ) -> Replay:
-    """Do what ``replay_response`` does, and say what became of the answer."""
+    """Replay an answer as ``replay_response`` does, and return its conversion too."""
     near = formats.load(source_of(body) if source is None else source)
     far = formats.load(target) if target is not None else near
     chosen, request = options_of(options), checked_request(request, near, far)
@@ -82,9 +82,9 @@ def replayed(
 
 
 def handed_out(answer: ir.Response, far: Format, losses: Ledger) -> ir.Response:
-    """Return an answer without its failure, where the target has no answers that failed; note what the target cannot say of that.
+    """Return an answer without its error, where the target has no failed answers; note what the target cannot hold of the error.
 
-    A stream tells the failure behind what came before, which stays true.
+    In a stream the error comes after the content, which stays valid.
     """
     if not answer.error or far.HOLDS_FAILURES:
         return answer
@@ -93,7 +93,7 @@ def handed_out(answer: ir.Response, far: Format, losses: Ledger) -> ir.Response:
 
 
 def _write_again(format: Format, body: JsonObject) -> Iterator[bytes]:
-    """Write a body as the stream of its own format, all that it holds."""
+    """Write a whole body as the stream of its own format."""
     for raw in format.unfold_stream(body):
         yield format.frame_event(codec.dumps(raw), raw.get("type"))
     if format.END_OF_STREAM:

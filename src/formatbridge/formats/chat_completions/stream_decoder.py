@@ -24,10 +24,10 @@ from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder,
 from formatbridge.formats.chat_completions.stream_state import Calls, CallState, Choice, arguments_of
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.formats.format import EndReason
-from formatbridge.formats.shared.choices import Numbers, head_of, fill_missing_head
+from formatbridge.formats.shared.choices import Numbers, fill_missing_head, head_of
 from formatbridge.formats.shared.errors import is_bare_error
 from formatbridge.formats.shared.logprobs import decode_tokens
-from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest, has_values
+from formatbridge.formats.shared.unmodelled_fields import gathered, has_values, joined, rest
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject

@@ -11,7 +11,7 @@ from formatbridge.formats.chat_completions.response import decode_answer
 from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, ReasoningTexts
 from formatbridge.formats.chat_completions.tool_calls import call_stem
 from formatbridge.formats.shared.tool_arguments import read_object
-from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, has_values
+from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, has_values, joined, rest
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject

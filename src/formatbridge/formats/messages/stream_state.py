@@ -198,7 +198,7 @@ class Blocks:
     def _count_latest(self) -> None:
         block = self._latest
         if block is not None and block.text >= 0:
-            self._lengths.tell(block.text, block.size)
+            self._lengths.set_length(block.text, block.size)
 
     def _block_without_start(self, raw: JsonObject, delta: JsonObject, out: list[events.Event]) -> Block:
         """Return the block of a delta whose index is not open: the latest, or for text a new one."""

@@ -29,7 +29,7 @@ from formatbridge.formats.responses.stream_state import (
     opening,
     pending_events,
 )
-from formatbridge.formats.shared.choices import head_of, fill_missing_head
+from formatbridge.formats.shared.choices import fill_missing_head, head_of
 from formatbridge.formats.shared.logprobs import decode_tokens
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, unknown_event

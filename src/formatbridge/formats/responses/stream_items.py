@@ -157,7 +157,7 @@ class Writer:
         """Count the latest text before another one grows."""
         latest, self._latest = self._latest, open_text
         if latest is not None and latest.number >= 0:
-            self._lengths.tell(latest.number, latest.length())
+            self._lengths.set_length(latest.number, latest.length())
 
     def take(self) -> bytes:
         """Return what was written since the last call."""
