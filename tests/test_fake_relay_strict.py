@@ -12,7 +12,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.testing import Answer, Body, FakeRelay, ToolCall
-from formatbridge.testing.refusals import RULES
+from formatbridge.testing.vendor_rules import RULES
 from tests.test_fake_relay import FORMATS, post
 
 SUMMARY = "Your organization must be verified to generate reasoning summaries."

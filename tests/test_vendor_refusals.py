@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.testing.refusals import Facts, refusals_of
+from formatbridge.testing.vendor_rules import Facts, refusals_of
 from tests.corpus import FOLDER, requires_corpus
 from tests.directions import CROSSINGS
 from tests.laws import Sample, recorded, shipped

@@ -8,13 +8,11 @@ from typing import Any, Self, TypeVar, assert_never
 from pydantic import BaseModel
 
 from formatbridge import ir
-from formatbridge.client.base_client import Caller
-from formatbridge.client.clock import Clock
-from formatbridge.client.flow import Flow
-from formatbridge.client.flow_steps import Close, Read, Send, Sleep, Step
+from formatbridge.client.base_client import Caller, StreamCall
+from formatbridge.client.flow import Close, Flow, Read, Send, Sleep, Step
 from formatbridge.client.http_exchange import AsyncLine, Line
 from formatbridge.client.reply import Reply
-from formatbridge.client.streams import StreamCall
+from formatbridge.client.settings import Clock
 from formatbridge.convert.bodies import Converted
 from formatbridge.errors import APIError, FormatBridgeError
 

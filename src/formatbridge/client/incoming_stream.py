@@ -12,8 +12,7 @@ from formatbridge import ir
 from formatbridge.client import errors
 from formatbridge.client.calls import BLANK, Beginning, Call, Head, is_markup, no_answer, read_json
 from formatbridge.client.decompression import BodyTooLargeError, Opener
-from formatbridge.client.flow import Flow, cut_short, drain, read_body
-from formatbridge.client.flow_steps import Patience, Rules
+from formatbridge.client.flow import Flow, Patience, Rules, cut_short, drain, read_body
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.bridge import Exchange
 from formatbridge.convert.collect import EventReader

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import random
+import time
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -187,3 +189,29 @@ def _is_seconds(value: object, *, is_open: bool = False) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return False
     return value > 0 if is_open else value >= 0
+
+
+class Clock:
+    """The machine's own time and chance. A subclass may tell others; deadlines of a real socket always go by the machine's."""
+
+    def now(self) -> float:
+        """Return seconds that only ever grow."""
+        return time.monotonic()
+
+    def time(self) -> float:
+        """Return seconds since the epoch."""
+        return time.time()
+
+    def jitter(self) -> float:
+        """Return a number from 0 to 1, evenly drawn."""
+        return random.random()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+    async def sleep_async(self, seconds: float) -> None:
+        """Wait, while others run."""
+        import anyio
+
+        await anyio.sleep(seconds)

@@ -10,17 +10,21 @@ from typing import Any
 from formatbridge import formats, ir
 from formatbridge.arguments import a
 from formatbridge.client.calls import Call, Head
-from formatbridge.client.http_clients import Places, made_here
+from formatbridge.client.connection_pool import Places, made_here
+from formatbridge.client.http_exchange import is_of_connection
 from formatbridge.client.http_libraries import ancestor_of, answer_of, async_stream_of, library_of, size_of, stream_of
 from formatbridge.client.profile import RelayProfile, profile_of
-from formatbridge.client.sdk_calls import Asked, Body, Crossing, Home
-from formatbridge.client.sdk_response_stream import Homecoming
+from formatbridge.client.sdk_requests import Asked, Body, Crossing, Home
 from formatbridge.client.secrets import Headers, checked_headers
 from formatbridge.client.settings import base_url_of, checked_callable, key_of, options_for
 from formatbridge.convert.bodies import Converted
-from formatbridge.convert.masking import hidden
-from formatbridge.errors import ConfigurationError
+from formatbridge.convert.masking import Mask, hidden
+from formatbridge.convert.streams import StreamConverter
+from formatbridge.errors import ConfigurationError, StreamError, TruncatedStreamError
+from formatbridge.formats.responses.errors import encode_error_event
+from formatbridge.jsontext import codec
 from formatbridge.options import Options
+from formatbridge.streaming.sse import encode_event
 
 _ENTRIES = ("handle_request", "handle_async_request")
 """What a transport is asked by: a sync client, an async one."""
@@ -271,3 +275,108 @@ def _request(library: Any, call: Call, given: Any) -> Any:
     for name, secret in call.secrets.items():
         made.headers[name] = secret.reveal()
     return made
+
+
+class Homecoming:
+    """A stream on its way home. One that breaks ends in an error event; nonsense is an error of the HTTP library, which the SDKs know.
+
+    ``repeats_errors``: the stream passes unchanged to the SDK for responses, which raises on an event with a nested ``error`` object only;
+    any other error in it is followed by such an event.
+    """
+
+    def __init__(
+        self,
+        library: Any,
+        converter: StreamConverter,
+        repeats_errors: bool,
+        mask: Mask,
+        report: Callable[[Converted], object] | None,
+    ) -> None:
+        self._library = library
+        self._converter = converter
+        self._mask = mask
+        self._repeats_errors = repeats_errors
+        self._report = report
+        self._breaks: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
+
+    def convert(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the SDK's bytes as soon as the wire's make them possible."""
+        nonsense: Exception | None = None
+        is_broken = False
+        try:
+            for chunk in chunks:
+                if made := self._feed(chunk):
+                    yield made
+        except Exception as error:
+            nonsense = self._nonsense_of(error)
+            is_broken = nonsense is None
+        chunk = b""  # this frame shows in tracebacks, where what the relay sent has no place
+        if nonsense is not None:
+            raise nonsense
+        yield self._finish(is_broken=is_broken)
+
+    async def convert_async(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Do the same for an async client."""
+        nonsense: Exception | None = None
+        is_broken = False
+        try:
+            async for chunk in chunks:
+                if made := self._feed(chunk):
+                    yield made
+        except Exception as error:
+            nonsense = self._nonsense_of(error)
+            is_broken = nonsense is None
+        chunk = b""  # this frame shows in tracebacks, where what the relay sent has no place
+        if nonsense is not None:
+            raise nonsense
+        yield self._finish(is_broken=is_broken)
+
+    def _feed(self, chunk: bytes) -> bytes:
+        """Convert a chunk; what the wire says of an error is told without the key."""
+        made = self._converter.feed(chunk)
+        return self._mask.body(made) if self._converter.error is not None else made
+
+    def _nonsense_of(self, error: Exception) -> Exception | None:
+        """Return what to raise for an exception of a stream; None where the connection broke. Raise what is of neither."""
+        if isinstance(error, StreamError):
+            return self._nonsense(error)
+        if isinstance(error, self._breaks) or is_of_connection(error):
+            return None
+        raise error
+
+    def _nonsense(self, error: StreamError) -> Exception:
+        """Return the error that an SDK knows, to be raised behind the ``except``: what it would have for a context holds the key."""
+        made: Exception = self._library.RemoteProtocolError(self._mask.text(str(error)))
+        return made
+
+    def _end(self, *, is_broken: bool) -> bytes:
+        """Return what the converter writes at the end of the bytes; raise what it says of a break, unless nothing was missing."""
+        if not is_broken:
+            return self._converter.finish()
+        self._converter.feed(b"")  # raises what could not be read before the break, which is not its cause
+        cut = self._converter.abort()
+        if self._converter.is_over:
+            return cut.tail
+        raise cut
+
+    def _finish(self, *, is_broken: bool) -> bytes:
+        """Take the end of the bytes; a truncated stream ends in an error event, upon which the SDK raises."""
+        nonsense: Exception | None = None
+        try:
+            made = self._end(is_broken=is_broken)
+        except TruncatedStreamError as error:
+            made = error.tail
+        except StreamError as error:
+            made, nonsense = b"", self._nonsense(error)
+        if nonsense is not None:
+            raise nonsense
+        self.tell()
+        if self._repeats_errors and self._converter.error is not None:
+            made += encode_event(codec.dumps({"type": "error", **encode_error_event(self._converter.error)}), "error")
+        return self._mask.body(made)
+
+    def tell(self) -> None:
+        """Report the answer as far as it came, once: some SDKs stop reading before the last byte."""
+        report, self._report = self._report, None
+        if report is not None:
+            report(self._converter.response())

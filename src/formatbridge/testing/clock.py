@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formatbridge.client.clock import Clock
+from formatbridge.client.settings import Clock
 
 
 class VirtualClock(Clock):

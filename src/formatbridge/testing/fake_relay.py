@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import formatbridge as fb
 from formatbridge.arguments import a, checked_names, found
-from formatbridge.client.clock import Clock
 from formatbridge.client.http_libraries import answer_of, async_stream_of, library_of, stream_of
 from formatbridge.client.profile import checked_url, origin_of
-from formatbridge.client.settings import checked
+from formatbridge.client.settings import Clock, checked
 from formatbridge.errors import ConfigurationError
+from formatbridge.testing.encoded_answer import speech_for
 from formatbridge.testing.endpoints import (
     Endpoint,
     RefusedError,
@@ -27,12 +27,11 @@ from formatbridge.testing.endpoints import (
 )
 from formatbridge.testing.events import compact, cut, write_array, write_event
 from formatbridge.testing.faults import Fault, faulty, faulty_async, suffer, suffer_async
-from formatbridge.testing.memory import InMemory
+from formatbridge.testing.in_memory import InMemory
 from formatbridge.testing.quirks import QUIRKS, Quirk, bend_error, bend_models
-from formatbridge.testing.refusals import Facts, Issued, refusals_of
-from formatbridge.testing.refusals.responses import asks_for_token, stores_answer
 from formatbridge.testing.script import Answer, Body, Failure, Prompter, Recorded, Script, Turn
-from formatbridge.testing.speech import speech_for
+from formatbridge.testing.vendor_rules import Facts, Issued, refusals_of
+from formatbridge.testing.vendor_rules.responses import asks_for_token, stores_answer
 
 _JSON = "application/json"
 _STREAM_HEADERS = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterable, AsyncIterator, Container, Iterable, I
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from formatbridge.client.clock import Clock
 from formatbridge.client.http_libraries import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.client.settings import Clock
 from formatbridge.errors import ConfigurationError
-from formatbridge.testing.memory import InMemory
+from formatbridge.testing.in_memory import InMemory
 
 Phase = Literal["pool", "connect", "tls", "write", "read", "protocol"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.testing.refusals.openai import SCHEMA_SOURCE, check_parameters, openai_failure
-from formatbridge.testing.refusals.rule import Facts, Rule, is_tagged
 from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.openai import SCHEMA_SOURCE, check_parameters, openai_failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged
 
 _LEAST_TOKENS = 16
 _TOKEN = "reasoning.encrypted_content"

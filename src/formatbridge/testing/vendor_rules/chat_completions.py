@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.testing.refusals.openai import SCHEMA_SOURCE, check_parameters, openai_failure
-from formatbridge.testing.refusals.rule import Facts, Rule, is_tagged, objects
 from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.openai import SCHEMA_SOURCE, check_parameters, openai_failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged, objects
 
 _TOKEN_KEYS = ("signature", "data", "thought_signature")
 

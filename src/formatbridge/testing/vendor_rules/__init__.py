@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 
 import formatbridge as fb
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.testing.refusals import chat_completions, generate_content, messages, responses
-from formatbridge.testing.refusals.rule import Facts, Issued, Rule
 from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules import chat_completions, generate_content, messages, responses
+from formatbridge.testing.vendor_rules.rule import Facts, Issued, Rule
 
 __all__ = ["RULES", "Facts", "Issued", "Rule", "refusals_of"]
 

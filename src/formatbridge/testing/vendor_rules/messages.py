@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.testing.refusals.rule import Facts, Rule
 from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule
 
 _UNIONS = ("oneOf", "allOf", "anyOf")
 _TOKEN_SLOTS = {"thinking": "signature", "redacted_thinking": "data"}

@@ -11,10 +11,9 @@ from urllib.parse import unquote, urlsplit
 from formatbridge import ir
 from formatbridge.client import calls, errors
 from formatbridge.client.calls import KEY_HEADERS, Beginning, Call, Head, Native, followed
-from formatbridge.client.clock import Clock
 from formatbridge.client.profile import RelayProfile
 from formatbridge.client.secrets import Headers, checked_key
-from formatbridge.client.settings import Limits, current_key, options_for_answer
+from formatbridge.client.settings import Clock, Limits, current_key, options_for_answer
 from formatbridge.convert.bodies import Converted, convert_error, convert_models
 from formatbridge.convert.bridge import Bridge, Exchange
 from formatbridge.convert.masking import Mask, Secret
