@@ -141,7 +141,7 @@ def test_a_body_that_two_formats_share_is_not_guessed(
     _give(monkeypatch, {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]})
 
     assert main(["convert", "--to", "responses"]) == 2
-    assert capfdbinary.readouterr().err.endswith(b"it may be a messages request: say --from\n")
+    assert capfdbinary.readouterr().err.endswith(b"it may be a messages request: pass --from\n")
 
 
 def test_an_unknown_schema_is_refused_with_the_known_ones(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -360,7 +360,7 @@ def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capfd: py
     def interrupted(_file: str | None) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("formatbridge.cli.main._read", interrupted)
+    monkeypatch.setattr("formatbridge.cli.commands.read_file", interrupted)
 
     assert main(["detect"]) == 130
     assert capfd.readouterr().err == ""
@@ -463,9 +463,9 @@ def test_a_body_that_cannot_be_written_is_a_failure(command: tuple[str, ...], re
         ((), b"x", "unknown payload: body is not JSON"),
         (("--from", "messages"), b"x", "messages payload: body is not JSON"),
         (("--kind", "request"), b"x", "unknown request: body is not JSON"),
-        ((), b"{}", "what the body is cannot be told for sure: say --from and --kind"),
-        (("--from", "messages"), b"{}", "what the body is cannot be told for sure: say --kind"),
-        (("--kind", "request"), b"{}", "what the body is cannot be told for sure: say --from"),
+        ((), b"{}", "cannot detect the format or kind of the body: pass --from and --kind"),
+        (("--from", "messages"), b"{}", "cannot detect the format or kind of the body: pass --kind"),
+        (("--kind", "request"), b"{}", "cannot detect the format or kind of the body: pass --from"),
     ],
 )
 def test_what_was_said_is_not_asked_again(

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.cli.main import main, options_of, parser
+from formatbridge.cli.main import main
+from formatbridge.cli.parser import options_of, parser
 from formatbridge.testing import Answer, Failure, FakeRelay, ToolCall
 from tests.relay_server import served
 from tests.servers import body_of, stream_of
@@ -167,7 +168,7 @@ def test_a_kind_that_the_body_does_not_look_like_needs_its_format_too(
     """How sure the detection is was said of another kind."""
     assert _run(monkeypatch, ASKED | {"n": 1}, "convert", "--kind", "response", "--to", "messages") == 2
 
-    assert "it may be a chat_completions request: say --from" in capfdbinary.readouterr().err.decode()
+    assert "it may be a chat_completions request: pass --from" in capfdbinary.readouterr().err.decode()
 
 
 def test_a_stream_that_breaks_on_its_way_is_the_relay_s_fault(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
