@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 import formatbridge as fb
-from formatbridge.client.decompression import BodyTooLargeError, Opener
+from formatbridge.client.decompression import Decompressor, UnreadableBodyError
 from tests.servers import KEY, answer_of, body_of, stream_of
 
 REQUEST = body_of("requests", "messages")
@@ -96,7 +96,7 @@ def test_several_bodies_of_gzip_are_one_wherever_they_are_cut() -> None:
     data = gzip.compress(BODY[:50]) + gzip.compress(b"") + gzip.compress(BODY[50:])
 
     for at in range(1, len(data)):
-        opener = Opener("gzip", len(BODY))
+        opener = Decompressor("gzip", len(BODY))
         assert opener.feed(data[:at]) + opener.feed(data[at:]) == BODY
 
 
@@ -105,7 +105,7 @@ def test_a_packed_body_opens_to_its_last_byte(window: int) -> None:
     """What is opened piece by piece may end within a run of equal bytes that two pieces share."""
     for size in range(512 * 1024, 512 * 1024 + 300, 7):
         packer = zlib.compressobj(9, zlib.DEFLATED, window)
-        opener = Opener("gzip" if window == 31 else "deflate", MIB)
+        opener = Decompressor("gzip" if window == 31 else "deflate", MIB)
 
         opened = opener.feed(packer.compress(b"a" * size) + packer.flush())
 
@@ -118,17 +118,17 @@ ENDLESS = {"behind the end": gzip.compress(BODY) + bytes(2 * MIB), "in empty bod
 @pytest.mark.parametrize("case", ENDLESS)
 def test_packed_bytes_count_though_they_open_to_nothing(case: str) -> None:
     """Otherwise who sends them without end keeps the client busy until its time is over."""
-    opener, data = Opener("gzip", 1000), ENDLESS[case]
+    opener, data = Decompressor("gzip", 1000), ENDLESS[case]
     for at in range(0, MIB, 4096):
         opener.feed(data[at : at + 4096])
 
-    with pytest.raises(BodyTooLargeError, match="longer than 1000 bytes"):
+    with pytest.raises(UnreadableBodyError, match="longer than 1000 bytes"):
         opener.feed(data[MIB : MIB + 4096])
 
 
 def test_what_is_passed_over_is_not_kept() -> None:
     """It would cost memory, and time that grows with its square."""
-    opener = Opener("gzip", 8 * MIB)
+    opener = Decompressor("gzip", 8 * MIB)
     opener.feed(gzip.compress(BODY))
     tracemalloc.start()
     try:

@@ -17,7 +17,7 @@ _LONGEST_TEXT = 40
 _MOST_BITS = 256
 
 
-def a(value: object) -> str:
+def type_name(value: object) -> str:
     """Name the type of a value, with its article; None goes by its name."""
     if value is None:
         return "None"
@@ -25,13 +25,13 @@ def a(value: object) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
-def found(value: object) -> str:
+def shown(value: object) -> str:
     """Show a value as it was given, or name its type where that would not be short."""
     if isinstance(value, str) and len(value) > _LONGEST_TEXT:
         return f"a string of {len(value)} characters"
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return f"an integer of {value.bit_length()} bits"
-    return repr(value) if isinstance(value, str | int | float) else a(value)
+    return repr(value) if isinstance(value, str | int | float) else type_name(value)
 
 
 def caller() -> tuple[FrameType, int]:
@@ -47,7 +47,7 @@ def checked_model(model: str | None) -> str | None:
     if model is None or (type(model) is str and model.isascii()):
         return model
     if not isinstance(model, str):
-        raise ConfigurationError(f"model is {found(model)}, expected a string or None")
+        raise ConfigurationError(f"model is {shown(model)}, expected a string or None")
     try:
         model.encode()
     except UnicodeEncodeError:
@@ -58,49 +58,49 @@ def checked_model(model: str | None) -> str | None:
 def checked_stream(stream: bool | None) -> bool | None:
     """Return whether to stream, or None where the body says it. No word stands for a flag: ``"false"`` would count as true."""
     if stream is not None and not isinstance(stream, bool):
-        raise ConfigurationError(f"stream is {found(stream)}, expected True, False or None")
+        raise ConfigurationError(f"stream is {shown(stream)}, expected True, False or None")
     return stream
 
 
 def checked_status(status: int) -> int:
     """Return the HTTP status of an answer, which is 200 where an error came in the place of a success."""
     if isinstance(status, bool) or not isinstance(status, int) or not 200 <= status <= 599:
-        raise ConfigurationError(f"status is {found(status)}, expected an HTTP status from 200 to 599")
+        raise ConfigurationError(f"status is {shown(status)}, expected an HTTP status from 200 to 599")
     return int(status)
 
 
-def checked_names(name: str, given: Iterable[S]) -> tuple[S, ...]:
+def checked_names(name: str, values: Iterable[S]) -> tuple[S, ...]:
     """Return several strings in their order. One alone is none of them: its members are letters."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise ConfigurationError(f"{name} is {found(given)}, expected strings in a tuple, list or set")
-    names = tuple(given)
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ConfigurationError(f"{name} is {shown(values)}, expected strings in a tuple, list or set")
+    names = tuple(values)
     for each in names:
         if not isinstance(each, str):
-            raise ConfigurationError(f"{name} has {found(each)} in it, expected strings")
+            raise ConfigurationError(f"{name} has {shown(each)} in it, expected strings")
     return names
 
 
-def checked_table(name: str, given: Mapping[str, str]) -> None:
+def checked_table(name: str, table: Mapping[str, str]) -> None:
     """Raise ``ConfigurationError`` on what is no mapping of strings to strings."""
-    if not isinstance(given, Mapping):
-        raise ConfigurationError(f"{name} is {found(given)}, expected a mapping of strings to strings")
-    checked_names(name, given)
-    checked_names(name, given.values())
+    if not isinstance(table, Mapping):
+        raise ConfigurationError(f"{name} is {shown(table)}, expected a mapping of strings to strings")
+    checked_names(name, table)
+    checked_names(name, table.values())
 
 
 def checked_chunks(chunks: T) -> T:
     """Return what the pieces of a stream come from. Bytes alone are none: their members are numbers."""
     if isinstance(chunks, (*_BYTES, str)):
-        raise ConfigurationError(f"chunks is {a(chunks)}, expected an iterable of bytes, such as a list of them")
+        raise ConfigurationError(f"chunks is {type_name(chunks)}, expected an iterable of bytes, such as a list of them")
     if not isinstance(chunks, Iterable | AsyncIterable):
-        raise ConfigurationError(f"chunks is {a(chunks)}, expected an iterable of bytes")
+        raise ConfigurationError(f"chunks is {type_name(chunks)}, expected an iterable of bytes")
     return chunks
 
 
 def checked_cause(cause: BaseException | None) -> None:
     """Raise ``ConfigurationError`` on what nobody can have caught."""
     if cause is not None and not isinstance(cause, BaseException):
-        raise ConfigurationError(f"cause is {found(cause)}, expected an exception or None")
+        raise ConfigurationError(f"cause is {shown(cause)}, expected an exception or None")
 
 
 def bytes_of(chunk: bytes | bytearray | memoryview) -> bytes:
@@ -108,5 +108,5 @@ def bytes_of(chunk: bytes | bytearray | memoryview) -> bytes:
     if type(chunk) is bytes:
         return chunk
     if not isinstance(chunk, _BYTES):
-        raise ConfigurationError(f"chunk is {a(chunk)}, expected bytes")
+        raise ConfigurationError(f"chunk is {type_name(chunk)}, expected bytes")
     return bytes(chunk)

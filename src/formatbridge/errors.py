@@ -73,13 +73,13 @@ def _cut(text: str, most: int = _LONGEST_TEXT) -> str:
     return written[: most - 3].decode("utf-8", "ignore") + "…"
 
 
-def tell_more(error: FormatBridgeError, more: str) -> None:
+def append_to_message(error: FormatBridgeError, more: str) -> None:
     """Add to the text of an error, which is shortened for it."""
     more = _cut(more, _LONGEST_TEXT // 2)
     error.args = (_cut(str(error), _LONGEST_TEXT - len(more.encode("utf-8", "replace"))) + more,)
 
 
-def placed(error: StreamDecodeError, offset: int) -> StreamDecodeError:
+def with_offset(error: StreamDecodeError, offset: int) -> StreamDecodeError:
     """Return the error of a decoder, which does not know where its event stands, with that place."""
     return StreamDecodeError(error._message, offset=offset, snippet=error.snippet, partial=error.partial)
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from formatbridge.arguments import a, found
+from formatbridge.arguments import shown, type_name
 from formatbridge.errors import ConfigurationError
 from formatbridge.report.losses import SEVERITIES, Severity
 
@@ -47,20 +47,20 @@ class Options:
     token_key: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        _demand("raise_on", self.raise_on, f"None or one of {', '.join(SEVERITIES)}", self.raise_on in (None, *SEVERITIES))
-        _demand("carry_reasoning", self.carry_reasoning, "True or False", isinstance(self.carry_reasoning, bool))
-        _demand("default_max_tokens", self.default_max_tokens, "an integer of 1 or more", _is_count(self.default_max_tokens, 1))
-        _demand("on_truncated", self.on_truncated, "'error' or 'close'", self.on_truncated in ("error", "close"))
+        _require("raise_on", self.raise_on, f"None or one of {', '.join(SEVERITIES)}", self.raise_on in (None, *SEVERITIES))
+        _require("carry_reasoning", self.carry_reasoning, "True or False", isinstance(self.carry_reasoning, bool))
+        _require("default_max_tokens", self.default_max_tokens, "an integer of 1 or more", _is_count(self.default_max_tokens, 1))
+        _require("on_truncated", self.on_truncated, "'error' or 'close'", self.on_truncated in ("error", "close"))
         is_time = self.created is None or _is_count(self.created, 0)
-        _demand("created", self.created, "None or an integer of 0 or more", is_time)
-        _demand("mid_system", self.mid_system, "'native' or 'hoist'", self.mid_system in ("native", "hoist"))
-        _demand_one_of("unsigned_reasoning", self.unsigned_reasoning, "drop", "text", "item")
-        _demand_one_of("unsigned_calls", self.unsigned_calls, "placeholder", "leave")
-        _demand_one_of("json_mode", self.json_mode, "instruct", "drop")
-        _demand("strip_billing_header", self.strip_billing_header, "True or False", isinstance(self.strip_billing_header, bool))
+        _require("created", self.created, "None or an integer of 0 or more", is_time)
+        _require("mid_system", self.mid_system, "'native' or 'hoist'", self.mid_system in ("native", "hoist"))
+        _require_one_of("unsigned_reasoning", self.unsigned_reasoning, "drop", "text", "item")
+        _require_one_of("unsigned_calls", self.unsigned_calls, "placeholder", "leave")
+        _require_one_of("json_mode", self.json_mode, "instruct", "drop")
+        _require("strip_billing_header", self.strip_billing_header, "True or False", isinstance(self.strip_billing_header, bool))
         is_date = isinstance(self.messages_version, str) and _DATE.fullmatch(self.messages_version) is not None
-        _demand("messages_version", self.messages_version, "a date such as 2023-06-01", is_date)
-        _demand_key(self.token_key)
+        _require("messages_version", self.messages_version, "a date such as 2023-06-01", is_date)
+        _require_key(self.token_key)
 
 
 _SHORTEST_KEY = 16
@@ -68,21 +68,21 @@ _DATE = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])")
 _MOST = 2**63 - 1
 
 
-def _demand(name: str, value: object, expected: str, is_sound: bool) -> None:
-    if not is_sound:
-        raise ConfigurationError(f"{name} is {found(value)}, expected {expected}")
+def _require(name: str, value: object, expected: str, is_valid: bool) -> None:
+    if not is_valid:
+        raise ConfigurationError(f"{name} is {shown(value)}, expected {expected}")
 
 
-def _demand_one_of(name: str, value: object, *choices: str) -> None:
-    _demand(name, value, f"one of {', '.join(choices)}", value in choices)
+def _require_one_of(name: str, value: object, *choices: str) -> None:
+    _require(name, value, f"one of {', '.join(choices)}", value in choices)
 
 
-def _demand_key(key: object) -> None:
+def _require_key(key: object) -> None:
     """Refuse what is no key, or too short for one; the message does not show it."""
     if key is None:
         return
     if not isinstance(key, bytes):
-        raise ConfigurationError(f"token_key is {a(key)}, expected None or bytes")
+        raise ConfigurationError(f"token_key is {type_name(key)}, expected None or bytes")
     if len(key) < _SHORTEST_KEY:
         raise ConfigurationError(f"token_key has {len(key)} bytes, expected {_SHORTEST_KEY} or more")
 
@@ -99,5 +99,5 @@ def options_of(options: Options | None) -> Options:
     if options is None:
         return DEFAULT_OPTIONS
     if not isinstance(options, Options):
-        raise ConfigurationError(f"options is {a(options)}, expected formatbridge.Options")
+        raise ConfigurationError(f"options is {type_name(options)}, expected formatbridge.Options")
     return options

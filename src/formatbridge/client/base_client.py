@@ -21,16 +21,16 @@ from formatbridge.client.calls import (
     Prepared,
     build_call,
     build_models_call,
-    note_replay,
     prepared,
+    raise_if_failed,
     read_answer,
     read_json,
     read_models,
-    refuse_failed,
+    report_replay,
 )
 from formatbridge.client.connection_pool import Pool, checked_client
-from formatbridge.client.flow import Attempt, Close, Flow, Outcome, Patience, Rules, attempts, read_body
-from formatbridge.client.incoming_stream import Incoming
+from formatbridge.client.flow import Attempt, CallDeadline, CallSettings, Close, Flow, Outcome, attempts, read_body
+from formatbridge.client.incoming_stream import IncomingStream
 from formatbridge.client.profile import RelayProfile, profile_of
 from formatbridge.client.reply import Reply
 from formatbridge.client.secrets import checked_headers
@@ -53,7 +53,7 @@ from formatbridge.client.settings import (
 from formatbridge.convert.bodies import Converted, ConvertedRequest
 from formatbridge.convert.bridge import Bridge, Exchange
 from formatbridge.convert.input import model_of
-from formatbridge.convert.masking import HIDDEN, hidden
+from formatbridge.convert.masking import HIDDEN, as_secret
 from formatbridge.errors import ConfigurationError, NotFoundError
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -66,14 +66,14 @@ _MOST_PAGES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlannedCall:
     """A call that is ready to go."""
 
     exchange: Exchange
     call: Call
 
 
-class Caller:
+class BaseClient:
     """The settings of a client, and what both clients do without I/O."""
 
     _IS_ASYNC: ClassVar[bool]
@@ -103,7 +103,7 @@ class Caller:
         ``raise_on`` holds for requests, for an answer has been paid for. ``limits``: the most bytes that may come. ``on_attempt`` is told
         of every attempt. ``clock``: time and chance for tests. Raises ``ConfigurationError``.
         """
-        key = hidden(api_key)
+        key = as_secret(api_key)
         del api_key
         self._profile = profile_of(profile)
         self._base_url = base_url_of(base_url, self._profile)
@@ -118,7 +118,7 @@ class Caller:
         self._limits = checked("limits", limits, Limits) or Limits()
         self._on_attempt = checked_callable("on_attempt", on_attempt)
         self._clock = checked("clock", clock, Clock) or Clock()
-        self._known_rules: dict[bool, Rules] = {}
+        self._known_rules: dict[bool, CallSettings] = {}
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -168,7 +168,7 @@ class Caller:
         plan = self._plan(request, format, via, model, stream=stream)
         return prepared(plan.call, plan.exchange)
 
-    def _plan(self, request: Any, format: str | None, via: str | None, model: str | None, *, stream: bool) -> Plan:
+    def _plan(self, request: Any, format: str | None, via: str | None, model: str | None, *, stream: bool) -> PlannedCall:
         """Convert and address a request."""
         near = _format_of(request, format)
         bridge = Bridge(near, via=via if via is not None else near, options=self._options)
@@ -177,31 +177,31 @@ class Caller:
         home = options_for_answer(self._options, self._clock.time())
         exchange = bridge.open(request, stream=streams, model=model, home=home)
         if stream and is_plain:
-            note_replay(exchange.request)
+            report_replay(exchange.request)
         if not exchange.request.model:
             raise ConfigurationError("the request names no model: pass model=")
-        return Plan(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
+        return PlannedCall(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
-    def _rules(self, *, is_stream: bool) -> Rules:
+    def _rules(self, *, is_stream: bool) -> CallSettings:
         rules = self._known_rules.get(is_stream)
         if rules is None:
             usual = Timeout(total=None) if is_stream else Timeout()
             timeout = self._timeout if self._timeout is not None else usual
-            rules = Rules(timeout, self._retry, self._limits, self._clock, self._profile.request_id_headers, self._observe)
+            rules = CallSettings(timeout, self._retry, self._limits, self._clock, self._profile.request_id_headers, self._observe)
             self._known_rules[is_stream] = rules
         return rules
 
-    def _whole(self, plan: Plan) -> Flow[Reply]:
+    def _whole(self, plan: PlannedCall) -> Flow[Reply]:
         """Bring a whole answer."""
         names = self._profile.request_id_headers
 
         def read(head: Head, native: Native) -> tuple[JsonObject, Converted]:
             answer = read_answer(head, native, plan.exchange, plan.call, names)
-            refuse_failed(head, native.value, plan.call, names)  # which formats that hold failures would pass on
+            raise_if_failed(head, native.value, plan.call, names)  # which formats that hold failures would pass on
             return native.value, answer
 
         rules = self._rules(is_stream=False)
-        outcome = yield from self._fetched(plan.call, read, rules, Patience(rules, is_stream=False))
+        outcome = yield from self._fetched(plan.call, read, rules, CallDeadline(rules, is_stream=False))
         native, answer = outcome.received
         return Reply(plan.exchange.request, answer, native, outcome, names)
 
@@ -211,7 +211,7 @@ class Caller:
         page, seen = "", {""}
         places = self._profile.model_lists()
         rules = self._rules(is_stream=False)
-        patience = Patience(rules, is_stream=False)
+        deadline = CallDeadline(rules, is_stream=False)
         while True:
             call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, places[0], page)
 
@@ -219,7 +219,7 @@ class Caller:
                 return read_models(head, native.value, call, self._profile.request_id_headers)
 
             try:
-                outcome = yield from self._fetched(call, read, rules, patience)
+                outcome = yield from self._fetched(call, read, rules, deadline)
             except NotFoundError:
                 if page or len(places) == 1:
                     raise
@@ -235,28 +235,30 @@ class Caller:
                 raise errors.unexpected(f"{told}, a list without end", status=outcome.head.status, body=b"", id=id, mask=call.mask)
             seen.add(page)
 
-    def _fetched(self, call: Call, read: Callable[[Head, Native], T], rules: Rules, patience: Patience) -> Flow[Outcome[T]]:
+    def _fetched(
+        self, call: Call, read: Callable[[Head, Native], T], rules: CallSettings, deadline: CallDeadline
+    ) -> Flow[Outcome[T]]:
         """Bring a whole body and what is read in it."""
         _announce(call)
 
         def receive(head: Head) -> Flow[T]:
-            body = yield from read_body(head, rules, patience, call)
+            body = yield from read_body(head, rules, deadline, call)
             return read(head, read_json(head, body, call, rules.request_id_headers))
 
-        outcome = yield from attempts(call, rules, patience, receive)
+        outcome = yield from attempts(call, rules, deadline, receive)
         yield Close()
         return outcome
 
-    def _opened(self, plan: Plan) -> Flow[Outcome[Incoming]]:
+    def _opened(self, plan: PlannedCall) -> Flow[Outcome[IncomingStream]]:
         """Open a stream, up to its first event."""
         _announce(plan.call)
         rules = self._rules(is_stream=True)
-        patience = Patience(rules, is_stream=True)
+        deadline = CallDeadline(rules, is_stream=True)
 
-        def receive(head: Head) -> Flow[Incoming]:
-            return Incoming(plan.exchange, plan.call.mask, rules, patience).open(head, plan.call)
+        def receive(head: Head) -> Flow[IncomingStream]:
+            return IncomingStream(plan.exchange, plan.call.mask, rules, deadline).open(head, plan.call)
 
-        return (yield from attempts(plan.call, rules, patience, receive))
+        return (yield from attempts(plan.call, rules, deadline, receive))
 
     def _observe(self, attempt: Attempt) -> None:
         """Log an attempt, without bodies and secrets, and tell who wants to know."""
@@ -296,18 +298,20 @@ def _page_after(made: ir.ModelList) -> str:
     return "?" + urlencode({"after_id": made.last_id}) if made.more and made.last_id else ""
 
 
-class StreamCall:
+class BaseStream:
     """A stream before, while and after it is open. It keeps its client's connections alive."""
 
     _line: Any = None
 
-    def __init__(self, plan: Plan, flow: Flow[Outcome[Incoming]], pool: Pool, clock: Clock, names: tuple[str, ...]) -> None:
+    def __init__(
+        self, plan: PlannedCall, flow: Flow[Outcome[IncomingStream]], pool: Pool, clock: Clock, names: tuple[str, ...]
+    ) -> None:
         #: The request as it went out; its losses point into what the caller sent, its additions into its own body.
         self.request: ConvertedRequest = plan.exchange.request
-        self._flow: Flow[Outcome[Incoming]] | None = flow
+        self._flow: Flow[Outcome[IncomingStream]] | None = flow
         self._pool, self._clock = pool, clock
         self._names = names
-        self._received: Incoming | None = None
+        self._received: IncomingStream | None = None
         self._known: tuple[str | None, int, int] | None = None  # request id, status, attempts
         self._is_begun = self._is_read = False
         frame, _ = caller()
@@ -352,18 +356,18 @@ class StreamCall:
         return self._known
 
     @property
-    def _incoming(self) -> Incoming:
+    def _incoming(self) -> IncomingStream:
         if self._received is None:
             raise ConfigurationError("the stream is not open, expected it within with")
         return self._received
 
-    def _opening(self) -> Flow[Outcome[Incoming]]:
+    def _opening(self) -> Flow[Outcome[IncomingStream]]:
         flow, self._flow = self._flow, None
         if flow is None:
             raise ConfigurationError("the stream has been opened, expected to open it once")
         return flow
 
-    def _note(self, outcome: Outcome[Incoming]) -> None:
+    def _note(self, outcome: Outcome[IncomingStream]) -> None:
         self._received = outcome.received
         self._known = errors.request_id(outcome.head.headers, self._names), outcome.head.status, outcome.attempts
 

@@ -32,14 +32,14 @@ from formatbridge.streaming.sse import without_comments
 A = TypeVar("A")
 KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key", "authorization")
 """Headers in which a key may stand, the best known first."""
-BLANK = b"\xef\xbb\xbf \t\r\n"
-MOST_BLANK = 64 * 1024
+WHITESPACE = b"\xef\xbb\xbf \t\r\n"
+MAX_LEADING_BYTES = 64 * 1024
 """What may stand before a body, comments of a stream aside, and how much of it is read to see what comes."""
 _OF_A_LIST = frozenset(
     spelled for key in ("models", "tunedModels", "publisherModels", "nextPageToken") for spelled in (key, to_snake(key))
 )
 """Keys of a page of models in generate_content, which takes them in either spelling."""
-NONE_PASSED: Mapping[str, str] = MappingProxyType({})
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Call:
     key_headers: Set[str] = frozenset(KEY_HEADERS)
 
     @property
-    def foreign_keys(self) -> Set[str]:
+    def other_key_headers(self) -> Set[str]:
         """The headers from which somebody else's key is to be taken, for this call brings its own."""
         return self.key_headers - self.secrets.keys() if self.secrets.keys() & self.key_headers else frozenset()
 
@@ -107,7 +107,7 @@ def build_call(
     profile: RelayProfile,
     key: Secret | None,
     headers: Mapping[str, str],
-    passed: Mapping[str, str] = NONE_PASSED,
+    passed: Mapping[str, str] = NO_HEADERS,
 ) -> Call:
     """Build the call that an exchange begins. ``passed``: headers that somebody else's request had, which yield to all others but ours."""
     made = exchange.request
@@ -151,7 +151,7 @@ def build_models_call(
     headers: Mapping[str, str],
     place: tuple[str, ir.Format],
     page: str = "",
-    passed: Mapping[str, str] = NONE_PASSED,
+    passed: Mapping[str, str] = NO_HEADERS,
 ) -> Call:
     """Build the call for a page of the list of models; ``place``: its path and format, ``page``: a query such as ``?pageToken=x``."""
     path, target = place
@@ -213,12 +213,12 @@ def prepared(call: Call, exchange: Exchange) -> Prepared:
     return Prepared(call.method, call.url, headers, _wire_body(made.body, made.target), made.losses, made.additions)
 
 
-def note_replay(made: ConvertedRequest) -> None:
+def report_replay(made: ConvertedRequest) -> None:
     """Report of a request for a stream that a plain one goes out in its place."""
     made.note(Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
 
 
-def followed(call: Call, limits: Limits, ask: Callable[[Call], A]) -> Generator[A, Head, Head]:
+def follow_redirects(call: Call, limits: Limits, ask: Callable[[Call], A]) -> Generator[A, Head, Head]:
     """Ask for a call, and for each to which the answer redirects it; return the head of the answer behind that, with the secrets hidden.
 
     Raises ``APIConnectionError`` on headers longer than the limits, and on redirects beyond them or to where nothing may go.
@@ -259,7 +259,7 @@ class Native(NamedTuple):
     text: bytes
 
 
-def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...], *, mends: bool = True) -> Native:
+def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...], *, allows_lone_surrogates: bool = True) -> Native:
     """Read the body of a success; raise ``UnexpectedResponseError`` where it is an error or no JSON object.
 
     ``mends``: half a character is no fault, for whoever reads the text reports it.
@@ -267,21 +267,21 @@ def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...], *, me
     body = without_comments(body)
     id = errors.request_id(head.headers, names)
     try:
-        value = codec.loads(body, [] if mends else None)
+        value = codec.loads(body, [] if allows_lone_surrogates else None)
     except codec.NotJsonError as error:
         found = (
             "is empty" if not body.strip() else "is HTML or XML" if is_markup(body) else f"{error.pointer} {error.message}".strip()
         )
-        raise errors.unexpected(found, status=head.status, body=body[: errors.KEPT], id=id, mask=call.mask) from None
-    if errors.is_fault(value):
+        raise errors.unexpected(found, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask) from None
+    if errors.is_error_answer(value):
         raise errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
     if not isinstance(value, dict):
         found = f"is {codec.describe(value)}"
-        raise errors.unexpected(found, status=head.status, body=body[: errors.KEPT], id=id, mask=call.mask)
+        raise errors.unexpected(found, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask)
     return Native(value, body)
 
 
-class Beginning:
+class BodyStart:
     """The first bytes of a body, read until they show what comes: blanks and comments do not."""
 
     def __init__(self) -> None:
@@ -291,19 +291,19 @@ class Beginning:
         self.shown = b""
 
     @property
-    def is_unclear(self) -> bool:
+    def is_undecided(self) -> bool:
         """Whether more is to be read."""
-        return self.shown[:1] in (b"", b":") and len(self.read) < MOST_BLANK
+        return self.shown[:1] in (b"", b":") and len(self.read) < MAX_LEADING_BYTES
 
     def feed(self, piece: bytes) -> None:
         """Take the next bytes."""
         self.read += piece
-        self.shown = without_comments(self.shown + piece).lstrip(BLANK)
+        self.shown = without_comments(self.shown + piece).lstrip(WHITESPACE)
 
 
 def is_markup(body: bytes) -> bool:
     """Say whether a body looks like HTML or XML."""
-    return body.lstrip(BLANK)[:1] == b"<"
+    return body.lstrip(WHITESPACE)[:1] == b"<"
 
 
 def read_answer(head: Head, native: Native, exchange: Exchange, call: Call, names: tuple[str, ...]) -> Converted:
@@ -313,18 +313,18 @@ def read_answer(head: Head, native: Native, exchange: Exchange, call: Call, name
     except InvalidPayloadError as error:
         raise no_answer(error, head, native.value, call, names) from None
     if isinstance(made, ConvertedError):
-        refuse_failed(head, native.value, call, names)
+        raise_if_failed(head, native.value, call, names)
         id = errors.request_id(head.headers, names)
         raise errors.status_error(head.status, codec.dumps(native.value), head.headers, id=id, mask=call.mask, now=head.came)
     return made
 
 
-def refuse_failed(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> None:
+def raise_if_failed(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> None:
     """Raise ``UnexpectedResponseError`` where an answer of the wire's format says that it failed on the way."""
     failure = formats.load(call.via).failure_of(native)
     if failure is not None:
         id = errors.request_id(head.headers, names)
-        raise errors.told_error(failure, head.status, head.headers, id=id, mask=call.mask, now=head.came)
+        raise errors.error_in_answer(failure, head.status, head.headers, id=id, mask=call.mask, now=head.came)
 
 
 def no_answer(
@@ -335,7 +335,9 @@ def no_answer(
     body = codec.dumps(native)
     if is_error_body(native):
         return errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
-    return errors.unexpected(f"is no {wanted}: {error}", status=head.status, body=body[: errors.KEPT], id=id, mask=call.mask)
+    return errors.unexpected(
+        f"is no {wanted}: {error}", status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask
+    )
 
 
 def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> ir.ModelList:

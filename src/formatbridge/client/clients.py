@@ -8,9 +8,9 @@ from typing import Any, Self, TypeVar, assert_never
 from pydantic import BaseModel
 
 from formatbridge import ir
-from formatbridge.client.base_client import Caller, StreamCall
+from formatbridge.client.base_client import BaseClient, BaseStream
 from formatbridge.client.flow import Close, Flow, Read, Send, Sleep, Step
-from formatbridge.client.http_exchange import AsyncLine, Line
+from formatbridge.client.http_exchange import AsyncHTTPExchange, HTTPExchange
 from formatbridge.client.reply import Reply
 from formatbridge.client.settings import Clock
 from formatbridge.convert.bodies import Converted
@@ -19,7 +19,7 @@ from formatbridge.errors import APIError, FormatBridgeError
 T = TypeVar("T")
 
 
-class Client(Caller):
+class Client(BaseClient):
     """Any format through any endpoint of one relay. Threads may share it."""
 
     _IS_ASYNC = False
@@ -74,14 +74,14 @@ class Client(Caller):
         self.close()
 
     def _drive(self, flow: Flow[T]) -> T:
-        line = Line(self._pool, self._clock)
+        line = HTTPExchange(self._pool, self._clock)
         try:
             return drive(flow, line, self._clock)
         finally:
             line.close()
 
 
-class Stream(StreamCall):
+class Stream(BaseStream):
     """The stream of one answer: typed events of the caller's format, its text, and the answer that they add up to.
 
     ``with`` opens it, up to the first event; an error until then can be tried again and is raised there. One iteration, then it is read.
@@ -89,10 +89,10 @@ class Stream(StreamCall):
     ``StreamFailedError``, each after the last good event and with the answer so far in ``partial``.
     """
 
-    _line: Line | None = None
+    _line: HTTPExchange | None = None
 
     def __enter__(self) -> Self:
-        flow, self._line = self._opening(), Line(self._pool, self._clock)
+        flow, self._line = self._opening(), HTTPExchange(self._pool, self._clock)
         self._note(drive(flow, self._line, self._clock))
         return self
 
@@ -129,7 +129,7 @@ class Stream(StreamCall):
         return drive(flow, self._readable(), self._clock)
 
 
-class AsyncClient(Caller):
+class AsyncClient(BaseClient):
     """Any format through any endpoint of one relay. Tasks may share it, and event loops, one after the other or side by side."""
 
     _IS_ASYNC = True
@@ -179,20 +179,20 @@ class AsyncClient(Caller):
         await self.close()
 
     async def _drive(self, flow: Flow[T]) -> T:
-        line = AsyncLine(self._pool, self._clock)
+        line = AsyncHTTPExchange(self._pool, self._clock)
         try:
             return await drive_async(flow, line, self._clock)
         finally:
             await line.close()
 
 
-class AsyncStream(StreamCall):
+class AsyncStream(BaseStream):
     """The stream of one answer, as ``Stream``, with ``async with`` and ``async for``."""
 
-    _line: AsyncLine | None = None
+    _line: AsyncHTTPExchange | None = None
 
     async def __aenter__(self) -> Self:
-        flow, self._line = self._opening(), AsyncLine(self._pool, self._clock)
+        flow, self._line = self._opening(), AsyncHTTPExchange(self._pool, self._clock)
         self._note(await drive_async(flow, self._line, self._clock))
         return self
 
@@ -229,7 +229,7 @@ class AsyncStream(StreamCall):
         return await drive_async(flow, self._readable(), self._clock)
 
 
-def drive(flow: Flow[T], line: Line, clock: Clock) -> T:
+def drive(flow: Flow[T], line: HTTPExchange, clock: Clock) -> T:
     """Do what a flow asks for until it returns; close the line where it raises."""
     told: object = None
     failure: APIError | None = None
@@ -254,7 +254,7 @@ def drive(flow: Flow[T], line: Line, clock: Clock) -> T:
     raise refused.with_traceback(None)
 
 
-def _do(step: Step, line: Line, clock: Clock) -> object:
+def _do(step: Step, line: HTTPExchange, clock: Clock) -> object:
     match step:
         case Read():
             return line.read(step)
@@ -269,7 +269,7 @@ def _do(step: Step, line: Line, clock: Clock) -> object:
     return None
 
 
-async def drive_async(flow: Flow[T], line: AsyncLine, clock: Clock) -> T:
+async def drive_async(flow: Flow[T], line: AsyncHTTPExchange, clock: Clock) -> T:
     """Do what a flow asks for until it returns; close the line where it raises."""
     told: object = None
     failure: APIError | None = None
@@ -294,7 +294,7 @@ async def drive_async(flow: Flow[T], line: AsyncLine, clock: Clock) -> T:
     raise refused.with_traceback(None)
 
 
-async def _do_async(step: Step, line: AsyncLine, clock: Clock) -> object:
+async def _do_async(step: Step, line: AsyncHTTPExchange, clock: Clock) -> object:
     match step:
         case Read():
             return await line.read(step)

@@ -14,8 +14,8 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from formatbridge.arguments import a
-from formatbridge.client.http_libraries import ancestor_of
+from formatbridge.arguments import type_name
+from formatbridge.client.http_libraries import library_class_of
 from formatbridge.errors import ConfigurationError
 
 T = TypeVar("T")
@@ -24,9 +24,9 @@ _CALLS_PER_SHARD = 32
 
 def family(client: object) -> tuple[ModuleType, bool]:
     """Return the library of a client and whether the client is async, by its ancestors, so that subclasses pass."""
-    found = ancestor_of(client, "Client", "AsyncClient")
+    found = library_class_of(client, "Client", "AsyncClient")
     if found is None:
-        raise ConfigurationError(f"http_client is {a(client)}, expected a client of httpx or httpx2")
+        raise ConfigurationError(f"http_client is {type_name(client)}, expected a client of httpx or httpx2")
     return sys.modules[found.__module__.partition(".")[0]], found.__name__ == "AsyncClient"
 
 
@@ -40,7 +40,7 @@ def checked_client(client: object, *, is_async: bool) -> None:
         raise ConfigurationError(f"http_client is {kinds[found]} client, expected {kinds[is_async]} one")
 
 
-def made_here(make: Callable[[], T], library: Any) -> T:
+def create(make: Callable[[], T], library: Any) -> T:
     """Make what calls go by; raise ``ConfigurationError`` where the environment's words for proxies and certificates are none."""
     try:
         return make()
@@ -52,7 +52,7 @@ def made_here(make: Callable[[], T], library: Any) -> T:
     raise ConfigurationError(f"the environment's proxies ({proxies}) or certificates (SSL_CERT_FILE) are of no use, {reason}")
 
 
-class Shard:
+class PooledClient:
     """One client of an HTTP library, and the calls that are using it.
 
     It keeps them: the collector would close an answer that is half read, and it may come while the library holds its lock.
@@ -66,7 +66,7 @@ class Shard:
         self.calls: set[object] = set()
 
 
-class Shards:
+class ClientPool:
     """Several clients of a library that count as one, each with few calls at a time.
 
     What a library's pool of connections does for each call grows with the calls that are open: a thousand in one pool take three times as
@@ -80,19 +80,19 @@ class Shards:
         self._room = room
         self._lock = threading.RLock()  # to be had twice: the collector ends coroutines, and it may come while a client is made
         self._dropped: deque[Callable[[], None]] = deque()
-        self.all: list[Shard] = []
+        self.all: list[PooledClient] = []
 
-    def take(self, call: object) -> Shard:
+    def take(self, call: object) -> PooledClient:
         """Return a shard with room, for a call to use."""
         with self._lock:
             shard = next((shard for shard in self.all if len(shard.calls) < self._room), None)
             if shard is None:
-                shard = Shard(made_here(self._make, self._module), self._module)
+                shard = PooledClient(create(self._make, self._module), self._module)
                 self.all.append(shard)
             shard.calls.add(call)
             return shard
 
-    def give(self, shard: Shard, call: object) -> Shard | None:
+    def give(self, shard: PooledClient, call: object) -> PooledClient | None:
         """Take a call from its shard; return the shard where it has ended and is to be closed."""
         with self._lock:
             shard.calls.discard(call)
@@ -112,7 +112,7 @@ class Shards:
                 self._dropped.popleft()()
 
 
-class Places(Generic[T]):
+class PerLoop(Generic[T]):
     """One thing, such as connections, for each place where it may be used: apart for each process and, if async, each event loop.
 
     A fork shares its parent's sockets and a second event loop cannot wake those of the first, so neither may use them. Connections hold
@@ -156,11 +156,11 @@ class Pool:
     def __init__(self, injected: Any, *, is_async: bool) -> None:
         self._is_async = is_async
         self._is_closed = False
-        self._injected = None if injected is None else Shards(lambda: injected, family(injected)[0], room=math.inf)
-        self._own: Places[Shards] = Places(is_async=is_async)
+        self._injected = None if injected is None else ClientPool(lambda: injected, family(injected)[0], room=math.inf)
+        self._own: PerLoop[ClientPool] = PerLoop(is_async=is_async)
         self._trust: Any = None
 
-    def shards(self) -> Shards:
+    def shards(self) -> ClientPool:
         """Return the connections to use here and now."""
         if self._is_closed:
             raise ConfigurationError("the client is closed, expected an open one")
@@ -168,13 +168,13 @@ class Pool:
             return self._injected
         return self._own.here(self._made)
 
-    def _made(self) -> Shards:
+    def _made(self) -> ClientPool:
         import httpx
 
         kind = httpx.AsyncClient if self._is_async else httpx.Client
-        self._trust = self._trust if self._trust is not None else made_here(httpx.create_ssl_context, httpx)
+        self._trust = self._trust if self._trust is not None else create(httpx.create_ssl_context, httpx)
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=_CALLS_PER_SHARD)
-        return Shards(lambda: kind(verify=self._trust, timeout=None, limits=limits), httpx)
+        return ClientPool(lambda: kind(verify=self._trust, timeout=None, limits=limits), httpx)
 
     def close(self) -> None:
         """Close the own connections; those of an injected client stay its owner's."""
@@ -186,7 +186,7 @@ class Pool:
         for shard in self._ending():
             await shard.client.aclose()
 
-    def _ending(self) -> list[Shard]:
+    def _ending(self) -> list[PooledClient]:
         self._is_closed = True
         own = self._own.leave()
         for shards in (own, self._injected):

@@ -18,15 +18,15 @@ def deadline_in(seconds: float | None) -> float | None:
     return None if seconds is None else time.monotonic() + seconds
 
 
-class DueError(Exception):
+class DeadlineError(Exception):
     """A deadline passed between two reads of a socket. It passes through the HTTP library, which closes the connection on its way."""
 
 
-class HandshakeDueError(DueError):
+class HandshakeTimeoutError(DeadlineError):
     """The time to connect passed in the handshake with a SOCKS5 proxy, for which the HTTP libraries wait without a limit."""
 
 
-class Due(threading.local):
+class ThreadDeadlines(threading.local):
     """Until when what this thread reads from a socket must have come, and what it writes must be gone.
 
     A call stays in its thread from its first byte to its last.
@@ -36,7 +36,7 @@ class Due(threading.local):
     handshake: float | None = None  # while one with a SOCKS5 proxy lasts
 
 
-DUE = Due()
+DEADLINES = ThreadDeadlines()
 _PIECE = 16 * 1024
 """Bytes written at a time: a library's timeout begins anew whenever the other side has taken some."""
 
@@ -58,7 +58,7 @@ def timed(connect: float | None) -> Callable[[str, dict[str, Any]], None]:
         if name.endswith(_CONNECTED):
             hold(info.get("return_value"))
         elif _HANDSHAKE in name:
-            DUE.handshake = deadline_in(connect) if name.endswith(".started") else None
+            DEADLINES.handshake = deadline_in(connect) if name.endswith(".started") else None
 
     return trace
 
@@ -87,7 +87,7 @@ def _hold_handshake(stream: Any, ends: float) -> None:
         except Exception:
             if time.monotonic() < ends - _TOLERANCE:
                 raise
-        raise HandshakeDueError
+        raise HandshakeTimeoutError
 
     async def read(max_bytes: int, timeout: float | None = None) -> bytes:
         return await within(plain, max_bytes, timeout)
@@ -108,11 +108,11 @@ def hold(stream: Any) -> None:
         try:
             made: bytes = plain(max_bytes, timeout=_left(timeout))
         except Exception:
-            if DUE.handshake is None or time.monotonic() < DUE.handshake - _TOLERANCE:
+            if DEADLINES.handshake is None or time.monotonic() < DEADLINES.handshake - _TOLERANCE:
                 raise
         else:
             return made
-        raise HandshakeDueError
+        raise HandshakeTimeoutError
 
     def write(buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), _PIECE):
@@ -124,16 +124,16 @@ def hold(stream: Any) -> None:
 
 def _left(timeout: float | None) -> float | None:
     """Return how long a socket may wait now; raise ``DueError`` where there is no time left."""
-    ends = [at for at in (DUE.at, DUE.handshake) if at is not None]
+    ends = [at for at in (DEADLINES.at, DEADLINES.handshake) if at is not None]
     if not ends:
         return timeout
     left = min(ends) - time.monotonic()
     if left <= 0:
-        raise DueError if min(ends) == DUE.at else HandshakeDueError
+        raise DeadlineError if min(ends) == DEADLINES.at else HandshakeTimeoutError
     return left if timeout is None else min(timeout, left)
 
 
-class Watch:
+class AsyncDeadline:
     """Watches one call, which waits for one thing at a time.
 
     It has one timer, which is set anew when it rings: nearly always the deadline has moved on by then, and a timer for each read of each
@@ -162,7 +162,7 @@ class Watch:
             finally:
                 self._scope = None
         if scope.cancelled_caught:
-            raise DueError
+            raise DeadlineError
         raise AssertionError("a scope ends by its value or by its deadline")
 
     def stop(self) -> None:

@@ -11,7 +11,7 @@ _GZIP = b"\x1f\x8b"
 _WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
-class BodyTooLargeError(Exception):
+class UnreadableBodyError(Exception):
     """Stays within the client, which says whose body it was. ``reason`` goes after "the body"."""
 
     def __init__(self, reason: str) -> None:
@@ -19,7 +19,7 @@ class BodyTooLargeError(Exception):
         self.reason = reason
 
 
-class Opener:
+class Decompressor:
     """Opens a body piece by piece, at most ``limit`` bytes of it in all.
 
     Raises ``BodyTooLargeError`` beyond the limit, beyond 1000 bytes for each compressed one (after the first MiB), beyond one MiB more of
@@ -29,7 +29,7 @@ class Opener:
     def __init__(self, encoding: str, limit: int) -> None:
         encoding = encoding.strip().lower() or "identity"
         if encoding != "identity" and encoding not in _WINDOWS:
-            raise BodyTooLargeError(f"is encoded as {encoding[:40]!r}, which nobody asked for")
+            raise UnreadableBodyError(f"is encoded as {encoding[:40]!r}, which nobody asked for")
         self._limit = limit
         self._size = 0
         self._taken = 0
@@ -79,7 +79,7 @@ class Opener:
             made = self._opener.decompress(chunk, _PIECE)
         except zlib.error as error:
             if not self._is_raw_possible:
-                raise BodyTooLargeError("is not compressed as announced") from error
+                raise UnreadableBodyError("is not compressed as announced") from error
             self._opener = zlib.decompressobj(-15)  # some servers leave out the frame that the name stands for
             self._is_raw_possible = False
             return self._open(chunk)
@@ -89,12 +89,12 @@ class Opener:
     def _take(self, count: int) -> None:
         self._taken += count
         if self._taken > self._limit + _FREE:
-            raise BodyTooLargeError(f"is longer than {self._limit} bytes, the limit")
+            raise UnreadableBodyError(f"is longer than {self._limit} bytes, the limit")
 
     def _counted(self, piece: bytes) -> bytes:
         self._size += len(piece)
         if self._size > self._limit:
-            raise BodyTooLargeError(f"is longer than {self._limit} bytes, the limit")
+            raise UnreadableBodyError(f"is longer than {self._limit} bytes, the limit")
         if self._opener is not None and self._size > max(_FREE, self._taken * _RATIO):
-            raise BodyTooLargeError(f"is compressed more than {_RATIO} times, the limit")
+            raise UnreadableBodyError(f"is compressed more than {_RATIO} times, the limit")
         return piece

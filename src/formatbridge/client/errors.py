@@ -46,8 +46,8 @@ CLASSES: Mapping[int, type[APIStatusError]] = {
 _REQUEST_ID = re.compile(r"\s*\(request id: ([^()\s]{1,200})\)\s*$")
 _LONGEST_PLAIN = 500
 _LONGEST_WORD = 200
-KEPT = 64 * 1024
-MOST_READ = 1024 * 1024
+MAX_KEPT_BYTES = 64 * 1024
+MAX_READ_BYTES = 1024 * 1024
 """Bytes of an error body that are read for what it says; fewer are kept."""
 _PASSING = frozenset({"rate_limit", "overloaded", "timeout"})
 """Kinds of errors that pass by themselves."""
@@ -67,16 +67,16 @@ class Fault:
     retry_after: float | None = None
 
 
-def is_fault(value: object) -> bool:
+def is_error_answer(value: object) -> bool:
     """Say whether a whole body that came as a success is an error."""
     if isinstance(value, list):
-        return len(value) == 1 and is_fault(value[0])
+        return len(value) == 1 and is_error_answer(value[0])
     if not isinstance(value, dict) or value.get("object") == "response":
         return False
     return says_error(value)
 
 
-def read_fault(body: bytes) -> Fault:
+def read_error_details(body: bytes) -> Fault:
     """Read an error body of any shape; one that is no JSON object is its own message."""
     try:
         value = codec.loads(without_comments(body))
@@ -154,7 +154,7 @@ def status_error(
     id: str | None,
     mask: Mask,
     now: float,
-    most: int = KEPT,
+    most: int = MAX_KEPT_BYTES,
     unread: str = "",
 ) -> APIStatusError:
     """Turn an answer that is an error into the exception that it deserves; below 400 that is ``UnexpectedResponseError``.
@@ -162,7 +162,7 @@ def status_error(
     ``most``: bytes of the body to keep. ``unread``: why nothing came of it, where that is known.
     """
     body = mask.body(body)
-    fault = Fault(f"the body could not be read: {unread}") if unread else read_fault(body)
+    fault = Fault(f"the body could not be read: {unread}") if unread else read_error_details(body)
     number = status if status >= 400 else fault.code if isinstance(fault.code, int) else None
     kind = classify(number, code=fault.reason or fault.code, word=fault.type)
     wait = retry_after(headers, now)
@@ -183,17 +183,17 @@ def status_error(
     )
 
 
-def exposed(error: ir.Error) -> ir.Error:
+def with_request_id(error: ir.Error) -> ir.Error:
     """Return an error that a stream told with the request id beside its words, not at their end, as ``read_fault`` does."""
     found = _REQUEST_ID.search(error.message)
     return replace(error, message=error.message[: found.start()], request_id=error.request_id or found[1]) if found else error
 
 
-def told_error(
+def error_in_answer(
     error: ir.Error, status: int, headers: Mapping[str, str], *, id: str | None, mask: Mask, now: float
 ) -> UnexpectedResponseError:
     """Return the error for one that a stream brought in the place of its first event, or that an answer holds."""
-    error = exposed(error)
+    error = with_request_id(error)
     detail = {"message": error.message, "type": error.type, "param": error.param, "code": error.code}
     id = id or error.request_id
     word = error.code or error.type or error.kind
@@ -220,7 +220,7 @@ def unexpected(found: str, *, status: int, body: bytes, id: str | None, mask: Ma
     )
 
 
-def may_pass(error: UnexpectedResponseError) -> bool:
+def is_transient(error: UnexpectedResponseError) -> bool:
     """Say whether an error within a success may be gone at the next attempt, going by its words."""
     return error.kind in _PASSING or BY_WORD.get(error.type or "") == "server"
 
@@ -233,22 +233,24 @@ def _class_of(status: int, fault: Fault) -> type[APIStatusError]:
     return CLASSES.get(status, InternalServerError if status >= 500 else APIStatusError)
 
 
-def deserved_status(status: int, kind: ir.ErrorKind) -> int:
+def http_status_of(status: int, kind: ir.ErrorKind) -> int:
     """Return the status of an error; one that came as a success, or with a number that is no status, gets that of its kind."""
     return status if 400 <= status <= 599 else max(WORDINGS[kind].status, 400)
 
 
 def _rewritten(error: APIStatusError, format: str) -> tuple[int, JsonObject]:
-    made = rewritten(error, format)
+    made = convert_status_error(error, format)
     return made.status, made.body
 
 
-def rewritten(error: APIStatusError, format: str, *, no_answer: str = "no usable answer came from upstream") -> ConvertedError:
+def convert_status_error(
+    error: APIStatusError, format: str, *, no_answer: str = "no usable answer came from upstream"
+) -> ConvertedError:
     """Write a client's error in a format. A request id that its words hold stands beside them instead.
 
     ``no_answer``: what to say of a success that was none; the error's own words are for whoever runs the gateway.
     """
-    status = deserved_status(error.status, error.kind)
+    status = http_status_of(error.status, error.kind)
     value = _value(error.body)
     whole = value[0] if isinstance(value, list) and len(value) == 1 else value
     outer: JsonObject = whole if isinstance(whole, dict) else {}
@@ -256,7 +258,7 @@ def rewritten(error: APIStatusError, format: str, *, no_answer: str = "no usable
         return _worded(error, no_answer, format, 502)
     if value is None and error.body[:1] in (b"{", b"["):  # JSON of which not all was kept
         return _worded(error, str(error), format, status)
-    fault = read_fault(error.body)
+    fault = read_error_details(error.body)
     if _is_of_a_format(outer):
         told = outer | {"error": outer["error"] | {"message": fault.message}}
         made = convert_error(told, source=fault.shape, target=format, status=status)

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from formatbridge import ir
 from formatbridge.client import errors
-from formatbridge.client.calls import Call, Head, followed
-from formatbridge.client.decompression import BodyTooLargeError, Opener
+from formatbridge.client.calls import Call, Head, follow_redirects
+from formatbridge.client.decompression import Decompressor, UnreadableBodyError
 from formatbridge.client.settings import Clock, Limits, Retry, Timeout
 from formatbridge.errors import (
     APIConnectionError,
@@ -21,7 +21,7 @@ from formatbridge.errors import (
     TimeoutKind,
     TruncatedStreamError,
     UnexpectedResponseError,
-    tell_more,
+    append_to_message,
 )
 from formatbridge.formats.shared.errors import QUOTA_CODES
 
@@ -85,7 +85,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class CallSettings:
     """What every call of a client goes by."""
 
     timeout: Timeout
@@ -96,10 +96,10 @@ class Rules:
     observe: Callable[[Attempt], None] = field(repr=False)
 
 
-class Patience:
+class CallDeadline:
     """How long one call may still take."""
 
-    def __init__(self, rules: Rules, *, is_stream: bool) -> None:
+    def __init__(self, rules: CallSettings, *, is_stream: bool) -> None:
         self._timeout, self._clock = rules.timeout, rules.clock
         self._idle = rules.timeout.idle if is_stream else None
         self._ends = None if rules.timeout.total is None else self._clock.now() + rules.timeout.total
@@ -138,7 +138,7 @@ class Patience:
         """Raise ``APITimeoutError`` where a limit has passed."""
         seconds, kind = self.left()
         if seconds is not None and seconds <= 0:
-            raise late(kind, "body")
+            raise timeout_error(kind, "body")
 
     def may_wait(self, pause: float) -> bool:
         """Say whether there would be time left after a pause."""
@@ -163,7 +163,7 @@ def _least(limit: float | None, seconds: float | None) -> float | None:
     return max(shortest, seconds if limit is None else min(limit, seconds))
 
 
-def late(kind: TimeoutKind, phase: Any) -> APITimeoutError:
+def timeout_error(kind: TimeoutKind, phase: Any) -> APITimeoutError:
     """Return the error for a limit that passed."""
     waited = {
         "connect": "no connection within the connect or pool timeout",
@@ -188,7 +188,7 @@ class Outcome(Generic[T]):
     attempts: int
 
 
-def attempts(call: Call, rules: Rules, patience: Patience, receive: Callable[[Head], Flow[T]]) -> Flow[Outcome[T]]:
+def attempts(call: Call, rules: CallSettings, deadline: CallDeadline, receive: Callable[[Head], Flow[T]]) -> Flow[Outcome[T]]:
     """Send a call until an answer is received or another attempt would not help; ``receive`` takes it from the head on.
 
     The answer stays open: whoever wants no more of it closes it. Raises what the last attempt raised.
@@ -196,13 +196,13 @@ def attempts(call: Call, rules: Rules, patience: Patience, receive: Callable[[He
     started = rules.clock.now()
     for number in count(1):
         begun = rules.clock.now()
-        patience.renew()
+        deadline.renew()
         head: Head | None = None
         failure: APIError | StreamError | None = None
         try:
-            head = yield from _send(call, rules, patience)
+            head = yield from _send(call, rules, deadline)
             if head.status >= 400:
-                raise (yield from _refusal(head, call, rules, patience))
+                raise (yield from _refusal(head, call, rules, deadline))
             received = yield from receive(head)
         except (APIError, StreamError) as error:
             failure = _kept(call.mask.error(error), rules.limits.max_error_body)
@@ -210,7 +210,7 @@ def attempts(call: Call, rules: Rules, patience: Patience, receive: Callable[[He
         if failure is not None:
             yield Close()
             pause = _pause(failure, head, number, rules, rules.clock.now() - started)
-            pause = pause if pause is None or patience.may_wait(pause) else None
+            pause = pause if pause is None or deadline.may_wait(pause) else None
         rules.observe(_attempt(call, number, head, rules, rules.clock.now() - begun, failure, pause))
         if failure is None and head is not None:
             return Outcome(received, head, number)
@@ -228,27 +228,27 @@ def _kept(error: APIError | StreamError, most: int) -> APIError | StreamError:
     return error
 
 
-def _send(call: Call, rules: Rules, patience: Patience) -> Flow[Head]:
+def _send(call: Call, rules: CallSettings, deadline: CallDeadline) -> Flow[Head]:
     """Send a call and follow its redirects; a line lets go of one answer before it sends for another."""
-    head = yield from followed(call, rules.limits, patience.send)
+    head = yield from follow_redirects(call, rules.limits, deadline.send)
     return replace(head, came=rules.clock.time())
 
 
-def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[APIStatusError]:
+def _refusal(head: Head, call: Call, rules: CallSettings, deadline: CallDeadline) -> Flow[APIStatusError]:
     """Read the error that the status announces, as far as it is kept; one that breaks off is still an error with a status."""
-    limit = max(rules.limits.max_error_body, errors.MOST_READ) if rules.limits.max_error_body else 0
+    limit = max(rules.limits.max_error_body, errors.MAX_READ_BYTES) if rules.limits.max_error_body else 0
     held, unread = bytearray(), ""
     try:
-        opener = Opener(head.headers.get("content-encoding", ""), rules.limits.max_response_bytes)
+        opener = Decompressor(head.headers.get("content-encoding", ""), rules.limits.max_response_bytes)
         while len(held) < limit:
-            chunk = yield patience.read()
+            chunk = yield deadline.read()
             if chunk is None:
                 break
             held += opener.feed(chunk)
-            patience.check()
+            deadline.check()
     except APIConnectionError as broken:
         unread = str(broken) if not held else ""
-    except BodyTooLargeError:
+    except UnreadableBodyError:
         pass
     id = errors.request_id(head.headers, rules.request_id_headers)
     kept = rules.limits.max_error_body
@@ -256,31 +256,31 @@ def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[A
         head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=head.came, most=kept, unread=unread
     )
     if head.status == 404 and "/v1/v1" in call.url:
-        tell_more(error, "; the URL has /v1 twice, expected a base_url without it")
+        append_to_message(error, "; the URL has /v1 twice, expected a base_url without it")
     return error
 
 
-def cut_short() -> APIConnectionError:
+def truncated_body() -> APIConnectionError:
     """Return the error for packed bytes that end before their packing does."""
     return APIConnectionError("the body ended before its compression did", phase="body")
 
 
 def read_body(
-    head: Head, rules: Rules, patience: Patience, call: Call, opener: Opener | None = None, begun: bytes = b""
+    head: Head, rules: CallSettings, deadline: CallDeadline, call: Call, opener: Decompressor | None = None, begun: bytes = b""
 ) -> Flow[bytes]:
     """Read a whole body, of which ``begun`` has come through ``opener``; raise ``UnexpectedResponseError`` beyond the limits."""
     pieces = [begun]
     try:
-        opener = opener or Opener(head.headers.get("content-encoding", ""), rules.limits.max_response_bytes)
+        opener = opener or Decompressor(head.headers.get("content-encoding", ""), rules.limits.max_response_bytes)
         while True:
-            chunk = yield patience.read()
+            chunk = yield deadline.read()
             if chunk is None:
                 if opener.is_cut:
-                    raise cut_short()
+                    raise truncated_body()
                 return b"".join(pieces)
             pieces.append(opener.feed(chunk))
-            patience.check()
-    except BodyTooLargeError as error:
+            deadline.check()
+    except UnreadableBodyError as error:
         reason = error.reason
     id = errors.request_id(head.headers, rules.request_id_headers)
     raise errors.unexpected(reason, status=head.status, body=b"", id=id, mask=call.mask)
@@ -305,7 +305,7 @@ def drain(clock: Clock, seconds: float) -> Flow[None]:
 _NEVER = QUOTA_CODES | {"model_not_found", "access_denied"}
 
 
-def _pause(failure: Exception, head: Head | None, number: int, rules: Rules, elapsed: float) -> float | None:
+def _pause(failure: Exception, head: Head | None, number: int, rules: CallSettings, elapsed: float) -> float | None:
     """Return the seconds until another attempt; None where there is to be none."""
     retry = rules.retry
     if number > retry.max or not _may_retry(failure, head, retry):
@@ -338,12 +338,12 @@ def _status_may_pass(failure: APIStatusError, head: Head | None, retry: Retry) -
         if isinstance(word, str) and (word in _NEVER or (word.startswith("invalid_") and word == failure.code)):
             return False
     if isinstance(failure, UnexpectedResponseError):
-        return errors.may_pass(failure)
+        return errors.is_transient(failure)
     return failure.status in retry.statuses
 
 
 def _attempt(
-    call: Call, number: int, head: Head | None, rules: Rules, seconds: float, error: Exception | None, pause: float | None
+    call: Call, number: int, head: Head | None, rules: CallSettings, seconds: float, error: Exception | None, pause: float | None
 ) -> Attempt:
     status = head.status if head else getattr(error, "status", None)
     id = (errors.request_id(head.headers, rules.request_id_headers) if head else None) or getattr(error, "request_id", None)

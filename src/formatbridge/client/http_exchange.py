@@ -13,9 +13,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from formatbridge.client.calls import Call, Head
-from formatbridge.client.connection_pool import Pool, Shard, Shards, running_loop
-from formatbridge.client.deadlines import DUE, DueError, HandshakeDueError, Watch, deadline_in, hold, timed, timed_async
-from formatbridge.client.flow import Read, Send, late
+from formatbridge.client.connection_pool import ClientPool, Pool, PooledClient, running_loop
+from formatbridge.client.deadlines import (
+    DEADLINES,
+    AsyncDeadline,
+    DeadlineError,
+    HandshakeTimeoutError,
+    deadline_in,
+    hold,
+    timed,
+    timed_async,
+)
+from formatbridge.client.flow import Read, Send, timeout_error
 from formatbridge.client.http_libraries import size_of
 from formatbridge.client.settings import Clock
 from formatbridge.errors import APIConnectionError, APIError, Phase, TimeoutKind
@@ -28,7 +37,7 @@ def _arguments(client: Any, step: Send, extensions: dict[str, Any]) -> tuple[Any
     request = client.build_request(
         call.method, call.url, headers=list(call.headers.items()), content=call.body, timeout=step.phases, extensions=extensions
     )
-    for name in call.foreign_keys:
+    for name in call.other_key_headers:
         request.headers.pop(name, None)
     options: dict[str, Any] = {"stream": True, "follow_redirects": False}
     return request, options | ({"auth": _stamp(call)} if call.secrets else {})
@@ -55,7 +64,7 @@ def _head(response: Any) -> Head:
     return Head(response.status_code, headers, size_of(response.headers), is_framed=is_framed)
 
 
-def _answer(shard: Shard, request: Any, options: dict[str, Any]) -> Any:
+def _answer(shard: PooledClient, request: Any, options: dict[str, Any]) -> Any:
     """Return the answer to a request, also one that a hook of an injected client raised for its status: what that means is said here."""
     try:
         return shard.client.send(request, **options)
@@ -63,7 +72,7 @@ def _answer(shard: Shard, request: Any, options: dict[str, Any]) -> Any:
         return _own_answer(error, request)
 
 
-async def _answer_async(shard: Shard, request: Any, options: dict[str, Any]) -> Any:
+async def _answer_async(shard: PooledClient, request: Any, options: dict[str, Any]) -> Any:
     try:
         return await shard.client.send(request, **options)
     except shard.module.HTTPStatusError as error:
@@ -76,13 +85,13 @@ def _own_answer(error: Any, request: Any) -> Any:
     return error.response
 
 
-class _Held:
+class _BaseHTTPExchange:
     """What a line holds of a pool while a call is under way."""
 
     def __init__(self, pool: Pool, clock: Clock) -> None:
         self._pool = pool
         self._clock = clock
-        self._shards: Shards | None = None
+        self._shards: ClientPool | None = None
         self._shard: Any = None
         self._response: Any = None
 
@@ -91,7 +100,7 @@ class _Held:
         """Whether an answer holds a connection."""
         return self._response is not None
 
-    def _take(self) -> Shard:
+    def _take(self) -> PooledClient:
         shards = self._pool.shards()
         shards.close_dropped()
         self._shard = shard = shards.take(self)
@@ -118,11 +127,11 @@ class _Held:
         try:
             yield
         except Exception as error:
-            if not isinstance(error, OSError | module.TransportError | module.StreamError) and not is_of_connection(error):
+            if not isinstance(error, OSError | module.TransportError | module.StreamError) and not is_from_connection_code(error):
                 raise
 
 
-class Line(_Held):
+class HTTPExchange(_BaseHTTPExchange):
     """One call at a time through a sync client: sends it, reads what comes, closes it."""
 
     def __init__(self, pool: Pool, clock: Clock) -> None:
@@ -133,7 +142,7 @@ class Line(_Held):
         """Send a call and return the head of the answer."""
         self.close()
         shard = self._take()
-        begun, DUE.at = self._clock.now(), deadline_in(step.seconds)
+        begun, DEADLINES.at = self._clock.now(), deadline_in(step.seconds)
         try:
             request, options = _arguments(shard.client, step, {"trace": timed(step.phases[0])})
             self._response = response = _answer(shard, request, options)
@@ -142,20 +151,20 @@ class Line(_Held):
             self._chunks = iter((response.content,)) if response.is_stream_consumed else response.iter_raw()
             return head
         except Exception as error:
-            failure = explained(error, shard.module, step, self._is_due(step, begun), "headers")
+            failure = library_error(error, shard.module, step, self._is_due(step, begun), "headers")
         finally:
-            DUE.at = DUE.handshake = None
+            DEADLINES.at = DEADLINES.handshake = None
         raise failure
 
     def read(self, step: Read) -> bytes | None:
         """Return the next bytes of the body as they come; None at its end."""
-        begun, DUE.at = self._clock.now(), deadline_in(step.seconds)
+        begun, DEADLINES.at = self._clock.now(), deadline_in(step.seconds)
         try:
             return next(self._chunks, None)
         except Exception as error:
-            failure = explained(error, self._shard.module, step, self._is_due(step, begun), "body")
+            failure = library_error(error, self._shard.module, step, self._is_due(step, begun), "body")
         finally:
-            DUE.at = None
+            DEADLINES.at = None
         raise failure
 
     def close(self) -> None:
@@ -172,13 +181,13 @@ class Line(_Held):
             self._shards.drop(self.close)
 
 
-class AsyncLine(_Held):
+class AsyncHTTPExchange(_BaseHTTPExchange):
     """One call at a time through an async client."""
 
     def __init__(self, pool: Pool, clock: Clock) -> None:
         super().__init__(pool, clock)
         self._chunks: AsyncIterator[bytes] = _nothing()
-        self._watch = Watch()
+        self._watch = AsyncDeadline()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, step: Send) -> Head:
@@ -194,7 +203,7 @@ class AsyncLine(_Held):
             self._chunks = _once(response.content) if response.is_stream_consumed else response.aiter_raw()
             return head
         except Exception as error:
-            failure = explained(error, shard.module, step, self._is_due(step, begun), "headers")
+            failure = library_error(error, shard.module, step, self._is_due(step, begun), "headers")
         raise failure
 
     async def read(self, step: Read) -> bytes | None:
@@ -204,7 +213,7 @@ class AsyncLine(_Held):
             chunk: bytes | None = await self._watch.within(step.seconds, anext(self._chunks, None))
             return chunk
         except Exception as error:
-            failure = explained(error, self._shard.module, step, self._is_due(step, begun), "body")
+            failure = library_error(error, self._shard.module, step, self._is_due(step, begun), "body")
         raise failure
 
     async def close(self) -> None:
@@ -271,7 +280,7 @@ _STACK = frozenset({"h11", "h2", "hpack", "hyperframe", "httpcore", "httpcore2"}
 """Packages that keep the state of a connection, below both HTTP libraries."""
 
 
-def is_of_connection(error: BaseException) -> bool:
+def is_from_connection_code(error: BaseException) -> bool:
     """Say whether an exception was raised by the code that keeps the state of a connection.
 
     An interrupt between two of its lines leaves a state that it asserts never to be in; the call after it then raises its
@@ -284,26 +293,26 @@ def is_of_connection(error: BaseException) -> bool:
     return not _STACK.isdisjoint((raised_in.partition(".")[0], type(error).__module__.partition(".")[0]))
 
 
-def explained(error: Exception, module: Any, step: Send | Read, is_due: bool, phase: Phase) -> APIError:
+def library_error(error: Exception, module: Any, step: Send | Read, is_due: bool, phase: Phase) -> APIError:
     """Turn what an HTTP library or a socket raised into an error of ours; raise what is none of theirs.
 
     ``is_due``: the step took all the time that it had, so that its own limit passed, and not one of the library's.
     """
     if isinstance(error, APIError):
         return error
-    if isinstance(error, HandshakeDueError):
-        return late("connect", "connect")
-    if isinstance(error, DueError) or (isinstance(error, module.TimeoutException) and is_due):
-        return late(step.kind, phase)
+    if isinstance(error, HandshakeTimeoutError):
+        return timeout_error("connect", "connect")
+    if isinstance(error, DeadlineError) or (isinstance(error, module.TimeoutException) and is_due):
+        return timeout_error(step.kind, phase)
     if isinstance(error, module.TimeoutException):
         name = type(error).__name__
         kind, found = _LIMITS.get(name, ("read", phase))
-        return late(kind, found)
+        return timeout_error(kind, found)
     if isinstance(error, module.InvalidURL | module.UnsupportedProtocol):
         return APIConnectionError("the URL cannot be called", phase="connect", can_retry=False)
     if isinstance(error, module.HTTPError | module.StreamError | OSError):
         return _broken(error, module, phase, step)
-    if is_of_connection(error):
+    if is_from_connection_code(error):
         return APIConnectionError(f"the connection was in disorder, {type(error).__name__}: {error}"[:500], phase=phase)
     if isinstance(error, RuntimeError) and ("closed" in str(error) or "event loop" in str(error)):
         return APIConnectionError(f"the HTTP client cannot be used: {error}", phase="connect", can_retry=False)

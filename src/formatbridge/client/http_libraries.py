@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from functools import cache
 from typing import Any
 
-from formatbridge.arguments import a
+from formatbridge.arguments import type_name
 from formatbridge.errors import ConfigurationError
 
 LIBRARIES = ("httpx", "httpx2")
@@ -18,13 +18,13 @@ LIBRARIES = ("httpx", "httpx2")
 
 def library_of(message: object) -> Any:
     """Return the module, ``httpx`` or ``httpx2``, of a request, an answer or a client, also of a subclass."""
-    found = ancestor_of(message)
+    found = library_class_of(message)
     if found is None:
-        raise ConfigurationError(f"found {a(message)}, expected an object of httpx or httpx2")
+        raise ConfigurationError(f"found {type_name(message)}, expected an object of httpx or httpx2")
     return sys.modules[found.__module__.partition(".")[0]]
 
 
-def ancestor_of(thing: object, *names: str) -> type | None:
+def library_class_of(thing: object, *names: str) -> type | None:
     """Return the first class of httpx or httpx2, by some name where names are given, that something is of; None: of none."""
     kinds = (kind for kind in type(thing).__mro__ if kind.__module__.partition(".")[0] in LIBRARIES)
     return next((kind for kind in kinds if not names or kind.__name__ in names), None)
@@ -72,16 +72,16 @@ def _kind(own: type, library: str, parent: str) -> Any:
     return type(own.__name__.strip("_"), (own, getattr(sys.modules[library], parent)), {})
 
 
-def stream_of(library: Any, chunks: Iterable[bytes], close: Callable[[], None] | None = None) -> Any:
+def build_stream(library: Any, chunks: Iterable[bytes], close: Callable[[], None] | None = None) -> Any:
     """Return the body of an answer to a sync client."""
     return _kind(_Chunks, library.__name__, "SyncByteStream")(chunks, close)
 
 
-def async_stream_of(library: Any, chunks: AsyncIterator[bytes], close: Callable[[], Awaitable[None]] | None = None) -> Any:
+def build_async_stream(library: Any, chunks: AsyncIterator[bytes], close: Callable[[], Awaitable[None]] | None = None) -> Any:
     """Return the body of an answer to an async client."""
     return _kind(_AsyncChunks, library.__name__, "AsyncByteStream")(chunks, close)
 
 
-def answer_of(library: Any, status: int, headers: Mapping[str, str], stream: Any, extensions: Any = None) -> Any:
+def build_response(library: Any, status: int, headers: Mapping[str, str], stream: Any, extensions: Any = None) -> Any:
     """Return an answer of the library."""
     return library.Response(status, headers=headers, stream=stream, extensions=extensions)

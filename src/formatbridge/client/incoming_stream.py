@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from formatbridge import ir
 from formatbridge.client import errors
-from formatbridge.client.calls import BLANK, Beginning, Call, Head, is_markup, no_answer, read_json
-from formatbridge.client.decompression import BodyTooLargeError, Opener
-from formatbridge.client.flow import Flow, Patience, Rules, cut_short, drain, read_body
+from formatbridge.client.calls import WHITESPACE, BodyStart, Call, Head, is_markup, no_answer, read_json
+from formatbridge.client.decompression import Decompressor, UnreadableBodyError
+from formatbridge.client.flow import CallDeadline, CallSettings, Flow, drain, read_body, truncated_body
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.bridge import Exchange
 from formatbridge.convert.collect import EventReader
@@ -36,20 +36,20 @@ _LONGEST_DRAIN = 0.1
 """Seconds behind the last event: who has the whole answer waits for nothing else."""
 
 
-class Incoming:
+class IncomingStream:
     """One stream on its way in; a new one for each attempt.
 
     ``open`` reads up to the first event, ``step`` reads on. Events wait until they are taken; what failed is raised once they are.
     """
 
-    def __init__(self, exchange: Exchange, mask: Mask, rules: Rules, patience: Patience) -> None:
+    def __init__(self, exchange: Exchange, mask: Mask, rules: CallSettings, deadline: CallDeadline) -> None:
         request = exchange.request
-        self._mask, self._rules, self._patience = mask, rules, patience
+        self._mask, self._rules, self._patience = mask, rules, deadline
         self._format: ir.Format = request.source
         self._wire: ir.Format = request.target
         self._converter = exchange.stream()
         self._typed = EventReader(request.source)
-        self._opener = Opener("", rules.limits.max_response_bytes)
+        self._opener = Decompressor("", rules.limits.max_response_bytes)
         self._waiting: list[BaseModel] = []  # the next one last
         self._words: list[str] = []  # visible text that waits, in the same order
         self._failure: Failure | None = None
@@ -90,12 +90,12 @@ class Incoming:
         """Return the answer so far, in the caller's format."""
         return self._converter.response()
 
-    def open(self, head: Head, call: Call) -> Flow[Incoming]:
+    def open(self, head: Head, call: Call) -> Flow[IncomingStream]:
         """Read up to the first event. Raise here what went wrong before it: all of that can be tried again."""
         try:
-            self._opener = Opener(head.headers.get("content-encoding", ""), self._rules.limits.max_response_bytes)
+            self._opener = Decompressor(head.headers.get("content-encoding", ""), self._rules.limits.max_response_bytes)
             begun = yield from self._begin()
-        except BodyTooLargeError as error:
+        except UnreadableBodyError as error:
             raise self._unexpected(head, error.reason, b"") from None
         if "text/html" in head.headers.get("content-type", "") or is_markup(begun.shown):
             raise self._unexpected(head, "is HTML or XML", begun.read)
@@ -112,10 +112,10 @@ class Incoming:
         self._patience.rest()
         return self
 
-    def _begin(self) -> Flow[Beginning]:
+    def _begin(self) -> Flow[BodyStart]:
         """Read until something is there that shows what comes."""
-        begun = Beginning()
-        while begun.is_unclear and not self._is_over:
+        begun = BodyStart()
+        while begun.is_undecided and not self._is_over:
             try:
                 chunk = yield self._patience.read()
             except APITimeoutError:
@@ -124,7 +124,7 @@ class Incoming:
                 self._break(error)
                 continue
             if chunk is None:
-                self._feed(begun.read.lstrip(BLANK))
+                self._feed(begun.read.lstrip(WHITESPACE))
                 self._stop()
             else:
                 begun.feed(self._opener.feed(chunk))
@@ -133,12 +133,14 @@ class Incoming:
 
     def _unexpected(self, head: Head, found: str, body: bytes) -> APIError:
         id = errors.request_id(head.headers, self._rules.request_id_headers)
-        return errors.unexpected(found, status=head.status, body=body[: errors.KEPT], id=id, mask=self._mask)
+        return errors.unexpected(found, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=self._mask)
 
     def _open_plain(self, head: Head, call: Call, begun: bytes) -> Flow[None]:
         """Take a whole answer, or an error, where a stream was expected."""
         body = yield from read_body(head, self._rules, self._patience, call, self._opener, begun)
-        answer = read_json(head, body, call, self._rules.request_id_headers, mends=False)  # for it would be told nowhere
+        answer = read_json(
+            head, body, call, self._rules.request_id_headers, allows_lone_surrogates=False
+        )  # for it would be told nowhere
         try:
             told = b"".join(replay_response(answer.text, source=self._wire))
         except InvalidPayloadError as error:
@@ -150,7 +152,7 @@ class Incoming:
         """Raise what came in the place of the first event."""
         if self._converter.error is not None and self._converter.heard <= 1:
             id = errors.request_id(head.headers, self._rules.request_id_headers)
-            raise errors.told_error(self._converter.error, head.status, head.headers, id=id, mask=self._mask, now=head.came)
+            raise errors.error_in_answer(self._converter.error, head.status, head.headers, id=id, mask=self._mask, now=head.came)
 
     def _refuse_other_body(self, head: Head, call: Call) -> None:
         """Raise ``UnexpectedResponseError`` where a whole body came that is no stream: empty, or JSON or text without an event.
@@ -160,7 +162,7 @@ class Incoming:
         if not self._has_ended or self._converter.heard or _SSE_FIELD.search(self._eventless):
             return
         if head.is_framed or _is_json(self._eventless):
-            read_json(head, self._eventless, call, self._rules.request_id_headers, mends=False)
+            read_json(head, self._eventless, call, self._rules.request_id_headers, allows_lone_surrogates=False)
 
     def step(self) -> Flow[None]:
         """Read some bytes and turn them into events."""
@@ -181,7 +183,7 @@ class Incoming:
     def _stop(self) -> None:
         """Take the end of the bytes as they came; those that were packed say themselves whether they are all."""
         if self._opener.is_cut:
-            self._break(cut_short())
+            self._break(truncated_body())
         else:
             self._has_ended = True
             self._end()
@@ -189,7 +191,7 @@ class Incoming:
     def _opened(self, chunk: bytes) -> bytes:
         try:
             return self._opener.feed(chunk)
-        except BodyTooLargeError as error:
+        except UnreadableBodyError as error:
             self._fail(StreamError(f"the stream {error.reason}"))
             return b""
 
@@ -209,7 +211,7 @@ class Incoming:
         if self._is_over:
             return
         heard = self._converter.heard
-        if not heard and len(self._eventless) < errors.KEPT:
+        if not heard and len(self._eventless) < errors.MAX_KEPT_BYTES:
             self._eventless += chunk
         try:
             self._wait(self._typed.feed(self._converter.feed(chunk)))
@@ -219,7 +221,7 @@ class Incoming:
         if self._converter.heard > heard:
             self._patience.renew()
         if self._converter.error is not None:
-            self._fail(StreamFailedError(errors.exposed(self._converter.error)))
+            self._fail(StreamFailedError(errors.with_request_id(self._converter.error)))
         elif self._converter.has_ended:
             self._end()
 
@@ -237,7 +239,7 @@ class Incoming:
             self._fail(error)
         else:
             if self._converter.error is not None:
-                self._fail(StreamFailedError(errors.exposed(self._converter.error)))
+                self._fail(StreamFailedError(errors.with_request_id(self._converter.error)))
         self._is_over = True
 
     def _break(self, cause: APIConnectionError) -> None:

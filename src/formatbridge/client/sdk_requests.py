@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from formatbridge import ir
 from formatbridge.client import calls, errors
-from formatbridge.client.calls import KEY_HEADERS, Beginning, Call, Head, Native, followed
+from formatbridge.client.calls import KEY_HEADERS, BodyStart, Call, Head, Native, follow_redirects
 from formatbridge.client.profile import RelayProfile
 from formatbridge.client.secrets import Headers, checked_key
 from formatbridge.client.settings import Clock, Limits, current_key, options_for_answer
@@ -42,7 +42,7 @@ _JSON, _EVENTS = "application/json", "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SDKRequest:
     """A request as the SDK made it."""
 
     method: str
@@ -80,7 +80,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class SDKResponse:
     """What the SDK gets: a whole body, or what turns the wire's stream into its own as it comes, and hides the key in its errors.
 
     ``content``: the body, or what of the wire's stream was read already.
@@ -94,7 +94,7 @@ class Home:
     mask: Mask = field(default_factory=lambda: Mask(()))
 
 
-Errand = Generator[Call | Body, Any, Home]
+SDKFlow = Generator[Call | Body, Any, SDKResponse]
 """Yields a call and is sent the ``Head`` of its answer; yields ``Body`` and is sent the bytes; returns what the SDK gets."""
 
 
@@ -107,7 +107,7 @@ class RefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
+class SDKRequestHandler:
     """What holds for every call of one transport. ``takes_sdk_key``: where there is none of its own; ``report`` gets every conversion."""
 
     base_url: str
@@ -121,7 +121,7 @@ class Crossing:
     limits: Limits = field(default_factory=Limits)
     clock: Clock = field(default_factory=Clock)
 
-    def carry(self, asked: Asked) -> Errand:
+    def carry(self, asked: SDKRequest) -> SDKFlow:
         """Carry one request over and its answer back. Whatever goes wrong on this side is an error answer, not worth a retry."""
         try:
             is_list = asked.method == "GET" and _LIST.fullmatch(asked.path)
@@ -131,12 +131,12 @@ class Crossing:
         except FormatBridgeError as error:
             status = 502 if isinstance(error, APIConnectionError) else 400
             made = Bridge(asked.format, via=self.via).reject(error, status)
-        return Home(made.status, {"content-type": _JSON, "x-should-retry": "false"}, made.json())
+        return SDKResponse(made.status, {"content-type": _JSON, "x-should-retry": "false"}, made.json())
 
-    def _key(self, asked: Asked) -> Secret | None:
+    def _key(self, asked: SDKRequest) -> Secret | None:
         return sdk_key(asked.headers) if self.takes_sdk_key else current_key(self.key)
 
-    def _exchange(self, asked: Asked) -> Errand:
+    def _exchange(self, asked: SDKRequest) -> SDKFlow:
         exchange, streams = self._open(asked)
         self.tell(exchange.request)
         passed = passed_headers(asked.headers, asked.format, self.via)
@@ -145,7 +145,7 @@ class Crossing:
         begun, is_stream = (yield from self._begin(head)) if head.status < 300 and call.stream else (b"", False)
         if is_stream:
             headers = home_headers(head.headers, asked.format, self.profile, _EVENTS)
-            return Home(head.status, headers, begun, exchange.stream(), asked.format, call.mask)
+            return SDKResponse(head.status, headers, begun, exchange.stream(), asked.format, call.mask)
         try:
             native = yield from self._read(head, call, begun)
             answer = calls.read_answer(head, native, exchange, call, self.profile.request_id_headers)
@@ -154,20 +154,22 @@ class Crossing:
         self.tell(answer)
         headers = home_headers(head.headers, asked.format, self.profile, _JSON)
         if not streams:
-            return Home(head.status, headers, answer.json())
-        return Home(head.status, headers | {"content-type": _EVENTS}, b"".join(replay_response(answer.body, source=asked.format)))
+            return SDKResponse(head.status, headers, answer.json())
+        return SDKResponse(
+            head.status, headers | {"content-type": _EVENTS}, b"".join(replay_response(answer.body, source=asked.format))
+        )
 
     def _begin(self, head: Head) -> Generator[Body, bytes, tuple[bytes, bool]]:
         """Say whether a stream comes, by its type or else by how it begins, and return what had to be read to know."""
         kind = head.headers.get("content-type", "").lower()
-        begun = Beginning()
+        begun = BodyStart()
         if kind.startswith(_EVENTS):
             return b"", True
-        while begun.is_unclear and (piece := (yield Body(0))):
+        while begun.is_undecided and (piece := (yield Body(0))):
             begun.feed(piece)
         return begun.read, "text/html" not in kind and begun.shown[:1] not in (b"", b"{", b"<")
 
-    def _open(self, asked: Asked) -> tuple[Exchange, bool]:
+    def _open(self, asked: SDKRequest) -> tuple[Exchange, bool]:
         """Convert the request, and say whether the SDK wants a stream; refuse a path that has no counterpart."""
         if asked.method != "POST" or asked.posts is None:
             raise RefusedError(404, f"formatbridge does not convert {asked.method} {asked.path}, expected {_ENDPOINTS}")
@@ -182,10 +184,10 @@ class Crossing:
         streams = exchange.request.stream
         if streams and self.via in self.profile.plain_only:
             exchange = bridge.open(asked.content, stream=False, model=model, home=home)
-            calls.note_replay(exchange.request)
+            calls.report_replay(exchange.request)
         return exchange, streams
 
-    def _list(self, asked: Asked) -> Errand:
+    def _list(self, asked: SDKRequest) -> SDKFlow:
         """Fetch the list of models in the profile's format, and bring it, or the one model of the path, home."""
         call, head = yield from self._found_list(asked)
         try:
@@ -195,9 +197,9 @@ class Crossing:
             return self._failed(error, head, asked.format)
         self.tell(made)
         headers = home_headers(head.headers, asked.format, self.profile, _JSON)
-        return Home(head.status, headers, codec.dumps(_chosen(made.body, asked.path)))
+        return SDKResponse(head.status, headers, codec.dumps(_chosen(made.body, asked.path)))
 
-    def _found_list(self, asked: Asked) -> Generator[Call, Head, tuple[Call, Head]]:
+    def _found_list(self, asked: SDKRequest) -> Generator[Call, Head, tuple[Call, Head]]:
         """Ask for the list of models where it may be, until the answer is not a 404."""
         key = self._key(asked)
         for place in self.profile.model_lists(self.via):
@@ -216,14 +218,14 @@ class Crossing:
 
     def _send(self, call: Call) -> Generator[Call, Head, Head]:
         """Send a request and follow redirects that repeat it at the same origin, the only one that ever gets anything."""
-        return followed(call, self.limits, lambda asked: asked)
+        return follow_redirects(call, self.limits, lambda asked: asked)
 
     def _read(self, head: Head, call: Call, begun: bytes = b"") -> Generator[Body, bytes, Native]:
         """Read the body of a success; raise ``APIStatusError`` on any other, of which no more is read than is of use."""
         names = self.profile.request_id_headers
         id = errors.request_id(head.headers, names)
         if head.status >= 300:
-            body = yield Body(errors.MOST_READ)
+            body = yield Body(errors.MAX_READ_BYTES)
             raise errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=0)
         most = self.limits.max_response_bytes
         body = begun + (yield Body(most - len(begun)))
@@ -231,14 +233,14 @@ class Crossing:
             raise errors.unexpected(f"is longer than {most} bytes, the limit", status=head.status, body=b"", id=id, mask=call.mask)
         return calls.read_json(head, body, call, names)
 
-    def _failed(self, error: APIStatusError, head: Head, target: ir.Format) -> Home:
+    def _failed(self, error: APIStatusError, head: Head, target: ir.Format) -> SDKResponse:
         """Bring an error home; what came as a success is not worth a retry by itself."""
-        made = errors.rewritten(error, target, no_answer=str(error))
+        made = errors.convert_status_error(error, target, no_answer=str(error))
         self.tell(made)
         headers = home_headers(head.headers, target, self.profile, _JSON)
-        if isinstance(error, UnexpectedResponseError) and not errors.may_pass(error):
+        if isinstance(error, UnexpectedResponseError) and not errors.is_transient(error):
             headers |= {"x-should-retry": "false"}
-        return Home(made.status, headers, made.json())
+        return SDKResponse(made.status, headers, made.json())
 
     def tell(self, made: Converted) -> None:
         """Report a conversion to whoever wants to know."""

@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Coroutine, Mapping
 
-from formatbridge.arguments import a, caller
+from formatbridge.arguments import caller, type_name
 from formatbridge.convert.masking import HIDDEN, Secret
 from formatbridge.errors import ConfigurationError
 
@@ -41,7 +41,7 @@ def checked_key(key: object) -> Secret | None:
 
 def _key_problem(given: object, bare: str | None) -> str | None:
     if bare is None:
-        return f"api_key is {a(given)}, expected a string, or a callable that returns one"
+        return f"api_key is {type_name(given)}, expected a string, or a callable that returns one"
     is_visible = not bare or _VISIBLE.fullmatch(bare) is not None
     return None if is_visible else "api_key has a character that is no visible ASCII, expected U+0021 to U+007E only"
 
@@ -67,7 +67,7 @@ def checked_headers(given: Mapping[str, str] | None) -> Headers:
     """Read headers that a caller adds; raise ``ConfigurationError`` on what cannot be one, without its value."""
     made = Headers()
     if given is not None and not isinstance(given, Mapping):
-        raise ConfigurationError(f"headers is {a(given)}, expected a mapping of names to values")
+        raise ConfigurationError(f"headers is {type_name(given)}, expected a mapping of names to values")
     for name, value in (given or {}).items():
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             raise ConfigurationError(f"header name is {name!r}, expected letters, digits and hyphens")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Literal, TypeVar
 
-from formatbridge.arguments import a
+from formatbridge.arguments import type_name
 from formatbridge.client.profile import RelayProfile, checked_url
 from formatbridge.client.secrets import checked_key
 from formatbridge.convert.masking import Secret
@@ -154,14 +154,14 @@ def options_for_answer(options: Options, now: float) -> Options:
 def checked(name: str, given: T | None, kind: type[T]) -> T | None:
     """Return a setting; raise ``ConfigurationError`` where it is not of its kind."""
     if given is not None and not isinstance(given, kind):
-        raise ConfigurationError(f"{name} is {a(given)}, expected formatbridge.{kind.__name__}")
+        raise ConfigurationError(f"{name} is {type_name(given)}, expected formatbridge.{kind.__name__}")
     return given
 
 
 def checked_callable(name: str, given: C) -> C:
     """Return a setting that is called, or None."""
     if given is not None and not callable(given):
-        raise ConfigurationError(f"{name} is {a(given)}, expected something to call")
+        raise ConfigurationError(f"{name} is {type_name(given)}, expected something to call")
     return given
 
 
@@ -173,7 +173,7 @@ def timeout_of(given: object) -> Timeout:
         return given
     if isinstance(given, int | float) and not isinstance(given, bool):
         return Timeout(total=given)
-    raise ConfigurationError(f"timeout is {a(given)}, expected formatbridge.Timeout, seconds or None")
+    raise ConfigurationError(f"timeout is {type_name(given)}, expected formatbridge.Timeout, seconds or None")
 
 
 def retry_of(given: object) -> Retry:
@@ -182,7 +182,7 @@ def retry_of(given: object) -> Retry:
         return given
     if isinstance(given, int) and not isinstance(given, bool):
         return Retry(max=given)
-    raise ConfigurationError(f"retry is {a(given)}, expected formatbridge.Retry or a count")
+    raise ConfigurationError(f"retry is {type_name(given)}, expected formatbridge.Retry or a count")
 
 
 def _is_seconds(value: object, *, is_open: bool = False) -> bool:

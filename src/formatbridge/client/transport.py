@@ -8,17 +8,24 @@ from itertools import chain
 from typing import Any
 
 from formatbridge import formats, ir
-from formatbridge.arguments import a
+from formatbridge.arguments import type_name
 from formatbridge.client.calls import Call, Head
-from formatbridge.client.connection_pool import Places, made_here
-from formatbridge.client.http_exchange import is_of_connection
-from formatbridge.client.http_libraries import ancestor_of, answer_of, async_stream_of, library_of, size_of, stream_of
+from formatbridge.client.connection_pool import PerLoop, create
+from formatbridge.client.http_exchange import is_from_connection_code
+from formatbridge.client.http_libraries import (
+    build_async_stream,
+    build_response,
+    build_stream,
+    library_class_of,
+    library_of,
+    size_of,
+)
 from formatbridge.client.profile import RelayProfile, profile_of
-from formatbridge.client.sdk_requests import Asked, Body, Crossing, Home
+from formatbridge.client.sdk_requests import Body, SDKRequest, SDKRequestHandler, SDKResponse
 from formatbridge.client.secrets import Headers, checked_headers
 from formatbridge.client.settings import base_url_of, checked_callable, key_of, options_for
 from formatbridge.convert.bodies import Converted
-from formatbridge.convert.masking import Mask, hidden
+from formatbridge.convert.masking import Mask, as_secret
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import ConfigurationError, StreamError, TruncatedStreamError
 from formatbridge.formats.responses.errors import encode_error_event
@@ -54,11 +61,11 @@ def transport(
     answer, once a stream is over. ``inner``: the transport to go through; None: the HTTP library's own. Raises ``ConfigurationError`` on
     what is none, and at the first request on one of another kind or library than the SDK's client.
     """
-    has_key, key = api_key is not None, hidden(api_key)
+    has_key, key = api_key is not None, as_secret(api_key)
     del api_key
     chosen = profile_of(profile)
     key = key_of(key)
-    crossing = Crossing(
+    crossing = SDKRequestHandler(
         base_url=base_url_of(base_url, chosen),
         via=formats.load(via).NAME,
         profile=chosen,
@@ -75,16 +82,18 @@ def transport(
 def _checked_inner(inner: Any) -> Any:
     if inner is None or (not isinstance(inner, type) and any(callable(getattr(inner, name, None)) for name in _ENTRIES)):
         return inner
-    raise ConfigurationError(f"inner is {a(inner)}, expected a transport of httpx or httpx2")
+    raise ConfigurationError(f"inner is {type_name(inner)}, expected a transport of httpx or httpx2")
 
 
 def _checked_kind(inner: Any, library: Any, *, is_async: bool) -> Any:
     """Return a transport that a client's requests can go through: with the client's own kind of calls and, on a real wire, its objects."""
     if not hasattr(inner, _ENTRIES[is_async]):
-        raise ConfigurationError(f"inner is {a(inner)}, expected a transport for {'an async' if is_async else 'a sync'} client")
-    wired = ancestor_of(inner, "HTTPTransport", "AsyncHTTPTransport")
+        raise ConfigurationError(
+            f"inner is {type_name(inner)}, expected a transport for {'an async' if is_async else 'a sync'} client"
+        )
+    wired = library_class_of(inner, "HTTPTransport", "AsyncHTTPTransport")
     if wired is not None and wired.__module__.partition(".")[0] != library.__name__:
-        raise ConfigurationError(f"inner is {a(inner)} of the other library, expected one of {library.__name__}")
+        raise ConfigurationError(f"inner is {type_name(inner)} of the other library, expected one of {library.__name__}")
     return inner
 
 
@@ -93,10 +102,10 @@ class RelayTransport:
 
     __slots__ = ("_crossing", "_given", "_lock", "_own")
 
-    def __init__(self, crossing: Crossing, inner: Any) -> None:
+    def __init__(self, crossing: SDKRequestHandler, inner: Any) -> None:
         self._crossing = crossing
         self._given = inner
-        self._own: dict[bool, Places[dict[str, Any]]] = {is_async: Places(is_async=is_async) for is_async in (False, True)}
+        self._own: dict[bool, PerLoop[dict[str, Any]]] = {is_async: PerLoop(is_async=is_async) for is_async in (False, True)}
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -176,36 +185,36 @@ class RelayTransport:
                 await response.aclose()
             raise
 
-    def _home(self, library: Any, home: Home, response: Any, chunks: Any) -> Any:
+    def _home(self, library: Any, home: SDKResponse, response: Any, chunks: Any) -> Any:
         """Return the SDK's answer; a stream is converted as it comes."""
         if home.converter is None:
             if response is not None:
                 response.close()
-            return answer_of(library, home.status, _sized(home), stream_of(library, (home.content,)))
-        stream = Homecoming(library, home.converter, self._repeats_errors(home), home.mask, self._crossing.report)
+            return build_response(library, home.status, _sized(home), build_stream(library, (home.content,)))
+        stream = ResponseStream(library, home.converter, self._repeats_errors(home), home.mask, self._crossing.report)
 
         def close() -> None:
             response.close()
             stream.tell()
 
         converted = stream.convert(chain((home.content,), chunks))
-        return answer_of(library, home.status, home.headers, stream_of(library, converted, close))
+        return build_response(library, home.status, home.headers, build_stream(library, converted, close))
 
-    async def _home_async(self, library: Any, home: Home, response: Any, chunks: Any) -> Any:
+    async def _home_async(self, library: Any, home: SDKResponse, response: Any, chunks: Any) -> Any:
         if home.converter is None:
             if response is not None:
                 await response.aclose()
-            return answer_of(library, home.status, _sized(home), async_stream_of(library, _after(home.content)))
-        stream = Homecoming(library, home.converter, self._repeats_errors(home), home.mask, self._crossing.report)
+            return build_response(library, home.status, _sized(home), build_async_stream(library, _after(home.content)))
+        stream = ResponseStream(library, home.converter, self._repeats_errors(home), home.mask, self._crossing.report)
 
         async def close() -> None:
             await response.aclose()
             stream.tell()
 
         converted = stream.convert_async(_after(home.content, chunks))
-        return answer_of(library, home.status, home.headers, async_stream_of(library, converted, close))
+        return build_response(library, home.status, home.headers, build_async_stream(library, converted, close))
 
-    def _repeats_errors(self, home: Home) -> bool:
+    def _repeats_errors(self, home: SDKResponse) -> bool:
         """Say whether a stream passes unchanged to the SDK for responses, which raises on one kind of error event only."""
         return home.format == self._crossing.via == "responses"
 
@@ -217,7 +226,7 @@ class RelayTransport:
             own = self._own[is_async].here(dict)
             name = library.__name__
             if name not in own:
-                own[name] = made_here(library.AsyncHTTPTransport if is_async else library.HTTPTransport, library)
+                own[name] = create(library.AsyncHTTPTransport if is_async else library.HTTPTransport, library)
             return own[name]
 
     def _inners(self, *, is_async: bool) -> list[Any]:
@@ -228,7 +237,7 @@ class RelayTransport:
             return list((self._own[is_async].leave() or {}).values())
 
 
-def _sized(home: Home) -> dict[str, str]:
+def _sized(home: SDKResponse) -> dict[str, str]:
     """Return the headers of a whole body. It is a stream nevertheless, for the HTTP libraries read that raw as well."""
     return {**home.headers, "content-length": str(len(home.content))}
 
@@ -260,8 +269,8 @@ async def _read_async(chunks: AsyncIterator[bytes], most: int) -> bytes:
     return b"".join(pieces)
 
 
-def _asked(request: Any, content: bytes) -> Asked:
-    return Asked(request.method, str(request.url), Headers(request.headers), content)
+def _asked(request: Any, content: bytes) -> SDKRequest:
+    return SDKRequest(request.method, str(request.url), Headers(request.headers), content)
 
 
 def _head(response: Any) -> Head:
@@ -277,7 +286,7 @@ def _request(library: Any, call: Call, given: Any) -> Any:
     return made
 
 
-class Homecoming:
+class ResponseStream:
     """A stream on its way home. One that breaks ends in an error event; nonsense is an error of the HTTP library, which the SDKs know.
 
     ``repeats_errors``: the stream passes unchanged to the SDK for responses, which raises on an event with a nested ``error`` object only;
@@ -340,7 +349,7 @@ class Homecoming:
         """Return what to raise for an exception of a stream; None where the connection broke. Raise what is of neither."""
         if isinstance(error, StreamError):
             return self._nonsense(error)
-        if isinstance(error, self._breaks) or is_of_connection(error):
+        if isinstance(error, self._breaks) or is_from_connection_code(error):
             return None
         raise error
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import formats, ir
-from formatbridge.arguments import a
+from formatbridge.arguments import type_name
 from formatbridge.convert.bodies import (
     Converted,
     ConvertedError,
@@ -59,7 +59,7 @@ class Bridge:
         conversation instead.
         """
         if not isinstance(error, FormatBridgeError):
-            raise TypeError(f"error is {a(error)}, expected an exception of formatbridge")
+            raise TypeError(f"error is {type_name(error)}, expected an exception of formatbridge")
         body: Any = self._mask.text(str(error))
         if self.format == "messages" and isinstance(error, LossyConversionError) and _needs_thread(error):
             details = {"error_code": "thread_unsupported_request"}

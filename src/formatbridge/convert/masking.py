@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, cast
 
 from formatbridge import ir
-from formatbridge.arguments import a
+from formatbridge.arguments import type_name
 from formatbridge.convert.bodies import Converted, ConvertedError
 from formatbridge.errors import ConfigurationError, FormatBridgeError
 from formatbridge.report.ledger import Ledger
@@ -58,7 +58,7 @@ class Secret:
         return self
 
 
-def hidden(key: T) -> T | Secret:
+def as_secret(key: T) -> T | Secret:
     """Return what a caller gives for a key as a frame may hold it: tracebacks show what frames hold."""
     return Secret(key) if isinstance(key, str) else key
 
@@ -142,8 +142,8 @@ def checked_secrets(secrets: object) -> list[Secret]:
     """Read what a caller gives for ``secrets``; raise ``ConfigurationError`` on what is none, without its value."""
     expected = "expected strings of printable ASCII"
     if isinstance(secrets, str | bytes) or not isinstance(secrets, Iterable):
-        raise ConfigurationError(f"secrets is {a(secrets)}, {expected}")
-    made = [secret if isinstance(secret, Secret) else hidden(secret) for secret in secrets]
+        raise ConfigurationError(f"secrets is {type_name(secrets)}, {expected}")
+    made = [secret if isinstance(secret, Secret) else as_secret(secret) for secret in secrets]
     del secrets
     problem = next(filter(None, map(_secret_problem, made)), None)
     if problem is not None:
@@ -153,7 +153,7 @@ def checked_secrets(secrets: object) -> list[Secret]:
 
 def _secret_problem(secret: object) -> str | None:
     if not isinstance(secret, Secret):
-        return f"a secret is {a(secret)}"
+        return f"a secret is {type_name(secret)}"
     return None if _PRINTABLE.fullmatch(secret.reveal()) else "a secret has a character that is no printable ASCII"
 
 

@@ -10,7 +10,7 @@ import formatbridge as fb
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.endpoints import Endpoint, check_body, error_body
 from formatbridge.testing.events import Event, read_events, split_deltas
-from formatbridge.testing.quirks import Quirk, bend_answer, bend_stream
+from formatbridge.testing.quirks import Quirk, apply_answer_quirks, apply_stream_quirks
 from formatbridge.testing.script import Answer, Body, Failure
 
 _CREATED = fb.Options(created=1_767_225_600)
@@ -18,7 +18,7 @@ _CREATED = fb.Options(created=1_767_225_600)
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class EncodedAnswer:
     """An answer on its way to an endpoint.
 
     ``body`` and ``source``: the answer as it was scripted, and its format. ``request``: what it answers, as the source's own
@@ -37,7 +37,7 @@ class Speech:
         made = fb.convert_response(self.body, source=self.source, target=self.target, request=self.request, options=_CREATED)
         if isinstance(made, fb.ConvertedError):
             return made.status, made.body
-        return 200, bend_answer(self._without_tokens(made.body), self.target, quirks)
+        return 200, apply_answer_quirks(self._without_tokens(made.body), self.target, quirks)
 
     def streamed(self, quirks: Collection[Quirk], longest_delta: int, failure: Failure | None) -> list[Event]:
         """Return the events of a stream; one with a failure ends in its error after so many events."""
@@ -48,10 +48,10 @@ class Speech:
         events = split_deltas(read, self.target, longest_delta)
         if failure is not None:
             return [
-                *bend_stream(events[: failure.after], self.target, quirks),
+                *apply_stream_quirks(events[: failure.after], self.target, quirks),
                 _error_event(failure, self.target, failure.after or 0),
             ]
-        return bend_stream(events, self.target, quirks)
+        return apply_stream_quirks(events, self.target, quirks)
 
     def _without_tokens(self, body: Any) -> Any:
         """Return an answer or an event of one; without the tokens of its reasoning items, unless it has them."""
@@ -68,13 +68,13 @@ def _without_encrypted_content(value: Any) -> Any:
     return {key: _without_encrypted_content(inner) for key, inner in value.items() if key in kept}
 
 
-def speech_for(
+def encoded_answer(
     answer: Answer | Body, endpoint: Endpoint, content: bytes, model: str, number: int, *, has_encrypted_content: bool = True
-) -> Speech:
+) -> EncodedAnswer:
     """Put an answer on its way to the endpoint that it was asked for at."""
     source = answer.format if isinstance(answer, Body) else "messages"
     body = dict(answer.body) if isinstance(answer, Body) else answer.body(endpoint.format, model, number)
-    return Speech(body, source, endpoint.format, check_body(endpoint, content, source), has_encrypted_content)
+    return EncodedAnswer(body, source, endpoint.format, check_body(endpoint, content, source), has_encrypted_content)
 
 
 def _error_event(failure: Failure, format: fb.Format, number: int) -> Event:

@@ -10,12 +10,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import formatbridge as fb
-from formatbridge.arguments import a, checked_names, found
-from formatbridge.client.http_libraries import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.arguments import checked_names, shown, type_name
+from formatbridge.client.http_libraries import build_async_stream, build_response, build_stream, library_of
 from formatbridge.client.profile import checked_url, origin_of
 from formatbridge.client.settings import Clock, checked
 from formatbridge.errors import ConfigurationError
-from formatbridge.testing.encoded_answer import speech_for
+from formatbridge.testing.encoded_answer import encoded_answer
 from formatbridge.testing.endpoints import (
     Endpoint,
     RefusedError,
@@ -26,11 +26,11 @@ from formatbridge.testing.endpoints import (
     find_endpoint,
 )
 from formatbridge.testing.events import compact, cut, write_array, write_event
-from formatbridge.testing.faults import Fault, faulty, faulty_async, suffer, suffer_async
-from formatbridge.testing.in_memory import InMemory
-from formatbridge.testing.quirks import QUIRKS, Quirk, bend_error, bend_models
-from formatbridge.testing.script import Answer, Body, Failure, Prompter, Recorded, Script, Turn
-from formatbridge.testing.vendor_rules import Facts, Issued, refusals_of
+from formatbridge.testing.faults import Fault, apply_fault, apply_fault_async, with_fault, with_fault_async
+from formatbridge.testing.in_memory import InMemoryTransport
+from formatbridge.testing.quirks import QUIRKS, Quirk, apply_error_quirks, apply_models_quirks
+from formatbridge.testing.script import Answer, Body, Failure, Recorded, Script, ScriptPlayer, Turn
+from formatbridge.testing.vendor_rules import Facts, Issued, broken_rules
 from formatbridge.testing.vendor_rules.responses import asks_for_token, stores_answer
 
 _JSON = "application/json"
@@ -47,7 +47,7 @@ class _Reply:
     fault: Fault | None = None
 
 
-class FakeRelay(InMemory):
+class FakeRelay(InMemoryTransport):
     """An in-process relay; it is itself a transport for clients of httpx and httpx2, sync and async.
 
     ``answer``: what it says. One step (text, ``Answer``, ``Body``, a typed response, ``Failure`` or a fault, or a pair of trouble
@@ -99,11 +99,11 @@ class FakeRelay(InMemory):
         if unknown:
             raise ConfigurationError(f"unknown quirk {unknown[0]!r}, expected some of {', '.join(QUIRKS)}")
         if not _are_counts([longest_delta]):
-            raise ConfigurationError(f"longest_delta is {found(longest_delta)}, expected 1 or more")
+            raise ConfigurationError(f"longest_delta is {shown(longest_delta)}, expected 1 or more")
         if chunks is not None and not _are_counts(chunks if isinstance(chunks, Sequence) else [chunks]):
-            raise ConfigurationError(f"chunks is {found(chunks)}, expected bytes in a read, 1 or more, or a list of that")
+            raise ConfigurationError(f"chunks is {shown(chunks)}, expected bytes in a read, 1 or more, or a list of that")
         if api_key is not None and not isinstance(api_key, str):
-            raise ConfigurationError(f"api_key is {a(api_key)}, expected a string or None")
+            raise ConfigurationError(f"api_key is {type_name(api_key)}, expected a string or None")
         self._longest_delta = longest_delta
         self._chunks = chunks
         self._clock = checked("clock", clock, Clock)
@@ -113,7 +113,7 @@ class FakeRelay(InMemory):
             reasoning_models = frozenset(checked_names("reasoning_models", reasoning_models))
         self._reasoning_models = reasoning_models
         self._issued = Issued()
-        self._prompter = Prompter(answer)
+        self._prompter = ScriptPlayer(answer)
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -124,7 +124,7 @@ class FakeRelay(InMemory):
 
     def play(self, *steps: Any) -> None:
         """Take a new script: one step for everybody (or a callable), or several in turn."""
-        self._prompter = Prompter(steps[0] if len(steps) == 1 else list(steps))
+        self._prompter = ScriptPlayer(steps[0] if len(steps) == 1 else list(steps))
 
     @property
     def steps_left(self) -> int | None:
@@ -133,8 +133,8 @@ class FakeRelay(InMemory):
 
     def leaks(self, secret: str) -> list[str]:
         """Return where a secret stands in any request, but for the one header that holds the key at the relay itself."""
-        found = [place for request in self.requests for place in request.places_of(secret, is_home=True)]
-        return found + [place for request in self.strays for place in request.places_of(secret, is_home=False)]
+        locations = [place for request in self.requests for place in request.places_of(secret, is_home=True)]
+        return locations + [place for request in self.strays for place in request.places_of(secret, is_home=False)]
 
     def __enter__(self) -> FakeRelay:
         return self
@@ -160,10 +160,10 @@ class FakeRelay(InMemory):
         reply = self._reply(library, request, request.read())
         fault = reply.fault
         if fault is not None and fault.at is None:
-            suffer(fault, request, self._clock)
+            apply_fault(fault, request, self._clock)
             fault = None
-        pieces = reply.pieces if fault is None else faulty(reply.pieces, fault, request, self._clock)
-        return answer_of(library, reply.status, reply.headers, stream_of(library, pieces))
+        pieces = reply.pieces if fault is None else with_fault(reply.pieces, fault, request, self._clock)
+        return build_response(library, reply.status, reply.headers, build_stream(library, pieces))
 
     async def handle_async_request(self, request: Any) -> Any:
         """Answer a request of an async client."""
@@ -171,12 +171,12 @@ class FakeRelay(InMemory):
         reply = self._reply(library, request, await request.aread())
         fault = reply.fault
         if fault is not None and fault.at is None:
-            await suffer_async(fault, request, self._clock)
+            await apply_fault_async(fault, request, self._clock)
             fault = None
         pieces = _each(reply.pieces)
         if fault is not None:
-            pieces = faulty_async(pieces, fault, request, self._clock)
-        return answer_of(library, reply.status, reply.headers, async_stream_of(library, pieces))
+            pieces = with_fault_async(pieces, fault, request, self._clock)
+        return build_response(library, reply.status, reply.headers, build_async_stream(library, pieces))
 
     def _reply(self, library: Any, request: Any, content: bytes) -> _Reply:
         """Record a request and return what it gets."""
@@ -225,7 +225,7 @@ class FakeRelay(InMemory):
         if not self._strict or asked.format is None:
             return
         facts = Facts(model=asked.model, reasons=self._reasons(asked.model), is_verified=self._verified, issued=self._issued)
-        for _, failure in refusals_of(asked.format, asked.body, facts):
+        for _, failure in broken_rules(asked.format, asked.body, facts):
             raise RefusedError(failure)
 
     def _reasons(self, model: str) -> bool:
@@ -251,7 +251,7 @@ class FakeRelay(InMemory):
             raise RefusedError(Failure(404, f"no model {endpoint.model!r}", code="model_not_found"))
         listed = {"models": [_model(id_) for id_ in ids]}
         body = fb.convert_models(listed, source="generate_content", target=endpoint.format).body
-        body = bend_models(body, endpoint.format, self.quirks)
+        body = apply_models_quirks(body, endpoint.format, self.quirks)
         if endpoint.model:
             body = body["models" if endpoint.format == "generate_content" else "data"][0]
         return self._send(200, body, number)
@@ -260,7 +260,7 @@ class FakeRelay(InMemory):
         failure = turn.trouble if isinstance(turn.trouble, Failure) else None
         fault = None if isinstance(turn.trouble, Failure) else turn.trouble
         has_token = not self._strict or asks_for_token(asked.body)
-        speech = speech_for(answer, endpoint, asked.content, asked.model, number, has_encrypted_content=has_token)
+        speech = encoded_answer(answer, endpoint, asked.content, asked.model, number, has_encrypted_content=has_token)
         if not asked.stream:
             if failure is not None:
                 return self._fail(failure, endpoint, number)
@@ -289,7 +289,7 @@ class FakeRelay(InMemory):
     def _fail(self, failure: Failure, endpoint: Endpoint | None, number: int) -> _Reply:
         format = endpoint.format if endpoint else None
         body = error_body(failure, format or "chat_completions")
-        status, body = bend_error(failure.status, body, failure.message, format, self.quirks)
+        status, body = apply_error_quirks(failure.status, body, failure.message, format, self.quirks)
         wait = {} if failure.retry_after is None else {"retry-after": f"{failure.retry_after:g}"}
         return self._send(status, body, number, headers={**wait, **failure.headers})
 
@@ -310,7 +310,7 @@ def _are_counts(values: Iterable[object]) -> bool:
 def _checked_flag(name: str, value: object) -> bool:
     """Return a flag; raise ``ConfigurationError`` on anything else."""
     if not isinstance(value, bool):
-        raise ConfigurationError(f"{name} is {found(value)}, expected True or False")
+        raise ConfigurationError(f"{name} is {shown(value)}, expected True or False")
     return value
 
 

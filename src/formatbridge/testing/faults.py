@@ -7,10 +7,10 @@ from collections.abc import AsyncIterable, AsyncIterator, Container, Iterable, I
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from formatbridge.client.http_libraries import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.client.http_libraries import build_async_stream, build_response, build_stream, library_of
 from formatbridge.client.settings import Clock
 from formatbridge.errors import ConfigurationError
-from formatbridge.testing.in_memory import InMemory
+from formatbridge.testing.in_memory import InMemoryTransport
 
 Phase = Literal["pool", "connect", "tls", "write", "read", "protocol"]
 
@@ -28,7 +28,7 @@ def _check_byte(at: object) -> None:
         raise ConfigurationError(f"at is {at!r}, expected a byte of the body, 0 or more")
 
 
-class Trouble(NamedTuple):
+class FaultEffect(NamedTuple):
     """What a fault does when its byte has come: wait ``seconds``, then raise ``error`` or, if ``is_end``, end the body."""
 
     seconds: float = 0.0
@@ -57,10 +57,10 @@ class Fail:
         if self.at is not None and self.phase in _BEFORE_SENDING:
             raise ConfigurationError(f"at is {self.at} in the phase {self.phase!r}, expected the phase 'read' or 'protocol'")
 
-    def strike(self, library: Any, request: Any) -> Trouble:
+    def strike(self, library: Any, request: Any) -> FaultEffect:
         """Return the error of the phase."""
         name = (_TIMEOUTS if self.timeout else _ERRORS)[self.phase]
-        return Trouble(error=getattr(library, name)(f"scripted fault in the phase {self.phase!r}", request=request))
+        return FaultEffect(error=getattr(library, name)(f"scripted fault in the phase {self.phase!r}", request=request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +80,12 @@ class Stall:
         if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float) or not self.seconds >= 0:
             raise ConfigurationError(f"seconds is {self.seconds!r}, expected 0 or more")
 
-    def strike(self, library: Any, request: Any) -> Trouble:
+    def strike(self, library: Any, request: Any) -> FaultEffect:
         """Return the wait, and the timeout where the call does not wait so long."""
         limit = request.extensions.get("timeout", {}).get("read")
         if limit is None or limit >= self.seconds:
-            return Trouble(self.seconds)
-        return Trouble(limit, library.ReadTimeout(f"nothing came for {limit} seconds", request=request))
+            return FaultEffect(self.seconds)
+        return FaultEffect(limit, library.ReadTimeout(f"nothing came for {limit} seconds", request=request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +108,12 @@ class Cut:
         if self.framing not in ("close", *_ENDINGS):
             raise ConfigurationError(f"framing is {self.framing!r}, expected one of close, {', '.join(_ENDINGS)}")
 
-    def strike(self, library: Any, request: Any) -> Trouble:
+    def strike(self, library: Any, request: Any) -> FaultEffect:
         """Return the end, which only some framings betray."""
         if self.framing == "close":
-            return Trouble(is_end=True)
+            return FaultEffect(is_end=True)
         why = f"peer closed connection without sending complete message body ({_ENDINGS[self.framing]})"
-        return Trouble(error=library.RemoteProtocolError(why, request=request))
+        return FaultEffect(error=library.RemoteProtocolError(why, request=request))
 
 
 Fault = Fail | Stall | Cut
@@ -121,7 +121,7 @@ Fault = Fail | Stall | Cut
 _REAL = Clock()
 
 
-class FaultTransport(InMemory):
+class FaultTransport(InMemoryTransport):
     """A transport around another one, in which calls go wrong as told.
 
     ``inner``: any transport of httpx or httpx2, sync or async, or a ``FakeRelay``. Of the faults the first whose ``calls`` (a
@@ -166,18 +166,18 @@ class FaultTransport(InMemory):
         if fault is None:
             return self._inner.handle_request(request)
         if fault.at is None and fault.phase in _BEFORE_SENDING:
-            suffer(fault, request, self._clock)
+            apply_fault(fault, request, self._clock)
         response = self._inner.handle_request(request)
         if fault.at is None:
             try:
-                suffer(fault, request, self._clock)
+                apply_fault(fault, request, self._clock)
             except BaseException:
                 response.close()
                 raise
             return response
         library = library_of(request)
-        stream = stream_of(library, faulty(response.stream, fault, request, self._clock), response.close)
-        return answer_of(library, response.status_code, response.headers, stream, response.extensions)
+        stream = build_stream(library, with_fault(response.stream, fault, request, self._clock), response.close)
+        return build_response(library, response.status_code, response.headers, stream, response.extensions)
 
     async def handle_async_request(self, request: Any) -> Any:
         """Answer a request of an async client."""
@@ -185,18 +185,18 @@ class FaultTransport(InMemory):
         if fault is None:
             return await self._inner.handle_async_request(request)
         if fault.at is None and fault.phase in _BEFORE_SENDING:
-            await suffer_async(fault, request, self._clock)
+            await apply_fault_async(fault, request, self._clock)
         response = await self._inner.handle_async_request(request)
         if fault.at is None:
             try:
-                await suffer_async(fault, request, self._clock)
+                await apply_fault_async(fault, request, self._clock)
             except BaseException:
                 await response.aclose()
                 raise
             return response
         library = library_of(request)
-        stream = async_stream_of(library, faulty_async(response.stream, fault, request, self._clock), response.aclose)
-        return answer_of(library, response.status_code, response.headers, stream, response.extensions)
+        stream = build_async_stream(library, with_fault_async(response.stream, fault, request, self._clock), response.aclose)
+        return build_response(library, response.status_code, response.headers, stream, response.extensions)
 
     def _next_fault(self) -> Fault | None:
         with self._lock:
@@ -210,7 +210,7 @@ def _strikes(fault: Fault, call: int) -> bool:
     return fault.calls == call if isinstance(fault.calls, int) else call in fault.calls
 
 
-def suffer(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
+def apply_fault(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
     """Wait or raise as a fault says; return whether the body ends here."""
     trouble = fault.strike(library_of(request), request)
     if trouble.seconds:
@@ -220,7 +220,7 @@ def suffer(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
     return trouble.is_end
 
 
-async def suffer_async(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
+async def apply_fault_async(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
     """Do the same without holding up the event loop, be it of asyncio or of trio."""
     trouble = fault.strike(library_of(request), request)
     if trouble.seconds:
@@ -230,12 +230,12 @@ async def suffer_async(fault: Fault, request: Any, clock: Clock | None = None) -
     return trouble.is_end
 
 
-def faulty(chunks: Iterable[bytes], fault: Fault, request: Any, clock: Clock | None = None) -> Iterator[bytes]:
+def with_fault(chunks: Iterable[bytes], fault: Fault, request: Any, clock: Clock | None = None) -> Iterator[bytes]:
     """Yield a body in which a fault strikes at its byte."""
     left: int | None = fault.at
     if left == 0:
         left = None
-        if suffer(fault, request, clock):
+        if apply_fault(fault, request, clock):
             return
     for chunk in chunks:
         before, after, left = _split(chunk, left)
@@ -243,20 +243,20 @@ def faulty(chunks: Iterable[bytes], fault: Fault, request: Any, clock: Clock | N
             yield before
         if after is None:
             continue
-        if suffer(fault, request, clock):
+        if apply_fault(fault, request, clock):
             return
         if after:
             yield after
 
 
-async def faulty_async(
+async def with_fault_async(
     chunks: AsyncIterable[bytes], fault: Fault, request: Any, clock: Clock | None = None
 ) -> AsyncIterator[bytes]:
     """Yield a body in which a fault strikes at its byte."""
     left: int | None = fault.at
     if left == 0:
         left = None
-        if await suffer_async(fault, request, clock):
+        if await apply_fault_async(fault, request, clock):
             return
     async for chunk in chunks:
         before, after, left = _split(chunk, left)
@@ -264,7 +264,7 @@ async def faulty_async(
             yield before
         if after is None:
             continue
-        if await suffer_async(fault, request, clock):
+        if await apply_fault_async(fault, request, clock):
             return
         if after:
             yield after

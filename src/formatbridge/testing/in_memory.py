@@ -5,12 +5,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Literal
 
-from formatbridge.arguments import found
+from formatbridge.arguments import shown
 from formatbridge.client.http_libraries import LIBRARIES
 from formatbridge.errors import ConfigurationError
 
 
-class InMemory:
+class InMemoryTransport:
     """A transport for httpx as well as httpx2, of which it knows neither until it is asked."""
 
     __slots__ = ()
@@ -30,5 +30,5 @@ class InMemory:
 
 def _loaded(library: str) -> Any:
     if library not in LIBRARIES:
-        raise ConfigurationError(f"library is {found(library)}, expected one of {', '.join(LIBRARIES)}")
+        raise ConfigurationError(f"library is {shown(library)}, expected one of {', '.join(LIBRARIES)}")
     return import_module(library)

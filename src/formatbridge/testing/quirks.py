@@ -53,7 +53,7 @@ _TERMINAL = ("message_delta", "message_stop", "response.completed", "response.in
 _PAGE = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 
 
-def bend_answer(body: JsonObject, format: fb.Format, quirks: Quirks) -> JsonObject:
+def apply_answer_quirks(body: JsonObject, format: fb.Format, quirks: Quirks) -> JsonObject:
     """Return a whole answer, bent."""
     if "usage_both_families" in quirks and isinstance(body.get("usage"), dict):
         body = body | {"usage": _both_families(body["usage"], format)}
@@ -62,7 +62,7 @@ def bend_answer(body: JsonObject, format: fb.Format, quirks: Quirks) -> JsonObje
     return body
 
 
-def bend_stream(events: Sequence[Event], format: fb.Format, quirks: Quirks) -> list[Event]:
+def apply_stream_quirks(events: Sequence[Event], format: fb.Format, quirks: Quirks) -> list[Event]:
     """Return the events of a stream, bent."""
     made = [bent for event in events for bent in _bend_event(event, format, quirks)]
     if "done_in_messages" in quirks and format == "messages":
@@ -81,12 +81,12 @@ def _bend_event(event: Event, format: fb.Format, quirks: Quirks) -> list[Event]:
         return [event]
     data = event.data
     if isinstance(data.get("response"), dict):
-        answer = bend_answer(data["response"], format, quirks)
+        answer = apply_answer_quirks(data["response"], format, quirks)
         if "empty_output_in_completed" in quirks and event.name == "response.completed":
             answer = answer | {"output": []}
         data = data | {"response": answer}
     elif format == "chat_completions":
-        data = bend_answer(data, format, quirks)
+        data = apply_answer_quirks(data, format, quirks)
     return [Event(event.name, data)]
 
 
@@ -125,7 +125,7 @@ def _both_families(usage: JsonObject, format: fb.Format) -> JsonObject:
     }
 
 
-def bend_error(status: int, body: Any, message: str, format: fb.Format | None, quirks: Quirks) -> tuple[int, Any]:
+def apply_error_quirks(status: int, body: Any, message: str, format: fb.Format | None, quirks: Quirks) -> tuple[int, Any]:
     """Return a failure's status and body, bent; text is HTML."""
     if "html_502" in quirks:
         return 502, _PAGE
@@ -138,7 +138,7 @@ def bend_error(status: int, body: Any, message: str, format: fb.Format | None, q
     return (200 if "error_in_200" in quirks else status), body
 
 
-def bend_models(body: JsonObject, format: fb.Format, quirks: Quirks) -> JsonObject:
+def apply_models_quirks(body: JsonObject, format: fb.Format, quirks: Quirks) -> JsonObject:
     """Return a list of models, bent."""
     if "no_models_prefix" not in quirks or format != "generate_content":
         return body

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 import formatbridge as fb
-from formatbridge.arguments import a, found
+from formatbridge.arguments import shown, type_name
 from formatbridge.errors import ConfigurationError, FormatBridgeError
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.faults import Fault, Stall
@@ -33,7 +33,7 @@ _TOKEN_KINDS: Mapping[str, str] = {
 def _check(name: str, value: object, kind: type | UnionType, expected: str) -> None:
     """Raise ``ConfigurationError`` on a value of another kind. A bool is no number."""
     if isinstance(value, bool) or not isinstance(value, kind):
-        raise ConfigurationError(f"{name} is {found(value)}, expected {expected}")
+        raise ConfigurationError(f"{name} is {shown(value)}, expected {expected}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ class Turn:
     trouble: Failure | Fault | None = None
 
 
-class Prompter:
+class ScriptPlayer:
     """Hands out the steps of a script, one for each request; safe among threads.
 
     One step that is no list is for every request. A list is played once. Failures and faults meet whatever request comes; answers
@@ -278,7 +278,7 @@ def _spoken(step: Any) -> Answer | Body:
         return _body_of_model(step)
     if isinstance(step, Answer | Body):
         return step
-    raise ConfigurationError(f"found {a(step)} in the script, expected text, Answer, Body, Failure or a fault")
+    raise ConfigurationError(f"found {type_name(step)} in the script, expected text, Answer, Body, Failure or a fault")
 
 
 def _body_of_model(model: BaseModel) -> Body:

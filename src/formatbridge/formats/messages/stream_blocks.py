@@ -288,8 +288,8 @@ class Blocks:
         """Tell the citations of a text, whose span is known only now: behind the texts before it, which may be open yet."""
         self._count_latest()
         start = self._lengths.before(block.text)
-        placed = [replace(citation, start=start, end=start + block.size) for citation in block.citations]
-        return [events.PartMeta(0, block.number or 0, citation=citation) for citation in placed]
+        with_offset = [replace(citation, start=start, end=start + block.size) for citation in block.citations]
+        return [events.PartMeta(0, block.number or 0, citation=citation) for citation in with_offset]
 
 
 def with_input(block: Block) -> ir.Part:

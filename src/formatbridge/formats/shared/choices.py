@@ -50,8 +50,8 @@ def _are_apart(numbers: list[int]) -> bool:
 
 def in_order(choices: dict[int, T]) -> list[T]:
     """Return choices by their numbers; given are those that they came with, in the order in which they came."""
-    placed = dict(zip(numbered([*choices]), choices.values(), strict=True))
-    return [choice for _, choice in sorted(placed.items(), key=itemgetter(0))]
+    with_offset = dict(zip(numbered([*choices]), choices.values(), strict=True))
+    return [choice for _, choice in sorted(with_offset.items(), key=itemgetter(0))]
 
 
 _OF_A_CHOICE = frozenset(get_args(events.PartEvent))

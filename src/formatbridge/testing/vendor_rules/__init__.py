@@ -24,7 +24,7 @@ RULES: Mapping[fb.Format, tuple[Rule, ...]] = {
 """The rules of each format, in the order in which they are checked."""
 
 
-def refusals_of(format: fb.Format, body: JsonObject, facts: Facts) -> Iterator[tuple[Rule, Failure]]:
+def broken_rules(format: fb.Format, body: JsonObject, facts: Facts) -> Iterator[tuple[Rule, Failure]]:
     """Yield each rule that a request breaks, with the answer of the vendor. The body is valid in its format."""
     for rule in RULES[format]:
         failure = rule.check(body, facts)
