@@ -145,7 +145,7 @@ def test_an_exchange_raises_on_what_its_answer_loses(streams: bool) -> None:
 
     with pytest.raises(fb.LossyConversionError, match="/x_new"):
         bring(bridge.open(request))
-    assert "/x_new" in [loss.path for loss in bring(bridge.open(request, home=lenient)).losses]
+    assert "/x_new" in [loss.path for loss in bring(bridge.open(request, answer_options=lenient)).losses]
 
 
 _HOME: dict[str, Callable[..., Any]] = {
@@ -174,3 +174,13 @@ def test_a_request_of_the_same_exchange_is_taken(name: str) -> None:
     request = fb.convert_request(body_of("requests", "messages"), source="messages", target="chat_completions")
 
     _HOME[name](source="chat_completions", target="messages", request=request)
+
+
+def test_the_old_name_of_answer_options_still_works() -> None:
+    """``home`` is deprecated; code that passes it gets a warning and the same exchange."""
+    options = fb.Options(created=7)
+
+    with pytest.warns(DeprecationWarning, match="answer_options"):
+        exchange = fb.Bridge("messages", via="responses").open(body_of("requests", "messages"), home=options)
+
+    assert exchange.options is options

@@ -257,7 +257,7 @@ def test_a_replay_of_an_answer_that_failed_is_a_failure_of_the_command(
 
     out, told = capfdbinary.readouterr()
     assert status == 2
-    assert (b"Vinnu" in out, b"busy" in out, b"the other side failed, server: busy" in told) == (True, True, True)
+    assert (b"Vinnu" in out, b"busy" in out, b"the stream failed, server: busy" in told) == (True, True, True)
     assert b"/output/0/content" not in told
 
 

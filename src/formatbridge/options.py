@@ -13,24 +13,26 @@ from formatbridge.report.losses import SEVERITIES, Severity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Choices that hold for one conversion; the defaults lose least.
+    """Options of one conversion. The defaults lose least.
 
-    ``raise_on``: raise ``LossyConversionError`` from this severity up; None: never, the report tells.
-    ``carry_reasoning``: keep another format's reasoning tokens in a response, tagged, for the next request.
-    ``default_max_tokens``: the limit for a target that demands one where the source names none, in tokens.
-    ``on_truncated``: whether a stream that ends too early raises, or is closed with finish reason ``length``. One that is passed on in its
-    own format is never closed, for it goes out as it came: it raises.
-    ``created``: the time of an answer whose source has none, in seconds since the epoch; None: 0.
-    ``mid_system``: instructions in mid-conversation stay there where the target allows (``native``), or join the system prompt.
-    ``unsigned_reasoning``: what a request to responses does with reasoning that has no token of that format: leave it out (``drop``),
-    write it as text of the assistant (``text``), or write it as a reasoning item without an id, which open servers read (``item``).
-    ``unsigned_calls``: whether a request to generate_content gives a call without a signature the placeholder that Google documents.
-    ``json_mode``: what a request to messages, which has no JSON mode, does with one: add an instruction (``instruct``), or leave it out.
-    ``strip_billing_header``: leave out the text ``x-anthropic-billing-header: ...`` that Claude Code puts first in the system prompt of
-    messages; it changes often, and a server that caches prompts by their beginning then finds nothing.
-    ``token_key``: seals the reasoning tokens of other formats that an answer carries, and drops those of a request that have no such seal;
-    16 bytes or more; None: tokens are neither sealed nor checked.
-    ``messages_version``: the dialect of the messages format; from ``2026-10-21`` on it has no sampling parameters.
+    ``raise_on``: raise ``LossyConversionError`` from this severity on; None: never, losses are only reported.
+    ``carry_reasoning``: keep reasoning tokens of another format in a response, tagged, for the next request.
+    ``default_max_tokens``: the limit in tokens for a target that requires one, where the source has none.
+    ``on_truncated``: raise an error for a truncated stream (``error``), or close it with finish reason ``length`` (``close``). A stream
+    from a format to the same format is never closed: it raises.
+    ``created``: the creation time of an answer whose source has none, in seconds since the epoch; None: 0.
+    ``mid_system``: instructions in the middle of a conversation stay there where the target allows it (``native``), or become part of the
+    system prompt (``hoist``).
+    ``unsigned_reasoning``: for requests to responses, with reasoning that has no token of that format: drop it (``drop``), write it as
+    text of the assistant (``text``), or write it as a reasoning item without an id, which open servers accept (``item``).
+    ``unsigned_calls``: for requests to generate_content, with a call that has no signature: add the placeholder that Google documents
+    (``placeholder``), or leave it without one (``leave``).
+    ``json_mode``: for requests to messages, which has no JSON mode: add an instruction (``instruct``), or drop the mode (``drop``).
+    ``strip_billing_header``: remove the text ``x-anthropic-billing-header: ...``, which Claude Code puts first in the system prompt of
+    messages. It changes often, and then a server that caches prompts by their beginning has no hit.
+    ``token_key``: a key of at least 16 bytes that seals reasoning tokens of other formats in answers; tokens of a request without a valid
+    seal are dropped. None: tokens are neither sealed nor checked.
+    ``messages_version``: the API version of messages; from ``2026-10-21`` on it has no sampling parameters.
     """
 
     raise_on: Severity | None = None
@@ -63,9 +65,9 @@ class Options:
         _require_key(self.token_key)
 
 
-_SHORTEST_KEY = 16
+_MIN_KEY_LENGTH = 16
 _DATE = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])")
-_MOST = 2**63 - 1
+_MAX_INTEGER = 2**63 - 1
 
 
 def _require(name: str, value: object, expected: str, is_valid: bool) -> None:
@@ -78,24 +80,24 @@ def _require_one_of(name: str, value: object, *choices: str) -> None:
 
 
 def _require_key(key: object) -> None:
-    """Refuse what is no key, or too short for one; the message does not show it."""
+    """Check a key. The message does not contain the key."""
     if key is None:
         return
     if not isinstance(key, bytes):
         raise ConfigurationError(f"token_key is {type_name(key)}, expected None or bytes")
-    if len(key) < _SHORTEST_KEY:
-        raise ConfigurationError(f"token_key has {len(key)} bytes, expected {_SHORTEST_KEY} or more")
+    if len(key) < _MIN_KEY_LENGTH:
+        raise ConfigurationError(f"token_key has {len(key)} bytes, expected {_MIN_KEY_LENGTH} or more")
 
 
 def _is_count(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MAX_INTEGER
 
 
 DEFAULT_OPTIONS = Options()
 
 
 def options_of(options: Options | None) -> Options:
-    """Return the options to use; raise ``ConfigurationError`` on anything that is none."""
+    """Return the options to use; raise ``ConfigurationError`` unless the value is ``Options`` or None."""
     if options is None:
         return DEFAULT_OPTIONS
     if not isinstance(options, Options):

@@ -175,7 +175,7 @@ class BaseClient:
         is_plain = bridge.via in self._profile.plain_only
         streams = checked_stream(stream) and not is_plain
         home = options_for_answer(self._options, self._clock.time())
-        exchange = bridge.open(request, stream=streams, model=model, home=home)
+        exchange = bridge.open(request, stream=streams, model=model, answer_options=home)
         if stream and is_plain:
             report_replay(exchange.request)
         if not exchange.request.model:
@@ -306,8 +306,8 @@ class BaseStream:
     def __init__(
         self, plan: PlannedCall, flow: Flow[Outcome[IncomingStream]], pool: Pool, clock: Clock, names: tuple[str, ...]
     ) -> None:
-        #: The request as it went out; its losses point into what the caller sent, its additions into its own body.
         self.request: ConvertedRequest = plan.exchange.request
+        """The request as it went out; its losses point into what the caller sent, its additions into its own body."""
         self._flow: Flow[Outcome[IncomingStream]] | None = flow
         self._pool, self._clock = pool, clock
         self._names = names

@@ -285,10 +285,10 @@ class BodyStart:
     """The first bytes of a body, read until they show what comes: blanks and comments do not."""
 
     def __init__(self) -> None:
-        #: All that was read.
         self.read = b""
-        #: What of it stands behind the comments.
+        """All that was read."""
         self.shown = b""
+        """What of it stands behind the comments."""
 
     @property
     def is_undecided(self) -> bool:

@@ -23,18 +23,18 @@ class Reply:
     def __init__(
         self, request: ConvertedRequest, answer: Converted, native: JsonObject, outcome: Outcome[Any], names: tuple[str, ...]
     ) -> None:
-        #: The request as it went out; its losses point into what the caller sent, its additions into its own body.
         self.request = request
-        #: The answer in the caller's format; its losses point into ``native``, its additions into its own body.
+        """The request as it went out; its losses point into what the caller sent, its additions into its own body."""
         self.answer = answer
-        #: The answer as the endpoint sent it, parsed.
+        """The answer in the caller's format; its losses point into ``native``, its additions into its own body."""
         self.native = native
-        #: By which the relay's owner finds the call; None where the answer did not say.
+        """The answer as the endpoint sent it, parsed."""
         self.request_id = errors.request_id(outcome.head.headers, names)
-        #: The HTTP status.
+        """By which the relay's owner finds the call; None where the answer did not say."""
         self.status = outcome.head.status
-        #: How often the call was sent, from 1.
+        """The HTTP status."""
         self.attempts = outcome.attempts
+        """How often the call was sent, from 1."""
 
     @property
     def body(self) -> JsonObject:

@@ -180,10 +180,10 @@ class SDKRequestHandler:
         options = replace(self.options, messages_version=spoken) if spoken else self.options
         bridge = Bridge(asked.format, via=self.via, options=options)
         home = options_for_answer(options, self.clock.time())
-        exchange = bridge.open(asked.content, stream=stream, model=model, home=home)
+        exchange = bridge.open(asked.content, stream=stream, model=model, answer_options=home)
         streams = exchange.request.stream
         if streams and self.via in self.profile.plain_only:
-            exchange = bridge.open(asked.content, stream=False, model=model, home=home)
+            exchange = bridge.open(asked.content, stream=False, model=model, answer_options=home)
             calls.report_replay(exchange.request)
         return exchange, streams
 

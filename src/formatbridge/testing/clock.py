@@ -14,8 +14,8 @@ class VirtualClock(Clock):
     def __init__(self, start: float = 1_767_225_600.0, *, jitter: float = 1.0) -> None:
         self._start = start
         self._jitter = jitter
-        #: Every wait so far, in seconds, in order.
         self.naps: list[float] = []
+        """Every wait so far, in seconds, in order."""
 
     def now(self) -> float:
         """Return the seconds that were slept."""

@@ -83,18 +83,18 @@ class FakeRelay(InMemoryTransport):
         reasoning_models: Collection[str] | Callable[[str], bool] | None = None,
         verified: bool = True,
     ) -> None:
-        #: The key that it wants.
         self.api_key = api_key
-        #: Where it lives; hand it to the client.
+        """The key that it wants."""
         self.base_url = checked_url(base_url)
-        #: Every request that reached it, in order, also those that it refused.
+        """Where it lives; hand it to the client."""
         self.requests: list[Recorded] = []
-        #: Every request that was sent to another origin than its own, in order.
+        """Every request that reached it, in order, also those that it refused."""
         self.strays: list[Recorded] = []
-        #: The ids that it lists.
+        """Every request that was sent to another origin than its own, in order."""
         self.models = checked_names("models", models)
-        #: What it does differently.
+        """The ids that it lists."""
         self.quirks = frozenset(checked_names("quirks", quirks))
+        """What it does differently."""
         unknown = sorted(self.quirks - QUIRKS.keys())
         if unknown:
             raise ConfigurationError(f"unknown quirk {unknown[0]!r}, expected some of {', '.join(QUIRKS)}")

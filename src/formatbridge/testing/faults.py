@@ -137,8 +137,8 @@ class FaultTransport(InMemoryTransport):
         self._faults = faults
         self._clock = clock
         self._lock = threading.Lock()
-        #: How many calls there were.
         self.calls = 0
+        """How many calls there were."""
 
     def __enter__(self) -> FaultTransport:
         return self
