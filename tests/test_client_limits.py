@@ -109,7 +109,7 @@ def test_a_packed_body_opens_to_its_last_byte(window: int) -> None:
 
         opened = opener.feed(packer.compress(b"a" * size) + packer.flush())
 
-        assert (len(opened), opener.is_cut) == (size, False)
+        assert (len(opened), opener.is_truncated) == (size, False)
 
 
 ENDLESS = {"behind the end": gzip.compress(BODY) + bytes(2 * MIB), "in empty bodies": gzip.compress(b"") * (MIB // 10)}

@@ -969,7 +969,7 @@ def test_what_is_no_transport_is_refused_at_once(inner: Any) -> None:
 
 def test_who_wants_to_be_told_can_be_called() -> None:
     """Found at once, and not after the answer has been paid for."""
-    with pytest.raises(fb.ConfigurationError, match="on_convert is an int, expected something to call"):
+    with pytest.raises(fb.ConfigurationError, match="on_convert is an int, expected a callable"):
         fb.transport("https://relay.test", via="messages", on_convert=5)  # type: ignore[arg-type]  # the mistake
 
 

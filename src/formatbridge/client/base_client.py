@@ -28,7 +28,7 @@ from formatbridge.client.calls import (
     read_models,
     report_replay,
 )
-from formatbridge.client.connection_pool import Pool, checked_client
+from formatbridge.client.connection_pool import ConnectionPool, checked_client
 from formatbridge.client.flow import Attempt, CallDeadline, CallSettings, Close, Flow, Outcome, attempts, read_body
 from formatbridge.client.incoming_stream import IncomingStream
 from formatbridge.client.profile import RelayProfile, profile_of
@@ -62,7 +62,7 @@ from formatbridge.report.losses import Addition, Loss
 T = TypeVar("T")
 
 _LOG = logging.getLogger("formatbridge")
-_MOST_PAGES = 100
+_MAX_PAGES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,14 @@ class BaseClient:
         self._timeout = None if isinstance(timeout, EllipsisType) else timeout_of(timeout)
         self._retry = retry_of(retry)
         checked_client(http_client, is_async=self._IS_ASYNC)
-        self._pool = Pool(http_client, is_async=self._IS_ASYNC)
+        self._pool = ConnectionPool(http_client, is_async=self._IS_ASYNC)
         self._owns_pool = True
         self._headers = checked_headers(headers)
         self._options = options_for(options, self._profile)
         self._limits = checked("limits", limits, Limits) or Limits()
         self._on_attempt = checked_callable("on_attempt", on_attempt)
         self._clock = checked("clock", clock, Clock) or Clock()
-        self._known_rules: dict[bool, CallSettings] = {}
+        self._cached_settings: dict[bool, CallSettings] = {}
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -127,7 +127,7 @@ class BaseClient:
 
     def __repr__(self) -> str:
         if not hasattr(self, "_key"):  # a traceback shows a client that could not be made, too
-            return f"<{type(self).__name__}, not made>"
+            return f"<{type(self).__name__}, not initialized>"
         key = "set" if self._key is not None else "none"
         return f"{type(self).__name__}(base_url={self._base_url!r}, profile={self._profile.name!r}, key={key})"
 
@@ -141,19 +141,19 @@ class BaseClient:
         on_attempt: Callable[[Attempt], None] | None = None,
     ) -> Self:
         """Return a client that differs in what is given and shares the connections; to close it closes nothing. ``headers`` are added."""
-        made = type(self).__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        made._owns_pool, made._known_rules = False, {}
+        client = type(self).__new__(type(self))
+        client.__dict__.update(self.__dict__)
+        client._owns_pool, client._cached_settings = False, {}
         if not isinstance(timeout, EllipsisType):
-            made._timeout = timeout_of(timeout)
+            client._timeout = timeout_of(timeout)
         if retry is not None:
-            made._retry = retry_of(retry)
-        made._headers = checked_headers({**self._headers, **checked_headers(headers)})
+            client._retry = retry_of(retry)
+        client._headers = checked_headers({**self._headers, **checked_headers(headers)})
         if options is not None:
-            made._options = options_for(options, self._profile)
+            client._options = options_for(options, self._profile)
         if on_attempt is not None:
-            made._on_attempt = checked_callable("on_attempt", on_attempt)
-        return made
+            client._on_attempt = checked_callable("on_attempt", on_attempt)
+        return client
 
     def prepare(
         self,
@@ -165,114 +165,118 @@ class BaseClient:
         model: str | None = None,
     ) -> Prepared:
         """Show what ``send`` or ``stream`` would send, without sending it. The key is hidden."""
-        plan = self._plan(request, format, via, model, stream=stream)
-        return prepared(plan.call, plan.exchange)
+        planned = self._plan_call(request, format, via, model, stream=stream)
+        return prepared(planned.call, planned.exchange)
 
-    def _plan(self, request: Any, format: str | None, via: str | None, model: str | None, *, stream: bool) -> PlannedCall:
+    def _plan_call(self, request: Any, format: str | None, via: str | None, model: str | None, *, stream: bool) -> PlannedCall:
         """Convert and address a request."""
-        near = _format_of(request, format)
-        bridge = Bridge(near, via=via if via is not None else near, options=self._options)
-        is_plain = bridge.via in self._profile.plain_only
-        streams = checked_stream(stream) and not is_plain
-        home = options_for_answer(self._options, self._clock.time())
-        exchange = bridge.open(request, stream=streams, model=model, answer_options=home)
-        if stream and is_plain:
+        source = _format_of(request, format)
+        bridge = Bridge(source, via=via if via is not None else source, options=self._options)
+        is_plain_only = bridge.via in self._profile.plain_only
+        streams = checked_stream(stream) and not is_plain_only
+        answer_options = options_for_answer(self._options, self._clock.time())
+        exchange = bridge.open(request, stream=streams, model=model, answer_options=answer_options)
+        if stream and is_plain_only:
             report_replay(exchange.request)
         if not exchange.request.model:
             raise ConfigurationError("the request names no model: pass model=")
         return PlannedCall(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
-    def _rules(self, *, is_stream: bool) -> CallSettings:
-        rules = self._known_rules.get(is_stream)
-        if rules is None:
-            usual = Timeout(total=None) if is_stream else Timeout()
-            timeout = self._timeout if self._timeout is not None else usual
-            rules = CallSettings(timeout, self._retry, self._limits, self._clock, self._profile.request_id_headers, self._observe)
-            self._known_rules[is_stream] = rules
-        return rules
+    def _call_settings(self, *, is_stream: bool) -> CallSettings:
+        settings = self._cached_settings.get(is_stream)
+        if settings is None:
+            default = Timeout(total=None) if is_stream else Timeout()
+            timeout = self._timeout if self._timeout is not None else default
+            settings = CallSettings(
+                timeout, self._retry, self._limits, self._clock, self._profile.request_id_headers, self._report_attempt
+            )
+            self._cached_settings[is_stream] = settings
+        return settings
 
-    def _whole(self, plan: PlannedCall) -> Flow[Reply]:
+    def _send_flow(self, planned: PlannedCall) -> Flow[Reply]:
         """Bring a whole answer."""
         names = self._profile.request_id_headers
 
         def read(head: Head, native: Native) -> tuple[JsonObject, Converted]:
-            answer = read_answer(head, native, plan.exchange, plan.call, names)
-            raise_if_failed(head, native.value, plan.call, names)  # which formats that hold failures would pass on
+            answer = read_answer(head, native, planned.exchange, planned.call, names)
+            raise_if_failed(head, native.value, planned.call, names)  # which formats that hold failures would pass on
             return native.value, answer
 
-        rules = self._rules(is_stream=False)
-        outcome = yield from self._fetched(plan.call, read, rules, CallDeadline(rules, is_stream=False))
+        settings = self._call_settings(is_stream=False)
+        outcome = yield from self._fetch_flow(planned.call, read, settings, CallDeadline(settings, is_stream=False))
         native, answer = outcome.received
-        return Reply(plan.exchange.request, answer, native, outcome, names)
+        return Reply(planned.exchange.request, answer, native, outcome, names)
 
-    def _listed(self) -> Flow[list[ir.Model]]:
+    def _models_flow(self) -> Flow[list[ir.Model]]:
         """Bring the list of models, page by page."""
-        found: list[ir.Model] = []
-        page, seen = "", {""}
-        places = self._profile.model_lists()
-        rules = self._rules(is_stream=False)
-        deadline = CallDeadline(rules, is_stream=False)
+        models: list[ir.Model] = []
+        query, seen = "", {""}
+        locations = self._profile.model_lists()
+        settings = self._call_settings(is_stream=False)
+        deadline = CallDeadline(settings, is_stream=False)
         while True:
-            call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, places[0], page)
+            call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, locations[0], query)
 
             def read(head: Head, native: Native, call: Call = call) -> ir.ModelList:
                 return read_models(head, native.value, call, self._profile.request_id_headers)
 
             try:
-                outcome = yield from self._fetched(call, read, rules, deadline)
+                outcome = yield from self._fetch_flow(call, read, settings, deadline)
             except NotFoundError:
-                if page or len(places) == 1:
+                if query or len(locations) == 1:
                     raise
-                del places[0]
+                del locations[0]
                 continue
-            found += outcome.received.models
-            page = _page_after(outcome.received)
-            if not page:
-                return found
-            if page in seen or len(seen) >= _MOST_PAGES:
-                told = "names a page that was read" if page in seen else f"has more than {_MOST_PAGES} pages"
-                id = errors.request_id(outcome.head.headers, rules.request_id_headers)
-                raise errors.unexpected(f"{told}, a list without end", status=outcome.head.status, body=b"", id=id, mask=call.mask)
-            seen.add(page)
+            models += outcome.received.models
+            query = _page_after(outcome.received)
+            if not query:
+                return models
+            if query in seen or len(seen) >= _MAX_PAGES:
+                problem = "names a page that was read" if query in seen else f"has more than {_MAX_PAGES} pages"
+                id = errors.request_id(outcome.head.headers, settings.request_id_headers)
+                raise errors.unexpected_body(
+                    f"{problem}, a list without end", status=outcome.head.status, body=b"", id=id, mask=call.mask
+                )
+            seen.add(query)
 
-    def _fetched(
-        self, call: Call, read: Callable[[Head, Native], T], rules: CallSettings, deadline: CallDeadline
+    def _fetch_flow(
+        self, call: Call, read: Callable[[Head, Native], T], settings: CallSettings, deadline: CallDeadline
     ) -> Flow[Outcome[T]]:
         """Bring a whole body and what is read in it."""
-        _announce(call)
+        _log_call(call)
 
         def receive(head: Head) -> Flow[T]:
-            body = yield from read_body(head, rules, deadline, call)
-            return read(head, read_json(head, body, call, rules.request_id_headers))
+            body = yield from read_body(head, settings, deadline, call)
+            return read(head, read_json(head, body, call, settings.request_id_headers))
 
-        outcome = yield from attempts(call, rules, deadline, receive)
+        outcome = yield from attempts(call, settings, deadline, receive)
         yield Close()
         return outcome
 
-    def _opened(self, plan: PlannedCall) -> Flow[Outcome[IncomingStream]]:
+    def _stream_flow(self, planned: PlannedCall) -> Flow[Outcome[IncomingStream]]:
         """Open a stream, up to its first event."""
-        _announce(plan.call)
-        rules = self._rules(is_stream=True)
-        deadline = CallDeadline(rules, is_stream=True)
+        _log_call(planned.call)
+        settings = self._call_settings(is_stream=True)
+        deadline = CallDeadline(settings, is_stream=True)
 
         def receive(head: Head) -> Flow[IncomingStream]:
-            return IncomingStream(plan.exchange, plan.call.mask, rules, deadline).open(head, plan.call)
+            return IncomingStream(planned.exchange, planned.call.mask, settings, deadline).open(head, planned.call)
 
-        return (yield from attempts(plan.call, rules, deadline, receive))
+        return (yield from attempts(planned.call, settings, deadline, receive))
 
-    def _observe(self, attempt: Attempt) -> None:
+    def _report_attempt(self, attempt: Attempt) -> None:
         """Log an attempt, without bodies and secrets, and tell who wants to know."""
         result = attempt.status if attempt.status is not None else type(attempt.error).__name__
-        what = (attempt.format, attempt.via, attempt.model[:200], result, attempt.seconds * 1000, attempt.request_id)
+        fields = (attempt.format, attempt.via, attempt.model[:200], result, attempt.seconds * 1000, attempt.request_id)
         if attempt.pause is None:
-            _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s", *what)
+            _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s", *fields)
         else:
-            _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s, again in %.1f s", *what, attempt.pause)
+            _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s, again in %.1f s", *fields, attempt.pause)
         if self._on_attempt is not None:
             self._on_attempt(attempt)
 
 
-def _announce(call: Call) -> None:
+def _log_call(call: Call) -> None:
     """Log what is about to be sent, without body and secrets."""
     if _LOG.isEnabledFor(logging.DEBUG):
         secrets = dict.fromkeys(call.secrets, HIDDEN)
@@ -281,56 +285,56 @@ def _announce(call: Call) -> None:
 
 def _format_of(request: Any, format: str | None) -> ir.Format:
     """Return the caller's format: that of a typed model, or as named. It is never guessed."""
-    found = model_of(request)
+    format_and_kind = model_of(request)
     if format is None:
-        if found is None:
+        if format_and_kind is None:
             raise ConfigurationError("format is missing; it may be left out for a typed model only")
-        return found[0]
+        return format_and_kind[0]
     return formats.load(format).NAME
 
 
-def _page_after(made: ir.ModelList) -> str:
+def _page_after(page: ir.ModelList) -> str:
     """Return the query for the next page; empty on the last."""
     from urllib.parse import urlencode
 
-    if made.next_page:
-        return "?" + urlencode({"pageToken": made.next_page})
-    return "?" + urlencode({"after_id": made.last_id}) if made.more and made.last_id else ""
+    if page.next_page:
+        return "?" + urlencode({"pageToken": page.next_page})
+    return "?" + urlencode({"after_id": page.last_id}) if page.more and page.last_id else ""
 
 
 class BaseStream:
     """A stream before, while and after it is open. It keeps its client's connections alive."""
 
-    _line: Any = None
+    _http: Any = None
 
     def __init__(
-        self, plan: PlannedCall, flow: Flow[Outcome[IncomingStream]], pool: Pool, clock: Clock, names: tuple[str, ...]
+        self, planned: PlannedCall, flow: Flow[Outcome[IncomingStream]], pool: ConnectionPool, clock: Clock, names: tuple[str, ...]
     ) -> None:
-        self.request: ConvertedRequest = plan.exchange.request
+        self.request: ConvertedRequest = planned.exchange.request
         """The request as it went out; its losses point into what the caller sent, its additions into its own body."""
         self._flow: Flow[Outcome[IncomingStream]] | None = flow
         self._pool, self._clock = pool, clock
         self._names = names
-        self._received: IncomingStream | None = None
-        self._known: tuple[str | None, int, int] | None = None  # request id, status, attempts
-        self._is_begun = self._is_read = False
+        self._opened_stream: IncomingStream | None = None
+        self._call_facts: tuple[str | None, int, int] | None = None  # request id, status, attempts
+        self._has_started = self._is_read = False
         frame, _ = caller()
-        self._made_at = frame.f_code.co_filename, frame.f_lineno
+        self._created_at = frame.f_code.co_filename, frame.f_lineno
 
     @property
     def request_id(self) -> str | None:
         """By which the relay's owner finds the call; None where the answer did not say."""
-        return self._opened[0]
+        return self._facts[0]
 
     @property
     def status(self) -> int:
         """The HTTP status."""
-        return self._opened[1]
+        return self._facts[1]
 
     @property
     def attempts(self) -> int:
         """How often the call was sent, from 1."""
-        return self._opened[2]
+        return self._facts[2]
 
     @property
     def answer(self) -> Converted:
@@ -340,42 +344,42 @@ class BaseStream:
     @property
     def losses(self) -> tuple[Loss, ...]:
         """What was lost of the request, and of the answer so far: ``request.losses``, then ``answer.losses``."""
-        made = self.request.losses
-        return made + self.answer.losses if self._received else made
+        losses = self.request.losses
+        return losses + self.answer.losses if self._opened_stream else losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
         """What had to be added to the request, and to the answer so far: ``request.additions``, then ``answer.additions``."""
-        made = self.request.additions
-        return made + self.answer.additions if self._received else made
+        additions = self.request.additions
+        return additions + self.answer.additions if self._opened_stream else additions
 
     @property
-    def _opened(self) -> tuple[str | None, int, int]:
-        if self._known is None:
+    def _facts(self) -> tuple[str | None, int, int]:
+        if self._call_facts is None:
             raise ConfigurationError("the stream is not open, expected it within with")
-        return self._known
+        return self._call_facts
 
     @property
     def _incoming(self) -> IncomingStream:
-        if self._received is None:
+        if self._opened_stream is None:
             raise ConfigurationError("the stream is not open, expected it within with")
-        return self._received
+        return self._opened_stream
 
-    def _opening(self) -> Flow[Outcome[IncomingStream]]:
+    def _open_flow(self) -> Flow[Outcome[IncomingStream]]:
         flow, self._flow = self._flow, None
         if flow is None:
             raise ConfigurationError("the stream has been opened, expected to open it once")
         return flow
 
-    def _note(self, outcome: Outcome[IncomingStream]) -> None:
-        self._received = outcome.received
-        self._known = errors.request_id(outcome.head.headers, self._names), outcome.head.status, outcome.attempts
+    def _set_opened(self, outcome: Outcome[IncomingStream]) -> None:
+        self._opened_stream = outcome.received
+        self._call_facts = errors.request_id(outcome.head.headers, self._names), outcome.head.status, outcome.attempts
 
-    def _readable(self) -> Any:
+    def _open_http(self) -> Any:
         """Return the line to read from; raise where the stream was closed before its end."""
-        if not self._incoming.is_over and not self._line.is_open:
+        if not self._incoming.is_over and not self._http.is_open:
             raise ConfigurationError("the stream was closed before its end, expected an open one")
-        return self._line
+        return self._http
 
     def _begin_reading(self) -> None:
         if self._is_read:
@@ -384,58 +388,58 @@ class BaseStream:
 
     def _begin_text(self) -> None:
         """Begin to read text, of which nobody has taken events before: these have it, too."""
-        self._is_read = self._is_read or self._is_begun
+        self._is_read = self._is_read or self._has_started
         self._begin_reading()
 
-    def _next(self) -> Flow[BaseModel | None]:
+    def _next_event_flow(self) -> Flow[BaseModel | None]:
         """Bring the next event; None at the end."""
-        self._is_begun = True
-        return (yield from self._waited(self._incoming.take))
+        self._has_started = True
+        return (yield from self._take_flow(self._incoming.next_event))
 
-    def _next_text(self) -> Flow[str | None]:
+    def _next_text_flow(self) -> Flow[str | None]:
         """Bring the next visible text; None at the end."""
-        return (yield from self._waited(self._incoming.take_text))
+        return (yield from self._take_flow(self._incoming.next_text))
 
-    def _waited(self, take: Callable[[], T | None]) -> Flow[T | None]:
+    def _take_flow(self, take_item: Callable[[], T | None]) -> Flow[T | None]:
         """Read until there is something to take; None at the end."""
         while True:
-            taken = take()
-            if taken is not None:
-                return taken
+            item = take_item()
+            if item is not None:
+                return item
             if self._incoming.is_over:
-                yield from self._closing()
+                yield from self._close_flow()
                 return None
             yield from self._incoming.step()
 
-    def _rest(self) -> Flow[None]:
+    def _read_rest_flow(self) -> Flow[None]:
         """Read to the end; what ended the stream is raised."""
         self._is_read = True
-        while (yield from self._next()) is not None:
+        while (yield from self._next_event_flow()) is not None:
             continue
 
-    def _closing(self) -> Flow[None]:
-        if self._received is not None:
+    def _close_flow(self) -> Flow[None]:
+        if self._opened_stream is not None:
             yield from self._incoming.finish()
         yield Close()
 
     def __repr__(self) -> str:
         """Show the two formats and how far it is; nothing is read for it."""
-        if not hasattr(self, "_made_at"):  # a traceback shows a stream that could not be made, too
-            return f"<{type(self).__name__}, not made>"
+        if not hasattr(self, "_created_at"):  # a traceback shows a stream that could not be made, too
+            return f"<{type(self).__name__}, not initialized>"
         state = (
             "not open"
-            if self._received is None
+            if self._opened_stream is None
             else "over"
-            if self._received.is_over
+            if self._opened_stream.is_over
             else "open"
-            if self._line.is_open
+            if self._http.is_open
             else "closed"
         )
         return f"<{type(self).__name__} {self.request.source} via {self.request.target}, {state}>"
 
     def __del__(self) -> None:
-        if self._line is not None and self._line.is_open:
-            self._line.drop()
-            place = ":".join(map(str, self._made_at))
-            message = f"a stream made at {place} was dropped open, expected it within with"
+        if self._http is not None and self._http.is_open:
+            self._http.close_later()
+            location = ":".join(map(str, self._created_at))
+            message = f"a stream made at {location} was dropped open, expected it within with"
             warnings.warn(message, ResourceWarning, stacklevel=2, source=self)

@@ -15,7 +15,7 @@ from formatbridge._version import __version__
 from formatbridge.client import errors
 from formatbridge.client.beta_headers import with_betas
 from formatbridge.client.profile import RelayProfile, origin_of
-from formatbridge.client.secrets import Headers, is_sensitive, shown
+from formatbridge.client.secrets import Headers, is_sensitive, masked_headers
 from formatbridge.client.settings import Limits
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.bridge import Exchange
@@ -35,8 +35,8 @@ KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key", "authorization")
 WHITESPACE = b"\xef\xbb\xbf \t\r\n"
 MAX_LEADING_BYTES = 64 * 1024
 """What may stand before a body, comments of a stream aside, and how much of it is read to see what comes."""
-_OF_A_LIST = frozenset(
-    spelled for key in ("models", "tunedModels", "publisherModels", "nextPageToken") for spelled in (key, to_snake(key))
+_LIST_KEYS = frozenset(
+    name for key in ("models", "tunedModels", "publisherModels", "nextPageToken") for name in (key, to_snake(key))
 )
 """Keys of a page of models in generate_content, which takes them in either spelling."""
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -68,11 +68,11 @@ class Call:
     @property
     def mask(self) -> Mask:
         """What hides the secrets of this call in anything that comes back."""
-        found: list[Secret] = []
+        secrets: list[Secret] = []
         for secret in self.secrets.values():
             text = secret.reveal()
-            found += [secret, Secret(text.removeprefix("Bearer "))]
-        return Mask(found)
+            secrets += [secret, Secret(text.removeprefix("Bearer "))]
+        return Mask(secrets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Head:
     status: int
     headers: Mapping[str, str]
     size: int = 0
-    came: float = 0
+    received_at: float = 0
     is_framed: bool = False
 
 
@@ -107,26 +107,26 @@ def build_call(
     profile: RelayProfile,
     key: Secret | None,
     headers: Mapping[str, str],
-    passed: Mapping[str, str] = NO_HEADERS,
+    sdk_headers: Mapping[str, str] = NO_HEADERS,
 ) -> Call:
     """Build the call that an exchange begins. ``passed``: headers that somebody else's request had, which yield to all others but ours."""
-    made = exchange.request
-    streams = made.stream
-    url = _url(base_url, profile.path(made.target, model=made.model, stream=streams))
-    own = {"content-type": "application/json", **_accepted(streams)}
-    version = _versions(profile, made.target, exchange.options.messages_version)
-    public = _public(own, passed, version, profile.headers, headers)
+    request = exchange.request
+    streams = request.stream
+    url = _url(base_url, profile.path(request.target, model=request.model, stream=streams))
+    defaults = {"content-type": "application/json", **_accepted(streams)}
+    version = _versions(profile, request.target, exchange.options.messages_version)
+    public = _public_headers(defaults, sdk_headers, version, profile.headers, headers)
     return Call(
         method="POST",
         url=url,
-        headers=Headers(with_betas(public, made.body) if made.target == "messages" else public),
-        body=codec.dumps(_wire_body(made.body, made.target)),
-        format=made.source,
-        via=made.target,
-        model=made.model,
+        headers=Headers(with_betas(public, request.body) if request.target == "messages" else public),
+        body=codec.dumps(_wire_body(request.body, request.target)),
+        format=request.source,
+        via=request.target,
+        model=request.model,
         stream=streams,
-        secrets=_secrets(profile, made.target, key, {**passed, **profile.headers, **headers}),
-        key_headers=_key_headers(profile, made.target),
+        secrets=_secret_headers(profile, request.target, key, {**sdk_headers, **profile.headers, **headers}),
+        key_headers=_key_headers(profile, request.target),
     )
 
 
@@ -149,22 +149,24 @@ def build_models_call(
     profile: RelayProfile,
     key: Secret | None,
     headers: Mapping[str, str],
-    place: tuple[str, ir.Format],
+    location: tuple[str, ir.Format],
     page: str = "",
-    passed: Mapping[str, str] = NO_HEADERS,
+    sdk_headers: Mapping[str, str] = NO_HEADERS,
 ) -> Call:
     """Build the call for a page of the list of models; ``place``: its path and format, ``page``: a query such as ``?pageToken=x``."""
-    path, target = place
+    path, target = location
     return Call(
         method="GET",
         url=_url(base_url, path + (page.replace("?", "&", 1) if "?" in path else page)),
         headers=Headers(
-            _public(_accepted(False), passed, _versions(profile, target, profile.messages_version), profile.headers, headers)
+            _public_headers(
+                _accepted(False), sdk_headers, _versions(profile, target, profile.messages_version), profile.headers, headers
+            )
         ),
         body=b"",
         format=target,
         via=target,
-        secrets=_secrets(profile, "models", key, {**passed, **profile.headers, **headers}),
+        secrets=_secret_headers(profile, "models", key, {**sdk_headers, **profile.headers, **headers}),
         key_headers=_key_headers(profile, "models"),
     )
 
@@ -182,19 +184,19 @@ def _versions(profile: RelayProfile, target: ir.Format, version: str) -> dict[st
     return dict.fromkeys([name.lower() for name in profile.version_headers], version) if target == "messages" else {}
 
 
-def _public(*layers: Mapping[str, str]) -> dict[str, str]:
+def _public_headers(*layers: Mapping[str, str]) -> dict[str, str]:
     """Merge headers, later ones winning, without those that may hold a secret."""
     merged = {name.lower(): value for layer in layers for name, value in layer.items()}
     return {name: value for name, value in merged.items() if not is_sensitive(name)}
 
 
-def _secrets(profile: RelayProfile, endpoint: str, key: Secret | None, given: Mapping[str, str]) -> dict[str, Secret]:
+def _secret_headers(profile: RelayProfile, endpoint: str, key: Secret | None, headers: Mapping[str, str]) -> dict[str, Secret]:
     """Return the headers that nobody else may see. A key header that was written out wins over the key; there are never two keys."""
-    made = {name.lower(): Secret(value) for name, value in given.items() if is_sensitive(name)}
-    if key is not None and not made.keys() & _key_headers(profile, endpoint):
+    secrets = {name.lower(): Secret(value) for name, value in headers.items() if is_sensitive(name)}
+    if key is not None and not secrets.keys() & _key_headers(profile, endpoint):
         name = _key_header(profile, endpoint)
-        made[name] = Secret(f"Bearer {key.reveal()}") if name == "authorization" else key
-    return made
+        secrets[name] = Secret(f"Bearer {key.reveal()}") if name == "authorization" else key
+    return secrets
 
 
 def _key_header(profile: RelayProfile, endpoint: str) -> str:
@@ -208,23 +210,23 @@ def _key_headers(profile: RelayProfile, endpoint: str) -> Set[str]:
 def prepared(call: Call, exchange: Exchange) -> Prepared:
     """Show a call that is not made."""
     secrets = {name: f"Bearer {HIDDEN}" if name == "authorization" else HIDDEN for name in call.secrets}
-    made = exchange.request
-    headers = shown(call.headers) | secrets
-    return Prepared(call.method, call.url, headers, _wire_body(made.body, made.target), made.losses, made.additions)
+    request = exchange.request
+    headers = masked_headers(call.headers) | secrets
+    return Prepared(call.method, call.url, headers, _wire_body(request.body, request.target), request.losses, request.additions)
 
 
-def report_replay(made: ConvertedRequest) -> None:
+def report_replay(converted: ConvertedRequest) -> None:
     """Report of a request for a stream that a plain one goes out in its place."""
-    made.note(Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
+    converted.note(Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
 
 
-def follow_redirects(call: Call, limits: Limits, ask: Callable[[Call], A]) -> Generator[A, Head, Head]:
+def follow_redirects(call: Call, limits: Limits, send: Callable[[Call], A]) -> Generator[A, Head, Head]:
     """Ask for a call, and for each to which the answer redirects it; return the head of the answer behind that, with the secrets hidden.
 
     Raises ``APIConnectionError`` on headers longer than the limits, and on redirects beyond them or to where nothing may go.
     """
     for hops in count():
-        head = yield ask(call)
+        head = yield send(call)
         if head.size > limits.max_header_bytes:
             message = f"the headers have {head.size} bytes, expected at most {limits.max_header_bytes}"
             raise APIConnectionError(message, phase="headers", can_retry=False)
@@ -239,14 +241,14 @@ def follow_redirects(call: Call, limits: Limits, ask: Callable[[Call], A]) -> Ge
 
 def _redirected(call: Call, head: Head) -> Call:
     """Follow a redirect within the same origin; raise ``APIConnectionError`` on any other, to which nothing may go."""
-    given = head.headers.get("location", "")
+    location = head.headers.get("location", "")
     try:
-        url = urljoin(call.url, given)
+        url = urljoin(call.url, location)
         is_same = origin_of(url) == origin_of(call.url) and "@" not in urlsplit(url).netloc
     except ValueError:
         url, is_same = "", False
-    if head.status not in (307, 308) or not given or not is_same:
-        where = " to another origin" if given and not is_same else ", which would not repeat the call"
+    if head.status not in (307, 308) or not location or not is_same:
+        where = " to another origin" if location and not is_same else ", which would not repeat the call"
         message = f"{head.status}: the relay redirects{where}; expected an answer"
         raise APIConnectionError(call.mask.text(message), phase="redirect", can_retry=False)
     return replace(call, url=url.partition("#")[0])
@@ -269,15 +271,17 @@ def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...], *, al
     try:
         value = codec.loads(body, [] if allows_lone_surrogates else None)
     except codec.NotJsonError as error:
-        found = (
+        problem = (
             "is empty" if not body.strip() else "is HTML or XML" if is_markup(body) else f"{error.pointer} {error.message}".strip()
         )
-        raise errors.unexpected(found, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask) from None
+        raise errors.unexpected_body(
+            problem, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask
+        ) from None
     if errors.is_error_answer(value):
-        raise errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
+        raise errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.received_at)
     if not isinstance(value, dict):
-        found = f"is {codec.describe(value)}"
-        raise errors.unexpected(found, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask)
+        problem = f"is {codec.describe(value)}"
+        raise errors.unexpected_body(problem, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask)
     return Native(value, body)
 
 
@@ -287,18 +291,18 @@ class BodyStart:
     def __init__(self) -> None:
         self.read = b""
         """All that was read."""
-        self.shown = b""
+        self.content = b""
         """What of it stands behind the comments."""
 
     @property
     def is_undecided(self) -> bool:
         """Whether more is to be read."""
-        return self.shown[:1] in (b"", b":") and len(self.read) < MAX_LEADING_BYTES
+        return self.content[:1] in (b"", b":") and len(self.read) < MAX_LEADING_BYTES
 
-    def feed(self, piece: bytes) -> None:
+    def feed(self, chunk: bytes) -> None:
         """Take the next bytes."""
-        self.read += piece
-        self.shown = without_comments(self.shown + piece).lstrip(WHITESPACE)
+        self.read += chunk
+        self.content = without_comments(self.content + chunk).lstrip(WHITESPACE)
 
 
 def is_markup(body: bytes) -> bool:
@@ -309,14 +313,14 @@ def is_markup(body: bytes) -> bool:
 def read_answer(head: Head, native: Native, exchange: Exchange, call: Call, names: tuple[str, ...]) -> Converted:
     """Bring a whole answer home; raise ``UnexpectedResponseError`` where it is none of its format, or failed and is an error at home."""
     try:
-        made = exchange.response(native.text)
+        converted = exchange.response(native.text)
     except InvalidPayloadError as error:
-        raise no_answer(error, head, native.value, call, names) from None
-    if isinstance(made, ConvertedError):
+        raise invalid_answer(error, head, native.value, call, names) from None
+    if isinstance(converted, ConvertedError):
         raise_if_failed(head, native.value, call, names)
         id = errors.request_id(head.headers, names)
-        raise errors.status_error(head.status, codec.dumps(native.value), head.headers, id=id, mask=call.mask, now=head.came)
-    return made
+        raise errors.status_error(head.status, codec.dumps(native.value), head.headers, id=id, mask=call.mask, now=head.received_at)
+    return converted
 
 
 def raise_if_failed(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> None:
@@ -324,19 +328,19 @@ def raise_if_failed(head: Head, native: JsonObject, call: Call, names: tuple[str
     failure = formats.load(call.via).failure_of(native)
     if failure is not None:
         id = errors.request_id(head.headers, names)
-        raise errors.error_in_answer(failure, head.status, head.headers, id=id, mask=call.mask, now=head.came)
+        raise errors.error_in_answer(failure, head.status, head.headers, id=id, mask=call.mask, now=head.received_at)
 
 
-def no_answer(
-    error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...], wanted: str = "answer"
+def invalid_answer(
+    error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...], expected: str = "answer"
 ) -> APIError:
     """Return the error for an object that is not what was ``wanted``: what it says, where it is an error in words alone."""
     id = errors.request_id(head.headers, names)
     body = codec.dumps(native)
     if is_error_body(native):
-        return errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
-    return errors.unexpected(
-        f"is no {wanted}: {error}", status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask
+        return errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.received_at)
+    return errors.unexpected_body(
+        f"is no {expected}: {error}", status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask
     )
 
 
@@ -345,10 +349,10 @@ def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ..
     from formatbridge.convert.input import check_answer
 
     try:
-        found = formats.load(list_format(native, call))
-        return found.decode_models(check_answer(native, found, "models"))
+        spec = formats.load(list_format(native, call))
+        return spec.decode_models(check_answer(native, spec, "models"))
     except InvalidPayloadError as error:
-        raise no_models(error, head, native, call, names) from None
+        raise invalid_models(error, head, native, call, names) from None
 
 
 def list_format(native: JsonObject, call: Call) -> ir.Format:
@@ -357,28 +361,28 @@ def list_format(native: JsonObject, call: Call) -> ir.Format:
     In one format each field may be left out, and an empty list with them all. An object with other fields alone is no list, then, nor is
     one whose list is null beside the words of an error: raises ``InvalidPayloadError``.
     """
-    is_empty = all(native.get(key) in (None, "") for key in ("data", *_OF_A_LIST))
+    is_empty = all(native.get(key) in (None, "") for key in ("data", *_LIST_KEYS))
     if is_empty and native.get("success") is not True and plain_message(native)[0]:
         raise InvalidPayloadError(call.via, "models", [("", "has no list, expected one")])
     if call.via != "generate_content" or "data" in native:
         return _format_of_data(native, call.via if call.via != "generate_content" else "chat_completions")
-    if native and not native.keys() & _OF_A_LIST:
+    if native and not native.keys() & _LIST_KEYS:
         raise InvalidPayloadError(call.via, "models", [("/models", "is missing, expected an array")])
     return call.via
 
 
-def _format_of_data(native: JsonObject, usual: ir.Format) -> ir.Format:
+def _format_of_data(native: JsonObject, default: ir.Format) -> ir.Format:
     """Return the format of a list below ``data``: each vendor's models name their kind in a field of its own."""
     entries = native.get("data")
     first = entries[0] if isinstance(entries, list) and entries else None
-    if isinstance(first, dict) and usual != "responses":
+    if isinstance(first, dict) and default != "responses":
         if first.get("object") == "model":
             return "chat_completions"
         if first.get("type") == "model":
             return "messages"
-    return usual
+    return default
 
 
-def no_models(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:
+def invalid_models(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:
     """Return the error for a list of models that is none."""
-    return no_answer(error, head, native, call, names, "list of models")
+    return invalid_answer(error, head, native, call, names, "list of models")

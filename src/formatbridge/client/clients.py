@@ -33,18 +33,18 @@ class Client(BaseClient):
         out for a typed model. ``via``: the endpoint's format; None: the caller's, and the body goes out as it came. ``model``: in place of
         the body's. Raises ``InvalidPayloadError`` and ``LossyConversionError`` before anything is sent, ``APIError`` afterwards.
         """
-        return self._drive(self._whole(self._plan(request, format, via, model, stream=False)))
+        return self._drive(self._send_flow(self._plan_call(request, format, via, model, stream=False)))
 
     def stream(
         self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
     ) -> Stream:
         """Return the stream of an answer, to be opened with ``with``; the arguments are those of ``send``."""
-        plan = self._plan(request, format, via, model, stream=True)
-        return Stream(plan, self._opened(plan), self._pool, self._clock, self._profile.request_id_headers)
+        planned = self._plan_call(request, format, via, model, stream=True)
+        return Stream(planned, self._stream_flow(planned), self._pool, self._clock, self._profile.request_id_headers)
 
     def models(self) -> list[ir.Model]:
         """Return the relay's models, all pages of them, with ids as requests name them."""
-        return self._drive(self._listed())
+        return self._drive(self._models_flow())
 
     def chat_completions(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
@@ -74,11 +74,11 @@ class Client(BaseClient):
         self.close()
 
     def _drive(self, flow: Flow[T]) -> T:
-        line = HTTPExchange(self._pool, self._clock)
+        http = HTTPExchange(self._pool, self._clock)
         try:
-            return drive(flow, line, self._clock)
+            return drive(flow, http, self._clock)
         finally:
-            line.close()
+            http.close()
 
 
 class Stream(BaseStream):
@@ -89,11 +89,11 @@ class Stream(BaseStream):
     ``StreamFailedError``, each after the last good event and with the answer so far in ``partial``.
     """
 
-    _line: HTTPExchange | None = None
+    _http: HTTPExchange | None = None
 
     def __enter__(self) -> Self:
-        flow, self._line = self._opening(), HTTPExchange(self._pool, self._clock)
-        self._note(drive(flow, self._line, self._clock))
+        flow, self._http = self._open_flow(), HTTPExchange(self._pool, self._clock)
+        self._set_opened(drive(flow, self._http, self._clock))
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -104,7 +104,7 @@ class Stream(BaseStream):
         return self
 
     def __next__(self) -> BaseModel:
-        event = self._drive(self._next())
+        event = self._drive(self._next_event_flow())
         if event is None:
             raise StopIteration
         return event
@@ -112,21 +112,21 @@ class Stream(BaseStream):
     def text(self) -> Iterator[str]:
         """Yield the visible text of the first choice as it comes, without reasoning; never an empty piece."""
         self._begin_text()
-        while (piece := self._drive(self._next_text())) is not None:
+        while (piece := self._drive(self._next_text_flow())) is not None:
             yield piece
 
     def response(self) -> Converted:
         """Read what is left and return the whole answer in the caller's format."""
-        self._drive(self._rest())
+        self._drive(self._read_rest_flow())
         return self._incoming.response()
 
     def close(self) -> None:
         """Let the connection go; more than once does no harm."""
-        if self._line is not None:
-            drive(self._closing(), self._line, self._clock)
+        if self._http is not None:
+            drive(self._close_flow(), self._http, self._clock)
 
     def _drive(self, flow: Flow[T]) -> T:
-        return drive(flow, self._readable(), self._clock)
+        return drive(flow, self._open_http(), self._clock)
 
 
 class AsyncClient(BaseClient):
@@ -138,18 +138,18 @@ class AsyncClient(BaseClient):
         self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
     ) -> Reply:
         """Send a request and return the whole answer in the caller's format; as ``Client.send``."""
-        return await self._drive(self._whole(self._plan(request, format, via, model, stream=False)))
+        return await self._drive(self._send_flow(self._plan_call(request, format, via, model, stream=False)))
 
     def stream(
         self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
     ) -> AsyncStream:
         """Return the stream of an answer, to be opened with ``async with``; the arguments are those of ``send``."""
-        plan = self._plan(request, format, via, model, stream=True)
-        return AsyncStream(plan, self._opened(plan), self._pool, self._clock, self._profile.request_id_headers)
+        planned = self._plan_call(request, format, via, model, stream=True)
+        return AsyncStream(planned, self._stream_flow(planned), self._pool, self._clock, self._profile.request_id_headers)
 
     async def models(self) -> list[ir.Model]:
         """Return the relay's models, all pages of them, with ids as requests name them."""
-        return await self._drive(self._listed())
+        return await self._drive(self._models_flow())
 
     async def chat_completions(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
@@ -179,21 +179,21 @@ class AsyncClient(BaseClient):
         await self.close()
 
     async def _drive(self, flow: Flow[T]) -> T:
-        line = AsyncHTTPExchange(self._pool, self._clock)
+        http = AsyncHTTPExchange(self._pool, self._clock)
         try:
-            return await drive_async(flow, line, self._clock)
+            return await drive_async(flow, http, self._clock)
         finally:
-            await line.close()
+            await http.close()
 
 
 class AsyncStream(BaseStream):
     """The stream of one answer, as ``Stream``, with ``async with`` and ``async for``."""
 
-    _line: AsyncHTTPExchange | None = None
+    _http: AsyncHTTPExchange | None = None
 
     async def __aenter__(self) -> Self:
-        flow, self._line = self._opening(), AsyncHTTPExchange(self._pool, self._clock)
-        self._note(await drive_async(flow, self._line, self._clock))
+        flow, self._http = self._open_flow(), AsyncHTTPExchange(self._pool, self._clock)
+        self._set_opened(await drive_async(flow, self._http, self._clock))
         return self
 
     async def __aexit__(self, *raised: object) -> None:
@@ -204,7 +204,7 @@ class AsyncStream(BaseStream):
         return self
 
     async def __anext__(self) -> BaseModel:
-        event = await self._drive(self._next())
+        event = await self._drive(self._next_event_flow())
         if event is None:
             raise StopAsyncIteration
         return event
@@ -212,98 +212,98 @@ class AsyncStream(BaseStream):
     async def text(self) -> AsyncIterator[str]:
         """Yield the visible text of the first choice as it comes, without reasoning; never an empty piece."""
         self._begin_text()
-        while (piece := await self._drive(self._next_text())) is not None:
+        while (piece := await self._drive(self._next_text_flow())) is not None:
             yield piece
 
     async def response(self) -> Converted:
         """Read what is left and return the whole answer in the caller's format."""
-        await self._drive(self._rest())
+        await self._drive(self._read_rest_flow())
         return self._incoming.response()
 
     async def close(self) -> None:
         """Let the connection go, whatever cancels the caller meanwhile; more than once does no harm."""
-        if self._line is not None:
-            await drive_async(self._closing(), self._line, self._clock)
+        if self._http is not None:
+            await drive_async(self._close_flow(), self._http, self._clock)
 
     async def _drive(self, flow: Flow[T]) -> T:
-        return await drive_async(flow, self._readable(), self._clock)
+        return await drive_async(flow, self._open_http(), self._clock)
 
 
-def drive(flow: Flow[T], line: HTTPExchange, clock: Clock) -> T:
+def drive(flow: Flow[T], http: HTTPExchange, clock: Clock) -> T:
     """Do what a flow asks for until it returns; close the line where it raises."""
-    told: object = None
+    result: object = None
     failure: APIError | None = None
     try:
         while True:
-            step = flow.send(told) if failure is None else flow.throw(failure)
-            told = failure = None
+            step = flow.send(result) if failure is None else flow.throw(failure)
+            result = failure = None
             try:
-                told = _do(step, line, clock)
+                result = _run_step(step, http, clock)
             except APIError as error:
                 failure = error
     except StopIteration as end:
-        made: T = end.value
-        return made
+        returned: T = end.value
+        return returned
     except FormatBridgeError as error:
-        refused = error
+        failed = error
     except BaseException:
-        line.close()
+        http.close()
         raise
-    line.close()
-    told = None  # this frame shows in tracebacks, where what the relay sent has no place
-    raise refused.with_traceback(None)
+    http.close()
+    result = None  # this frame shows in tracebacks, where what the relay sent has no place
+    raise failed.with_traceback(None)
 
 
-def _do(step: Step, line: HTTPExchange, clock: Clock) -> object:
+def _run_step(step: Step, http: HTTPExchange, clock: Clock) -> object:
     match step:
         case Read():
-            return line.read(step)
+            return http.read(step)
         case Send():
-            return line.send(step)
+            return http.send(step)
         case Sleep():
             clock.sleep(step.seconds)
         case Close():
-            line.close()
+            http.close()
         case _:
             assert_never(step)
     return None
 
 
-async def drive_async(flow: Flow[T], line: AsyncHTTPExchange, clock: Clock) -> T:
+async def drive_async(flow: Flow[T], http: AsyncHTTPExchange, clock: Clock) -> T:
     """Do what a flow asks for until it returns; close the line where it raises."""
-    told: object = None
+    result: object = None
     failure: APIError | None = None
     try:
         while True:
-            step = flow.send(told) if failure is None else flow.throw(failure)
-            told = failure = None
+            step = flow.send(result) if failure is None else flow.throw(failure)
+            result = failure = None
             try:
-                told = await _do_async(step, line, clock)
+                result = await _run_step_async(step, http, clock)
             except APIError as error:
                 failure = error
     except StopIteration as end:
-        made: T = end.value
-        return made
+        returned: T = end.value
+        return returned
     except FormatBridgeError as error:
-        refused = error
+        failed = error
     except BaseException:
-        await line.close()
+        await http.close()
         raise
-    await line.close()
-    told = None  # this frame shows in tracebacks, where what the relay sent has no place
-    raise refused.with_traceback(None)
+    await http.close()
+    result = None  # this frame shows in tracebacks, where what the relay sent has no place
+    raise failed.with_traceback(None)
 
 
-async def _do_async(step: Step, line: AsyncHTTPExchange, clock: Clock) -> object:
+async def _run_step_async(step: Step, http: AsyncHTTPExchange, clock: Clock) -> object:
     match step:
         case Read():
-            return await line.read(step)
+            return await http.read(step)
         case Send():
-            return await line.send(step)
+            return await http.send(step)
         case Sleep():
             await clock.sleep_async(step.seconds)
         case Close():
-            await line.close()
+            await http.close()
         case _:
             assert_never(step)
     return None

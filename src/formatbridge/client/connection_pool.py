@@ -19,25 +19,25 @@ from formatbridge.client.http_libraries import library_class_of
 from formatbridge.errors import ConfigurationError
 
 T = TypeVar("T")
-_CALLS_PER_SHARD = 32
+_CALLS_PER_CLIENT = 32
 
 
-def family(client: object) -> tuple[ModuleType, bool]:
+def library_and_kind(client: object) -> tuple[ModuleType, bool]:
     """Return the library of a client and whether the client is async, by its ancestors, so that subclasses pass."""
-    found = library_class_of(client, "Client", "AsyncClient")
-    if found is None:
+    cls = library_class_of(client, "Client", "AsyncClient")
+    if cls is None:
         raise ConfigurationError(f"http_client is {type_name(client)}, expected a client of httpx or httpx2")
-    return sys.modules[found.__module__.partition(".")[0]], found.__name__ == "AsyncClient"
+    return sys.modules[cls.__module__.partition(".")[0]], cls.__name__ == "AsyncClient"
 
 
 def checked_client(client: object, *, is_async: bool) -> None:
     """Raise ``ConfigurationError`` where a client is none, or of the wrong kind."""
     if client is None:
         return
-    _, found = family(client)
-    if found != is_async:
+    _, is_async_client = library_and_kind(client)
+    if is_async_client != is_async:
         kinds = ("a sync", "an async")
-        raise ConfigurationError(f"http_client is {kinds[found]} client, expected {kinds[is_async]} one")
+        raise ConfigurationError(f"http_client is {kinds[is_async_client]} client, expected {kinds[is_async]} one")
 
 
 def create(make: Callable[[], T], library: Any) -> T:
@@ -74,42 +74,42 @@ class ClientPool:
     the last of their calls, for a library lets go of idle connections at the next call only. ``room``: calls in each shard.
     """
 
-    def __init__(self, make: Callable[[], Any], module: ModuleType, room: float = _CALLS_PER_SHARD) -> None:
+    def __init__(self, make: Callable[[], Any], module: ModuleType, capacity: float = _CALLS_PER_CLIENT) -> None:
         self._make = make
         self._module = module
-        self._room = room
+        self._capacity = capacity
         self._lock = threading.RLock()  # to be had twice: the collector ends coroutines, and it may come while a client is made
-        self._dropped: deque[Callable[[], None]] = deque()
+        self._pending_closes: deque[Callable[[], None]] = deque()
         self.all: list[PooledClient] = []
 
-    def take(self, call: object) -> PooledClient:
+    def acquire(self, call: object) -> PooledClient:
         """Return a shard with room, for a call to use."""
         with self._lock:
-            shard = next((shard for shard in self.all if len(shard.calls) < self._room), None)
-            if shard is None:
-                shard = PooledClient(create(self._make, self._module), self._module)
-                self.all.append(shard)
-            shard.calls.add(call)
-            return shard
+            pooled = next((pooled for pooled in self.all if len(pooled.calls) < self._capacity), None)
+            if pooled is None:
+                pooled = PooledClient(create(self._make, self._module), self._module)
+                self.all.append(pooled)
+            pooled.calls.add(call)
+            return pooled
 
-    def give(self, shard: PooledClient, call: object) -> PooledClient | None:
+    def release(self, pooled: PooledClient, call: object) -> PooledClient | None:
         """Take a call from its shard; return the shard where it has ended and is to be closed."""
         with self._lock:
-            shard.calls.discard(call)
-            if shard.calls or shard not in self.all[1:]:
+            pooled.calls.discard(call)
+            if pooled.calls or pooled not in self.all[1:]:
                 return None
-            self.all.remove(shard)
-            return shard
+            self.all.remove(pooled)
+            return pooled
 
-    def drop(self, close: Callable[[], None]) -> None:
+    def close_later(self, close: Callable[[], None]) -> None:
         """Leave a call that has no owner any more to be closed later; the collector comes when it likes and must wait for no lock."""
-        self._dropped.append(close)
+        self._pending_closes.append(close)
 
-    def close_dropped(self) -> None:
+    def close_pending(self) -> None:
         """Close the calls that have no owner any more."""
-        while self._dropped:
+        while self._pending_closes:
             with suppress(IndexError):  # another thread was quicker
-                self._dropped.popleft()()
+                self._pending_closes.popleft()()
 
 
 class PerLoop(Generic[T]):
@@ -122,77 +122,79 @@ class PerLoop(Generic[T]):
     def __init__(self, *, is_async: bool) -> None:
         self._is_async = is_async
         self._process = os.getpid()
-        self._own: WeakKeyDictionary[Any, T] = WeakKeyDictionary()
+        self._values: WeakKeyDictionary[Any, T] = WeakKeyDictionary()
         self._inherited: list[Any] = []  # kept, for to drop them would close the parent's sockets with a warning
 
-    def here(self, make: Callable[[], T]) -> T:
+    def get(self, make: Callable[[], T]) -> T:
         """Return the one of this place, made on first use."""
         if self._process != os.getpid():
-            self._inherited.append(self._own)
-            self._process, self._own = os.getpid(), WeakKeyDictionary()
-        place = self._place()
-        found = self._own.get(place)
-        if found is not None:
-            return found
-        self._forget_closed()
-        return self._own.setdefault(place, make())
+            self._inherited.append(self._values)
+            self._process, self._values = os.getpid(), WeakKeyDictionary()
+        key = self._current_key()
+        value = self._values.get(key)
+        if value is not None:
+            return value
+        self._remove_closed_loops()
+        return self._values.setdefault(key, make())
 
-    def leave(self) -> T | None:
+    def pop(self) -> T | None:
         """Forget the one of this place, and return it where there is one that is not another process's."""
-        return self._own.pop(self._place(), None) if self._process == os.getpid() else None
+        return self._values.pop(self._current_key(), None) if self._process == os.getpid() else None
 
-    def _forget_closed(self) -> None:
-        for place in [reference() for reference in self._own.keyrefs()]:
-            if isinstance(place, asyncio.AbstractEventLoop) and place.is_closed():
-                self._own.pop(place, None)
+    def _remove_closed_loops(self) -> None:
+        for key in [reference() for reference in self._values.keyrefs()]:
+            if isinstance(key, asyncio.AbstractEventLoop) and key.is_closed():
+                self._values.pop(key, None)
 
-    def _place(self) -> object:
+    def _current_key(self) -> object:
         return (running_loop() or _NO_LOOP) if self._is_async else _NO_LOOP
 
 
-class Pool:
+class ConnectionPool:
     """The connections of a client: an injected one's, or own ones of each place."""
 
     def __init__(self, injected: Any, *, is_async: bool) -> None:
         self._is_async = is_async
         self._is_closed = False
-        self._injected = None if injected is None else ClientPool(lambda: injected, family(injected)[0], room=math.inf)
-        self._own: PerLoop[ClientPool] = PerLoop(is_async=is_async)
-        self._trust: Any = None
+        self._injected = (
+            None if injected is None else ClientPool(lambda: injected, library_and_kind(injected)[0], capacity=math.inf)
+        )
+        self._own_clients: PerLoop[ClientPool] = PerLoop(is_async=is_async)
+        self._ssl_context: Any = None
 
-    def shards(self) -> ClientPool:
+    def clients(self) -> ClientPool:
         """Return the connections to use here and now."""
         if self._is_closed:
             raise ConfigurationError("the client is closed, expected an open one")
         if self._injected is not None:
             return self._injected
-        return self._own.here(self._made)
+        return self._own_clients.get(self._create_clients)
 
-    def _made(self) -> ClientPool:
+    def _create_clients(self) -> ClientPool:
         import httpx
 
         kind = httpx.AsyncClient if self._is_async else httpx.Client
-        self._trust = self._trust if self._trust is not None else create(httpx.create_ssl_context, httpx)
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=_CALLS_PER_SHARD)
-        return ClientPool(lambda: kind(verify=self._trust, timeout=None, limits=limits), httpx)
+        self._ssl_context = self._ssl_context if self._ssl_context is not None else create(httpx.create_ssl_context, httpx)
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=_CALLS_PER_CLIENT)
+        return ClientPool(lambda: kind(verify=self._ssl_context, timeout=None, limits=limits), httpx)
 
     def close(self) -> None:
         """Close the own connections; those of an injected client stay its owner's."""
-        for shard in self._ending():
-            shard.client.close()
+        for pooled in self._close_pool():
+            pooled.client.close()
 
     async def close_async(self) -> None:
         """Close the own connections of this event loop; those of others go with their loops."""
-        for shard in self._ending():
-            await shard.client.aclose()
+        for pooled in self._close_pool():
+            await pooled.client.aclose()
 
-    def _ending(self) -> list[PooledClient]:
+    def _close_pool(self) -> list[PooledClient]:
         self._is_closed = True
-        own = self._own.leave()
-        for shards in (own, self._injected):
-            if shards is not None:
-                shards.close_dropped()
-        return own.all if own is not None else []
+        clients = self._own_clients.pop()
+        for each in (clients, self._injected):
+            if each is not None:
+                each.close_pending()
+        return clients.all if clients is not None else []
 
 
 class _NoLoop:

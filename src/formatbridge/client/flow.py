@@ -93,70 +93,72 @@ class CallSettings:
     limits: Limits
     clock: Clock
     request_id_headers: tuple[str, ...]
-    observe: Callable[[Attempt], None] = field(repr=False)
+    report_attempt: Callable[[Attempt], None] = field(repr=False)
 
 
 class CallDeadline:
     """How long one call may still take."""
 
-    def __init__(self, rules: CallSettings, *, is_stream: bool) -> None:
-        self._timeout, self._clock = rules.timeout, rules.clock
-        self._idle = rules.timeout.idle if is_stream else None
-        self._ends = None if rules.timeout.total is None else self._clock.now() + rules.timeout.total
-        self._rests_since: float | None = None
-        self.renew()
+    def __init__(self, settings: CallSettings, *, is_stream: bool) -> None:
+        self._timeout, self._clock = settings.timeout, settings.clock
+        self._idle = settings.timeout.idle if is_stream else None
+        self._total_ends = None if settings.timeout.total is None else self._clock.now() + settings.timeout.total
+        self._idle_paused_at: float | None = None
+        self.restart_idle()
 
-    def renew(self) -> None:
+    def restart_idle(self) -> None:
         """Begin to wait for the next event."""
         self._idle_ends = None if self._idle is None else self._clock.now() + self._idle
 
-    def rest(self) -> None:
+    def pause_idle(self) -> None:
         """Let the idle time stand still: an event is being used, and nobody waits for another."""
-        if self._rests_since is None and self._idle is not None:
-            self._rests_since = self._clock.now()
+        if self._idle_paused_at is None and self._idle is not None:
+            self._idle_paused_at = self._clock.now()
 
-    def resume(self) -> None:
+    def resume_idle(self) -> None:
         """Wait on where the waiting stopped."""
-        if self._rests_since is not None and self._idle_ends is not None:
-            self._idle_ends += self._clock.now() - self._rests_since
-        self._rests_since = None
+        if self._idle_paused_at is not None and self._idle_ends is not None:
+            self._idle_ends += self._clock.now() - self._idle_paused_at
+        self._idle_paused_at = None
 
-    def left(self) -> tuple[float | None, TimeoutKind]:
+    def remaining(self) -> tuple[float | None, TimeoutKind]:
         """Return the seconds left, None for no limit, and the name of the limit that is nearest."""
-        limits: tuple[tuple[float | None, TimeoutKind], ...] = ((self._ends, "total"), (self._idle_ends, "idle"))
+        limits: tuple[tuple[float | None, TimeoutKind], ...] = ((self._total_ends, "total"), (self._idle_ends, "idle"))
         ends = [(end, kind) for end, kind in limits if end is not None]
         if not ends:
             return None, "total"
         end, kind = min(ends)
         return max(0.0, end - self._clock.now()), kind
 
-    def spare(self, most: float) -> float:
+    def at_most(self, max_seconds: float) -> float:
         """Return so many seconds, or those until the total where they are fewer."""
-        return most if self._ends is None else min(most, self._ends - self._clock.now())
+        return max_seconds if self._total_ends is None else min(max_seconds, self._total_ends - self._clock.now())
 
     def check(self) -> None:
         """Raise ``APITimeoutError`` where a limit has passed."""
-        seconds, kind = self.left()
+        seconds, kind = self.remaining()
         if seconds is not None and seconds <= 0:
             raise timeout_error(kind, "body")
 
     def may_wait(self, pause: float) -> bool:
         """Say whether there would be time left after a pause."""
-        return self._ends is None or self._clock.now() + pause < self._ends
+        return self._total_ends is None or self._clock.now() + pause < self._total_ends
 
     def send(self, call: Call) -> Send:
         """Say how long sending may take."""
-        seconds, kind = self.left()
-        given = self._timeout
-        connect, read, write, pool = (_least(limit, seconds) for limit in (given.connect, given.read, given.write, given.pool))
+        seconds, kind = self.remaining()
+        timeout = self._timeout
+        connect, read, write, pool = (
+            _shorter(limit, seconds) for limit in (timeout.connect, timeout.read, timeout.write, timeout.pool)
+        )
         return Send(call, (connect, read, write, pool), seconds, kind)
 
     def read(self) -> Read:
         """Say how long the next bytes may take."""
-        return Read(*self.left())
+        return Read(*self.remaining())
 
 
-def _least(limit: float | None, seconds: float | None) -> float | None:
+def _shorter(limit: float | None, seconds: float | None) -> float | None:
     if seconds is None:
         return limit
     shortest = 0.001  # a library takes 0 for "do not wait at all"
@@ -188,30 +190,30 @@ class Outcome(Generic[T]):
     attempts: int
 
 
-def attempts(call: Call, rules: CallSettings, deadline: CallDeadline, receive: Callable[[Head], Flow[T]]) -> Flow[Outcome[T]]:
+def attempts(call: Call, settings: CallSettings, deadline: CallDeadline, receive: Callable[[Head], Flow[T]]) -> Flow[Outcome[T]]:
     """Send a call until an answer is received or another attempt would not help; ``receive`` takes it from the head on.
 
     The answer stays open: whoever wants no more of it closes it. Raises what the last attempt raised.
     """
-    started = rules.clock.now()
+    started = settings.clock.now()
     for number in count(1):
-        begun = rules.clock.now()
-        deadline.renew()
+        attempt_started = settings.clock.now()
+        deadline.restart_idle()
         head: Head | None = None
         failure: APIError | StreamError | None = None
         try:
-            head = yield from _send(call, rules, deadline)
+            head = yield from _send(call, settings, deadline)
             if head.status >= 400:
-                raise (yield from _refusal(head, call, rules, deadline))
+                raise (yield from _read_error(head, call, settings, deadline))
             received = yield from receive(head)
         except (APIError, StreamError) as error:
-            failure = _kept(call.mask.error(error), rules.limits.max_error_body)
+            failure = _with_short_body(call.mask.error(error), settings.limits.max_error_body)
         pause = None
         if failure is not None:
             yield Close()
-            pause = _pause(failure, head, number, rules, rules.clock.now() - started)
+            pause = _pause(failure, head, number, settings, settings.clock.now() - started)
             pause = pause if pause is None or deadline.may_wait(pause) else None
-        rules.observe(_attempt(call, number, head, rules, rules.clock.now() - begun, failure, pause))
+        settings.report_attempt(_attempt(call, number, head, settings, settings.clock.now() - attempt_started, failure, pause))
         if failure is None and head is not None:
             return Outcome(received, head, number)
         if pause is None:
@@ -221,39 +223,46 @@ def attempts(call: Call, rules: CallSettings, deadline: CallDeadline, receive: C
     raise AssertionError("counting never ends")
 
 
-def _kept(error: APIError | StreamError, most: int) -> APIError | StreamError:
+def _with_short_body(error: APIError | StreamError, max_bytes: int) -> APIError | StreamError:
     """Let go of what of an error's body the caller does not want to keep."""
     if isinstance(error, APIStatusError):
-        error.body = error.body[:most]
+        error.body = error.body[:max_bytes]
     return error
 
 
-def _send(call: Call, rules: CallSettings, deadline: CallDeadline) -> Flow[Head]:
+def _send(call: Call, settings: CallSettings, deadline: CallDeadline) -> Flow[Head]:
     """Send a call and follow its redirects; a line lets go of one answer before it sends for another."""
-    head = yield from follow_redirects(call, rules.limits, deadline.send)
-    return replace(head, came=rules.clock.time())
+    head = yield from follow_redirects(call, settings.limits, deadline.send)
+    return replace(head, received_at=settings.clock.time())
 
 
-def _refusal(head: Head, call: Call, rules: CallSettings, deadline: CallDeadline) -> Flow[APIStatusError]:
+def _read_error(head: Head, call: Call, settings: CallSettings, deadline: CallDeadline) -> Flow[APIStatusError]:
     """Read the error that the status announces, as far as it is kept; one that breaks off is still an error with a status."""
-    limit = max(rules.limits.max_error_body, errors.MAX_READ_BYTES) if rules.limits.max_error_body else 0
-    held, unread = bytearray(), ""
+    limit = max(settings.limits.max_error_body, errors.MAX_READ_BYTES) if settings.limits.max_error_body else 0
+    content, read_error = bytearray(), ""
     try:
-        opener = Decompressor(head.headers.get("content-encoding", ""), rules.limits.max_response_bytes)
-        while len(held) < limit:
+        decompressor = Decompressor(head.headers.get("content-encoding", ""), settings.limits.max_response_bytes)
+        while len(content) < limit:
             chunk = yield deadline.read()
             if chunk is None:
                 break
-            held += opener.feed(chunk)
+            content += decompressor.feed(chunk)
             deadline.check()
     except APIConnectionError as broken:
-        unread = str(broken) if not held else ""
+        read_error = str(broken) if not content else ""
     except UnreadableBodyError:
         pass
-    id = errors.request_id(head.headers, rules.request_id_headers)
-    kept = rules.limits.max_error_body
+    id = errors.request_id(head.headers, settings.request_id_headers)
+    max_kept = settings.limits.max_error_body
     error = errors.status_error(
-        head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=head.came, most=kept, unread=unread
+        head.status,
+        bytes(content[:limit]),
+        head.headers,
+        id=id,
+        mask=call.mask,
+        now=head.received_at,
+        max_bytes=max_kept,
+        read_error=read_error,
     )
     if head.status == 404 and "/v1/v1" in call.url:
         append_to_message(error, "; the URL has /v1 twice, expected a base_url without it")
@@ -266,62 +275,67 @@ def truncated_body() -> APIConnectionError:
 
 
 def read_body(
-    head: Head, rules: CallSettings, deadline: CallDeadline, call: Call, opener: Decompressor | None = None, begun: bytes = b""
+    head: Head,
+    settings: CallSettings,
+    deadline: CallDeadline,
+    call: Call,
+    decompressor: Decompressor | None = None,
+    start: bytes = b"",
 ) -> Flow[bytes]:
     """Read a whole body, of which ``begun`` has come through ``opener``; raise ``UnexpectedResponseError`` beyond the limits."""
-    pieces = [begun]
+    pieces = [start]
     try:
-        opener = opener or Decompressor(head.headers.get("content-encoding", ""), rules.limits.max_response_bytes)
+        decompressor = decompressor or Decompressor(head.headers.get("content-encoding", ""), settings.limits.max_response_bytes)
         while True:
             chunk = yield deadline.read()
             if chunk is None:
-                if opener.is_cut:
+                if decompressor.is_truncated:
                     raise truncated_body()
                 return b"".join(pieces)
-            pieces.append(opener.feed(chunk))
+            pieces.append(decompressor.feed(chunk))
             deadline.check()
     except UnreadableBodyError as error:
         reason = error.reason
-    id = errors.request_id(head.headers, rules.request_id_headers)
-    raise errors.unexpected(reason, status=head.status, body=b"", id=id, mask=call.mask)
+    id = errors.request_id(head.headers, settings.request_id_headers)
+    raise errors.unexpected_body(reason, status=head.status, body=b"", id=id, mask=call.mask)
 
 
-_MOST_DRAINED = 64 * 1024
+_MAX_REMAINING_BYTES = 64 * 1024
 
 
-def drain(clock: Clock, seconds: float) -> Flow[None]:
+def read_remaining(clock: Clock, seconds: float) -> Flow[None]:
     """Read what is left behind the last event, so that the connection can be used again; not much, and not longer than that in all."""
-    taken, ends = 0, clock.now() + seconds
-    while taken < _MOST_DRAINED and (left := ends - clock.now()) > 0:
+    count, ends = 0, clock.now() + seconds
+    while count < _MAX_REMAINING_BYTES and (remaining := ends - clock.now()) > 0:
         try:
-            chunk = yield Read(left, "idle")
+            chunk = yield Read(remaining, "idle")
         except (APIError, StreamError):
             return
         if chunk is None:
             return
-        taken += len(chunk)
+        count += len(chunk)
 
 
-_NEVER = QUOTA_CODES | {"model_not_found", "access_denied"}
+_NEVER_RETRIED = QUOTA_CODES | {"model_not_found", "access_denied"}
 
 
-def _pause(failure: Exception, head: Head | None, number: int, rules: CallSettings, elapsed: float) -> float | None:
+def _pause(failure: Exception, head: Head | None, number: int, settings: CallSettings, elapsed: float) -> float | None:
     """Return the seconds until another attempt; None where there is to be none."""
-    retry = rules.retry
+    retry = settings.retry
     if number > retry.max or not _may_retry(failure, head, retry):
         return None
-    pause = retry.pause(number, rules.clock.jitter())
-    asked = failure.retry_after if isinstance(failure, APIStatusError) else None
-    if asked is not None:
-        if asked > retry.max_retry_after:
+    pause = retry.pause(number, settings.clock.jitter())
+    requested = failure.retry_after if isinstance(failure, APIStatusError) else None
+    if requested is not None:
+        if requested > retry.max_retry_after:
             return None
-        pause = asked
+        pause = requested
     return pause if elapsed + pause <= retry.budget else None
 
 
 def _may_retry(failure: Exception, head: Head | None, retry: Retry) -> bool:
     if isinstance(failure, APIStatusError):
-        return "status" in retry.on and _status_may_pass(failure, head, retry)
+        return "status" in retry.on and _may_retry_status(failure, head, retry)
     if isinstance(failure, APITimeoutError):
         return failure.kind != "total" and ("connection" if failure.kind == "connect" else "timeout") in retry.on
     if isinstance(failure, APIConnectionError):
@@ -329,13 +343,13 @@ def _may_retry(failure: Exception, head: Head | None, retry: Retry) -> bool:
     return isinstance(failure, TruncatedStreamError) and "connection" in retry.on
 
 
-def _status_may_pass(failure: APIStatusError, head: Head | None, retry: Retry) -> bool:
+def _may_retry_status(failure: APIStatusError, head: Head | None, retry: Retry) -> bool:
     """Judge an error answer: the relay's own word first, then its code, then its status."""
-    told = head.headers.get("x-should-retry") if head else None
-    if told in ("true", "false"):
-        return told == "true"
+    header = head.headers.get("x-should-retry") if head else None
+    if header in ("true", "false"):
+        return header == "true"
     for word in (failure.code, failure.type):
-        if isinstance(word, str) and (word in _NEVER or (word.startswith("invalid_") and word == failure.code)):
+        if isinstance(word, str) and (word in _NEVER_RETRIED or (word.startswith("invalid_") and word == failure.code)):
             return False
     if isinstance(failure, UnexpectedResponseError):
         return errors.is_transient(failure)
@@ -343,8 +357,8 @@ def _status_may_pass(failure: APIStatusError, head: Head | None, retry: Retry) -
 
 
 def _attempt(
-    call: Call, number: int, head: Head | None, rules: CallSettings, seconds: float, error: Exception | None, pause: float | None
+    call: Call, number: int, head: Head | None, settings: CallSettings, seconds: float, error: Exception | None, pause: float | None
 ) -> Attempt:
     status = head.status if head else getattr(error, "status", None)
-    id = (errors.request_id(head.headers, rules.request_id_headers) if head else None) or getattr(error, "request_id", None)
+    id = (errors.request_id(head.headers, settings.request_id_headers) if head else None) or getattr(error, "request_id", None)
     return Attempt(number, call.method, call.url, call.format, call.via, call.model, call.stream, status, id, seconds, error, pause)

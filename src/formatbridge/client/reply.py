@@ -66,8 +66,8 @@ class Reply:
 
     def text(self) -> str:
         """Return the visible text of the first choice; reasoning and refusals are none."""
-        own = formats.load(self.format)
-        answer = own.decode_response(check_answer(self.body, own))
+        spec = formats.load(self.format)
+        answer = spec.decode_response(check_answer(self.body, spec))
         parts = answer.choices[0].parts if answer.choices else []
         return "".join(part.text for part in parts if isinstance(part, ir.Text))
 

@@ -56,7 +56,7 @@ class SDKRequest:
         return urlsplit(self.url).path.removesuffix("/")
 
     @property
-    def posts(self) -> ir.Format | None:
+    def endpoint_format(self) -> ir.Format | None:
         """The format of the endpoint that answers at this path; None: no such endpoint."""
         if _GENERATE.fullmatch(self.path):
             return "generate_content"
@@ -65,18 +65,18 @@ class SDKRequest:
     @property
     def format(self) -> ir.Format:
         """The format that the SDK speaks, going by the path and, where that does not tell, by its headers."""
-        if self.posts is not None:
-            return self.posts
+        if self.endpoint_format is not None:
+            return self.endpoint_format
         if "/v1beta/" in self.path or "x-goog-api-key" in self.headers:
             return "generate_content"
-        return "messages" if VERSION in self.headers else "chat_completions"
+        return "messages" if VERSION_HEADER in self.headers else "chat_completions"
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class ReadBody:
     """The wish to read on in the body of the answer: all of it, or a little more than ``most`` bytes, decoded, of one that is longer."""
 
-    most: int
+    max_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,11 @@ class SDKResponse:
     mask: Mask = field(default_factory=lambda: Mask(()))
 
 
-SDKFlow = Generator[Call | Body, Any, SDKResponse]
+SDKFlow = Generator[Call | ReadBody, Any, SDKResponse]
 """Yields a call and is sent the ``Head`` of its answer; yields ``Body`` and is sent the bytes; returns what the SDK gets."""
 
 
-class RefusedError(Exception):
+class RejectedRequestError(Exception):
     """This side has nothing for the SDK. Never leaves this package: the SDK gets an error answer in its own format."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -121,157 +121,159 @@ class SDKRequestHandler:
     limits: Limits = field(default_factory=Limits)
     clock: Clock = field(default_factory=Clock)
 
-    def carry(self, asked: SDKRequest) -> SDKFlow:
+    def handle(self, request: SDKRequest) -> SDKFlow:
         """Carry one request over and its answer back. Whatever goes wrong on this side is an error answer, not worth a retry."""
         try:
-            is_list = asked.method == "GET" and _LIST.fullmatch(asked.path)
-            return (yield from self._list(asked) if is_list else self._exchange(asked))
-        except RefusedError as error:
-            made = convert_error(str(error), source=asked.format, target=asked.format, status=error.status)
+            is_list = request.method == "GET" and _LIST.fullmatch(request.path)
+            return (yield from self._list_models(request) if is_list else self._exchange(request))
+        except RejectedRequestError as error:
+            converted = convert_error(str(error), source=request.format, target=request.format, status=error.status)
         except FormatBridgeError as error:
             status = 502 if isinstance(error, APIConnectionError) else 400
-            made = Bridge(asked.format, via=self.via).reject(error, status)
-        return SDKResponse(made.status, {"content-type": _JSON, "x-should-retry": "false"}, made.json())
+            converted = Bridge(request.format, via=self.via).reject(error, status)
+        return SDKResponse(converted.status, {"content-type": _JSON, "x-should-retry": "false"}, converted.json())
 
-    def _key(self, asked: SDKRequest) -> Secret | None:
-        return sdk_key(asked.headers) if self.takes_sdk_key else current_key(self.key)
+    def _key(self, request: SDKRequest) -> Secret | None:
+        return sdk_key(request.headers) if self.takes_sdk_key else current_key(self.key)
 
-    def _exchange(self, asked: SDKRequest) -> SDKFlow:
-        exchange, streams = self._open(asked)
-        self.tell(exchange.request)
-        passed = passed_headers(asked.headers, asked.format, self.via)
-        call = calls.build_call(exchange, self.base_url, self.profile, self._key(asked), self.headers, passed)
+    def _exchange(self, request: SDKRequest) -> SDKFlow:
+        exchange, streams = self._open(request)
+        self.report_conversion(exchange.request)
+        forwarded = forwarded_headers(request.headers, request.format, self.via)
+        call = calls.build_call(exchange, self.base_url, self.profile, self._key(request), self.headers, forwarded)
         head = yield from self._send(call)
-        begun, is_stream = (yield from self._begin(head)) if head.status < 300 and call.stream else (b"", False)
+        start, is_stream = (yield from self._read_start(head)) if head.status < 300 and call.stream else (b"", False)
         if is_stream:
-            headers = home_headers(head.headers, asked.format, self.profile, _EVENTS)
-            return SDKResponse(head.status, headers, begun, exchange.stream(), asked.format, call.mask)
+            headers = response_headers(head.headers, request.format, self.profile, _EVENTS)
+            return SDKResponse(head.status, headers, start, exchange.stream(), request.format, call.mask)
         try:
-            native = yield from self._read(head, call, begun)
+            native = yield from self._read(head, call, start)
             answer = calls.read_answer(head, native, exchange, call, self.profile.request_id_headers)
         except APIStatusError as error:
-            return self._failed(error, head, asked.format)
-        self.tell(answer)
-        headers = home_headers(head.headers, asked.format, self.profile, _JSON)
+            return self._error_response(error, head, request.format)
+        self.report_conversion(answer)
+        headers = response_headers(head.headers, request.format, self.profile, _JSON)
         if not streams:
             return SDKResponse(head.status, headers, answer.json())
         return SDKResponse(
-            head.status, headers | {"content-type": _EVENTS}, b"".join(replay_response(answer.body, source=asked.format))
+            head.status, headers | {"content-type": _EVENTS}, b"".join(replay_response(answer.body, source=request.format))
         )
 
-    def _begin(self, head: Head) -> Generator[Body, bytes, tuple[bytes, bool]]:
+    def _read_start(self, head: Head) -> Generator[ReadBody, bytes, tuple[bytes, bool]]:
         """Say whether a stream comes, by its type or else by how it begins, and return what had to be read to know."""
         kind = head.headers.get("content-type", "").lower()
-        begun = BodyStart()
+        start = BodyStart()
         if kind.startswith(_EVENTS):
             return b"", True
-        while begun.is_undecided and (piece := (yield Body(0))):
-            begun.feed(piece)
-        return begun.read, "text/html" not in kind and begun.shown[:1] not in (b"", b"{", b"<")
+        while start.is_undecided and (chunk := (yield ReadBody(0))):
+            start.feed(chunk)
+        return start.read, "text/html" not in kind and start.content[:1] not in (b"", b"{", b"<")
 
-    def _open(self, asked: SDKRequest) -> tuple[Exchange, bool]:
+    def _open(self, request: SDKRequest) -> tuple[Exchange, bool]:
         """Convert the request, and say whether the SDK wants a stream; refuse a path that has no counterpart."""
-        if asked.method != "POST" or asked.posts is None:
-            raise RefusedError(404, f"formatbridge does not convert {asked.method} {asked.path}, expected {_ENDPOINTS}")
-        generate = _GENERATE.fullmatch(asked.path)
+        if request.method != "POST" or request.endpoint_format is None:
+            raise RejectedRequestError(404, f"formatbridge does not convert {request.method} {request.path}, expected {_ENDPOINTS}")
+        generate = _GENERATE.fullmatch(request.path)
         model = unquote(generate["model"]).removeprefix("models/") if generate else None
         stream = generate["method"] == "streamGenerateContent" if generate else None
-        spoken = asked.headers.get(VERSION) if asked.format == self.via == "messages" else None
-        options = replace(self.options, messages_version=spoken) if spoken else self.options
-        bridge = Bridge(asked.format, via=self.via, options=options)
-        home = options_for_answer(options, self.clock.time())
-        exchange = bridge.open(asked.content, stream=stream, model=model, answer_options=home)
+        version = request.headers.get(VERSION_HEADER) if request.format == self.via == "messages" else None
+        options = replace(self.options, messages_version=version) if version else self.options
+        bridge = Bridge(request.format, via=self.via, options=options)
+        answer_options = options_for_answer(options, self.clock.time())
+        exchange = bridge.open(request.content, stream=stream, model=model, answer_options=answer_options)
         streams = exchange.request.stream
         if streams and self.via in self.profile.plain_only:
-            exchange = bridge.open(asked.content, stream=False, model=model, answer_options=home)
+            exchange = bridge.open(request.content, stream=False, model=model, answer_options=answer_options)
             calls.report_replay(exchange.request)
         return exchange, streams
 
-    def _list(self, asked: SDKRequest) -> SDKFlow:
+    def _list_models(self, request: SDKRequest) -> SDKFlow:
         """Fetch the list of models in the profile's format, and bring it, or the one model of the path, home."""
-        call, head = yield from self._found_list(asked)
+        call, head = yield from self._request_list(request)
         try:
             listed = yield from self._read(head, call)
-            made = self._converted_list(listed, head, call, asked.format)
+            converted = self._convert_list(listed, head, call, request.format)
         except APIStatusError as error:
-            return self._failed(error, head, asked.format)
-        self.tell(made)
-        headers = home_headers(head.headers, asked.format, self.profile, _JSON)
-        return SDKResponse(head.status, headers, codec.dumps(_chosen(made.body, asked.path)))
+            return self._error_response(error, head, request.format)
+        self.report_conversion(converted)
+        headers = response_headers(head.headers, request.format, self.profile, _JSON)
+        return SDKResponse(head.status, headers, codec.dumps(_chosen(converted.body, request.path)))
 
-    def _found_list(self, asked: SDKRequest) -> Generator[Call, Head, tuple[Call, Head]]:
+    def _request_list(self, request: SDKRequest) -> Generator[Call, Head, tuple[Call, Head]]:
         """Ask for the list of models where it may be, until the answer is not a 404."""
-        key = self._key(asked)
-        for place in self.profile.model_lists(self.via):
-            passed = passed_headers(asked.headers, asked.format, place[1])
-            call = calls.build_models_call(self.base_url, self.profile, key, self.headers, place, passed=passed)
+        key = self._key(request)
+        for location in self.profile.model_lists(self.via):
+            forwarded = forwarded_headers(request.headers, request.format, location[1])
+            call = calls.build_models_call(self.base_url, self.profile, key, self.headers, location, sdk_headers=forwarded)
             head = yield from self._send(call)
             if head.status != 404:
                 break
         return call, head
 
-    def _converted_list(self, listed: Native, head: Head, call: Call, target: ir.Format) -> Converted:
+    def _convert_list(self, listed: Native, head: Head, call: Call, target: ir.Format) -> Converted:
         try:
             return convert_models(listed.text, source=calls.list_format(listed.value, call), target=target)
         except InvalidPayloadError as error:
-            raise calls.no_models(error, head, listed.value, call, self.profile.request_id_headers) from None
+            raise calls.invalid_models(error, head, listed.value, call, self.profile.request_id_headers) from None
 
     def _send(self, call: Call) -> Generator[Call, Head, Head]:
         """Send a request and follow redirects that repeat it at the same origin, the only one that ever gets anything."""
-        return follow_redirects(call, self.limits, lambda asked: asked)
+        return follow_redirects(call, self.limits, lambda request: request)
 
-    def _read(self, head: Head, call: Call, begun: bytes = b"") -> Generator[Body, bytes, Native]:
+    def _read(self, head: Head, call: Call, start: bytes = b"") -> Generator[ReadBody, bytes, Native]:
         """Read the body of a success; raise ``APIStatusError`` on any other, of which no more is read than is of use."""
         names = self.profile.request_id_headers
         id = errors.request_id(head.headers, names)
         if head.status >= 300:
-            body = yield Body(errors.MAX_READ_BYTES)
+            body = yield ReadBody(errors.MAX_READ_BYTES)
             raise errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=0)
-        most = self.limits.max_response_bytes
-        body = begun + (yield Body(most - len(begun)))
-        if len(body) > most:
-            raise errors.unexpected(f"is longer than {most} bytes, the limit", status=head.status, body=b"", id=id, mask=call.mask)
+        max_bytes = self.limits.max_response_bytes
+        body = start + (yield ReadBody(max_bytes - len(start)))
+        if len(body) > max_bytes:
+            raise errors.unexpected_body(
+                f"is longer than {max_bytes} bytes, the limit", status=head.status, body=b"", id=id, mask=call.mask
+            )
         return calls.read_json(head, body, call, names)
 
-    def _failed(self, error: APIStatusError, head: Head, target: ir.Format) -> SDKResponse:
+    def _error_response(self, error: APIStatusError, head: Head, target: ir.Format) -> SDKResponse:
         """Bring an error home; what came as a success is not worth a retry by itself."""
-        made = errors.convert_status_error(error, target, no_answer=str(error))
-        self.tell(made)
-        headers = home_headers(head.headers, target, self.profile, _JSON)
+        converted = errors.convert_status_error(error, target, default_message=str(error))
+        self.report_conversion(converted)
+        headers = response_headers(head.headers, target, self.profile, _JSON)
         if isinstance(error, UnexpectedResponseError) and not errors.is_transient(error):
             headers |= {"x-should-retry": "false"}
-        return SDKResponse(made.status, headers, made.json())
+        return SDKResponse(converted.status, headers, converted.json())
 
-    def tell(self, made: Converted) -> None:
+    def report_conversion(self, converted: Converted) -> None:
         """Report a conversion to whoever wants to know."""
         if self.report is not None:
-            self.report(made)
+            self.report(converted)
 
 
 def _chosen(listed: Mapping[str, Any], path: str) -> Any:
     """Return the whole list, or the one model that the path names; refuse one that is not in it."""
-    found = _LIST.fullmatch(path)
-    wanted = unquote(found["model"] or "") if found else ""
-    if not wanted:
+    match = _LIST.fullmatch(path)
+    model = unquote(match["model"] or "") if match else ""
+    if not model:
         return listed
     entries: list[dict[str, Any]] = listed.get("models") or listed.get("data") or []
     for entry in entries:
-        if wanted in (entry.get("id"), str(entry.get("name", "")).removeprefix("models/")):
+        if model in (entry.get("id"), str(entry.get("name", "")).removeprefix("models/")):
             return entry
-    raise RefusedError(404, f"no model {wanted!r} in the list")
+    raise RejectedRequestError(404, f"no model {model!r} in the list")
 
 
-_OF_ONE_LEG = frozenset(KEY_HEADERS) | {
+_HOP_HEADERS = frozenset(KEY_HEADERS) | {
     "accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie", "host", "keep-alive",
     "proxy-authorization", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade",
 }  # fmt: skip
 """Headers that belong to one leg of the way, or hold a secret; each leg gets its own."""
 
-_OF_NOBODY = "x-stainless-"
-_OF_THE_VENDOR = ("anthropic-", "openai-", "x-goog-")
+_SDK_PREFIX = "x-stainless-"
+_VENDOR_PREFIXES = ("anthropic-", "openai-", "x-goog-")
 """Headers that only the host of the SDK's own format can read."""
 
-VERSION = "anthropic-version"
+VERSION_HEADER = "anthropic-version"
 """Where an SDK says which dialect of messages it speaks."""
 
 _ID_HEADERS: Mapping[ir.Format, str] = {"chat_completions": "x-request-id", "responses": "x-request-id", "messages": "request-id"}
@@ -289,22 +291,22 @@ def sdk_key(headers: Mapping[str, str]) -> Secret | None:
     return checked_key(headers[name].partition(" ")[2] if is_bearer else "")
 
 
-def passed_headers(given: Mapping[str, str], source: ir.Format, target: ir.Format) -> Headers:
+def forwarded_headers(headers: Mapping[str, str], source: ir.Format, target: ir.Format) -> Headers:
     """Return the headers of an SDK that may cross."""
     is_same = source == target
-    return Headers({name: value for name, value in given.items() if _may_cross(name, is_same=is_same)})
+    return Headers({name: value for name, value in headers.items() if _is_forwarded(name, is_same=is_same)})
 
 
-def _may_cross(name: str, *, is_same: bool) -> bool:
-    if name in _OF_ONE_LEG or name.startswith(_OF_NOBODY):
+def _is_forwarded(name: str, *, is_same: bool) -> bool:
+    if name in _HOP_HEADERS or name.startswith(_SDK_PREFIX):
         return False
-    return is_same or not name.startswith(_OF_THE_VENDOR)
+    return is_same or not name.startswith(_VENDOR_PREFIXES)
 
 
-def home_headers(given: Mapping[str, str], target: ir.Format, profile: RelayProfile, kind: str) -> dict[str, str]:
+def response_headers(headers: Mapping[str, str], target: ir.Format, profile: RelayProfile, kind: str) -> dict[str, str]:
     """Return the headers for the SDK, its own name for the request's id among them. ``kind``: the media type."""
-    made = {name: value for name, value in given.items() if name not in _OF_ONE_LEG}
-    id = errors.request_id(given, profile.request_id_headers)
+    forwarded_headers = {name: value for name, value in headers.items() if name not in _HOP_HEADERS}
+    id = errors.request_id(headers, profile.request_id_headers)
     if id is not None and target in _ID_HEADERS:
-        made[_ID_HEADERS[target]] = id
-    return made | {"content-type": kind}
+        forwarded_headers[_ID_HEADERS[target]] = id
+    return forwarded_headers | {"content-type": kind}

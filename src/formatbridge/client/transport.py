@@ -16,12 +16,12 @@ from formatbridge.client.http_libraries import (
     build_async_stream,
     build_response,
     build_stream,
+    header_size,
     library_class_of,
     library_of,
-    size_of,
 )
 from formatbridge.client.profile import RelayProfile, profile_of
-from formatbridge.client.sdk_requests import Body, SDKRequest, SDKRequestHandler, SDKResponse
+from formatbridge.client.sdk_requests import ReadBody, SDKRequest, SDKRequestHandler, SDKResponse
 from formatbridge.client.secrets import Headers, checked_headers
 from formatbridge.client.settings import base_url_of, checked_callable, key_of, options_for
 from formatbridge.convert.bodies import Converted
@@ -33,7 +33,7 @@ from formatbridge.jsontext import codec
 from formatbridge.options import Options
 from formatbridge.streaming.sse import encode_event
 
-_ENTRIES = ("handle_request", "handle_async_request")
+_METHODS = ("handle_request", "handle_async_request")
 """What a transport is asked by: a sync client, an async one."""
 
 
@@ -65,7 +65,7 @@ def transport(
     del api_key
     chosen = profile_of(profile)
     key = key_of(key)
-    crossing = SDKRequestHandler(
+    handler = SDKRequestHandler(
         base_url=base_url_of(base_url, chosen),
         via=formats.load(via).NAME,
         profile=chosen,
@@ -75,24 +75,24 @@ def transport(
         options=options_for(options, chosen),
         report=checked_callable("on_convert", on_convert),
     )
-    chosen.path(crossing.via, model="m")  # a profile without this endpoint is a mistake of now, not of the first request
-    return RelayTransport(crossing, _checked_inner(inner))
+    chosen.path(handler.via, model="m")  # a profile without this endpoint is a mistake of now, not of the first request
+    return RelayTransport(handler, _checked_inner(inner))
 
 
 def _checked_inner(inner: Any) -> Any:
-    if inner is None or (not isinstance(inner, type) and any(callable(getattr(inner, name, None)) for name in _ENTRIES)):
+    if inner is None or (not isinstance(inner, type) and any(callable(getattr(inner, name, None)) for name in _METHODS)):
         return inner
     raise ConfigurationError(f"inner is {type_name(inner)}, expected a transport of httpx or httpx2")
 
 
 def _checked_kind(inner: Any, library: Any, *, is_async: bool) -> Any:
     """Return a transport that a client's requests can go through: with the client's own kind of calls and, on a real wire, its objects."""
-    if not hasattr(inner, _ENTRIES[is_async]):
+    if not hasattr(inner, _METHODS[is_async]):
         raise ConfigurationError(
             f"inner is {type_name(inner)}, expected a transport for {'an async' if is_async else 'a sync'} client"
         )
-    wired = library_class_of(inner, "HTTPTransport", "AsyncHTTPTransport")
-    if wired is not None and wired.__module__.partition(".")[0] != library.__name__:
+    cls = library_class_of(inner, "HTTPTransport", "AsyncHTTPTransport")
+    if cls is not None and cls.__module__.partition(".")[0] != library.__name__:
         raise ConfigurationError(f"inner is {type_name(inner)} of the other library, expected one of {library.__name__}")
     return inner
 
@@ -100,16 +100,18 @@ def _checked_kind(inner: Any, library: Any, *, is_async: bool) -> Any:
 class RelayTransport:
     """A transport of httpx and of httpx2 at once, sync and async; see ``formatbridge.transport``."""
 
-    __slots__ = ("_crossing", "_given", "_lock", "_own")
+    __slots__ = ("_handler", "_inner_transport", "_lock", "_own_transports")
 
-    def __init__(self, crossing: SDKRequestHandler, inner: Any) -> None:
-        self._crossing = crossing
-        self._given = inner
-        self._own: dict[bool, PerLoop[dict[str, Any]]] = {is_async: PerLoop(is_async=is_async) for is_async in (False, True)}
+    def __init__(self, handler: SDKRequestHandler, inner: Any) -> None:
+        self._handler = handler
+        self._inner_transport = inner
+        self._own_transports: dict[bool, PerLoop[dict[str, Any]]] = {
+            is_async: PerLoop(is_async=is_async) for is_async in (False, True)
+        }
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"RelayTransport({self._crossing.base_url!r}, via={self._crossing.via!r})"
+        return f"RelayTransport({self._handler.base_url!r}, via={self._handler.via!r})"
 
     def __enter__(self) -> RelayTransport:
         return self
@@ -137,23 +139,23 @@ class RelayTransport:
         """Carry a request of a sync client over, and its answer back."""
         library = library_of(request)
         inner = self._inner(library, is_async=False)
-        errand = self._crossing.carry(_asked(request, request.read()))
+        flow = self._handler.handle(_sdk_request(request, request.read()))
         response: Any = None
         chunks: Any = None
-        given: Any = None
+        sent: Any = None
         try:
             while True:
                 try:
-                    step = errand.send(given)
+                    step = flow.send(sent)
                 except StopIteration as end:
-                    return self._home(library, end.value, response, chunks)
-                if isinstance(step, Body):
-                    given = _read(chunks, step.most)
+                    return self._sdk_response(library, end.value, response, chunks)
+                if isinstance(step, ReadBody):
+                    sent = _read_body(chunks, step.max_bytes)
                     continue
                 if response is not None:
                     response.close()
                 response = inner.handle_request(_request(library, step, request))
-                given, chunks = _head(response), response.iter_bytes()
+                sent, chunks = _head(response), response.iter_bytes()
         except BaseException:
             if response is not None:
                 response.close()
@@ -163,127 +165,129 @@ class RelayTransport:
         """Carry a request of an async client over, and its answer back."""
         library = library_of(request)
         inner = self._inner(library, is_async=True)
-        errand = self._crossing.carry(_asked(request, await request.aread()))
+        flow = self._handler.handle(_sdk_request(request, await request.aread()))
         response: Any = None
         chunks: Any = None
-        given: Any = None
+        sent: Any = None
         try:
             while True:
                 try:
-                    step = errand.send(given)
+                    step = flow.send(sent)
                 except StopIteration as end:
-                    return await self._home_async(library, end.value, response, chunks)
-                if isinstance(step, Body):
-                    given = await _read_async(chunks, step.most)
+                    return await self._sdk_response_async(library, end.value, response, chunks)
+                if isinstance(step, ReadBody):
+                    sent = await _read_body_async(chunks, step.max_bytes)
                     continue
                 if response is not None:
                     await response.aclose()
                 response = await inner.handle_async_request(_request(library, step, request))
-                given, chunks = _head(response), response.aiter_bytes()
+                sent, chunks = _head(response), response.aiter_bytes()
         except BaseException:
             if response is not None:
                 await response.aclose()
             raise
 
-    def _home(self, library: Any, home: SDKResponse, response: Any, chunks: Any) -> Any:
+    def _sdk_response(self, library: Any, answer: SDKResponse, response: Any, chunks: Any) -> Any:
         """Return the SDK's answer; a stream is converted as it comes."""
-        if home.converter is None:
+        if answer.converter is None:
             if response is not None:
                 response.close()
-            return build_response(library, home.status, _sized(home), build_stream(library, (home.content,)))
-        stream = ResponseStream(library, home.converter, self._repeats_errors(home), home.mask, self._crossing.report)
+            return build_response(library, answer.status, _headers_of_body(answer), build_stream(library, (answer.content,)))
+        stream = ResponseStream(library, answer.converter, self._repeats_errors(answer), answer.mask, self._handler.report)
 
         def close() -> None:
             response.close()
-            stream.tell()
+            stream.report()
 
-        converted = stream.convert(chain((home.content,), chunks))
-        return build_response(library, home.status, home.headers, build_stream(library, converted, close))
+        converted = stream.convert(chain((answer.content,), chunks))
+        return build_response(library, answer.status, answer.headers, build_stream(library, converted, close))
 
-    async def _home_async(self, library: Any, home: SDKResponse, response: Any, chunks: Any) -> Any:
-        if home.converter is None:
+    async def _sdk_response_async(self, library: Any, answer: SDKResponse, response: Any, chunks: Any) -> Any:
+        if answer.converter is None:
             if response is not None:
                 await response.aclose()
-            return build_response(library, home.status, _sized(home), build_async_stream(library, _after(home.content)))
-        stream = ResponseStream(library, home.converter, self._repeats_errors(home), home.mask, self._crossing.report)
+            return build_response(
+                library, answer.status, _headers_of_body(answer), build_async_stream(library, _chained(answer.content))
+            )
+        stream = ResponseStream(library, answer.converter, self._repeats_errors(answer), answer.mask, self._handler.report)
 
         async def close() -> None:
             await response.aclose()
-            stream.tell()
+            stream.report()
 
-        converted = stream.convert_async(_after(home.content, chunks))
-        return build_response(library, home.status, home.headers, build_async_stream(library, converted, close))
+        converted = stream.convert_async(_chained(answer.content, chunks))
+        return build_response(library, answer.status, answer.headers, build_async_stream(library, converted, close))
 
-    def _repeats_errors(self, home: SDKResponse) -> bool:
+    def _repeats_errors(self, answer: SDKResponse) -> bool:
         """Say whether a stream passes unchanged to the SDK for responses, which raises on one kind of error event only."""
-        return home.format == self._crossing.via == "responses"
+        return answer.format == self._handler.via == "responses"
 
     def _inner(self, library: Any, *, is_async: bool) -> Any:
         """Return the transport to go through: the given one, or the library's own, made once for all threads or for each event loop."""
-        if self._given is not None:
-            return _checked_kind(self._given, library, is_async=is_async)
+        if self._inner_transport is not None:
+            return _checked_kind(self._inner_transport, library, is_async=is_async)
         with self._lock:
-            own = self._own[is_async].here(dict)
+            transports = self._own_transports[is_async].get(dict)
             name = library.__name__
-            if name not in own:
-                own[name] = create(library.AsyncHTTPTransport if is_async else library.HTTPTransport, library)
-            return own[name]
+            if name not in transports:
+                transports[name] = create(library.AsyncHTTPTransport if is_async else library.HTTPTransport, library)
+            return transports[name]
 
     def _inners(self, *, is_async: bool) -> list[Any]:
         """Return what is to be closed here and now, and forget it."""
-        if self._given is not None:
-            return [self._given] if hasattr(self._given, "aclose" if is_async else "close") else []
+        if self._inner_transport is not None:
+            return [self._inner_transport] if hasattr(self._inner_transport, "aclose" if is_async else "close") else []
         with self._lock:
-            return list((self._own[is_async].leave() or {}).values())
+            return list((self._own_transports[is_async].pop() or {}).values())
 
 
-def _sized(home: SDKResponse) -> dict[str, str]:
+def _headers_of_body(answer: SDKResponse) -> dict[str, str]:
     """Return the headers of a whole body. It is a stream nevertheless, for the HTTP libraries read that raw as well."""
-    return {**home.headers, "content-length": str(len(home.content))}
+    return {**answer.headers, "content-length": str(len(answer.content))}
 
 
-async def _after(begun: bytes, chunks: AsyncIterator[bytes] | None = None) -> AsyncIterator[bytes]:
-    yield begun
+async def _chained(start: bytes, chunks: AsyncIterator[bytes] | None = None) -> AsyncIterator[bytes]:
+    yield start
     if chunks is not None:
         async for chunk in chunks:
             yield chunk
 
 
-def _read(chunks: Iterator[bytes], most: int) -> bytes:
-    pieces, left = [], most
+def _read_body(chunks: Iterator[bytes], max_bytes: int) -> bytes:
+    pieces, remaining = [], max_bytes
     for piece in chunks:
         pieces.append(piece)
-        left -= len(piece)
-        if left < 0:
+        remaining -= len(piece)
+        if remaining < 0:
             break
     return b"".join(pieces)
 
 
-async def _read_async(chunks: AsyncIterator[bytes], most: int) -> bytes:
-    pieces, left = [], most
+async def _read_body_async(chunks: AsyncIterator[bytes], max_bytes: int) -> bytes:
+    pieces, remaining = [], max_bytes
     async for piece in chunks:
         pieces.append(piece)
-        left -= len(piece)
-        if left < 0:
+        remaining -= len(piece)
+        if remaining < 0:
             break
     return b"".join(pieces)
 
 
-def _asked(request: Any, content: bytes) -> SDKRequest:
+def _sdk_request(request: Any, content: bytes) -> SDKRequest:
     return SDKRequest(request.method, str(request.url), Headers(request.headers), content)
 
 
 def _head(response: Any) -> Head:
-    return Head(response.status_code, dict(response.headers), size_of(response.headers))
+    return Head(response.status_code, dict(response.headers), header_size(response.headers))
 
 
-def _request(library: Any, call: Call, given: Any) -> Any:
+def _request(library: Any, call: Call, sdk_request: Any) -> Any:
     """Return the request to the wire, the first to hold the key in plain; of the SDK's, only the timeouts stay."""
-    kept = {name: given.extensions[name] for name in ("timeout", "trace") if name in given.extensions}
-    made = library.Request(call.method, call.url, headers=dict(call.headers), content=call.body, extensions=kept)
+    kept = {name: sdk_request.extensions[name] for name in ("timeout", "trace") if name in sdk_request.extensions}
+    forwarded = library.Request(call.method, call.url, headers=dict(call.headers), content=call.body, extensions=kept)
     for name, secret in call.secrets.items():
-        made.headers[name] = secret.reveal()
-    return made
+        forwarded.headers[name] = secret.reveal()
+    return forwarded
 
 
 class ResponseStream:
@@ -306,85 +310,85 @@ class ResponseStream:
         self._mask = mask
         self._repeats_errors = repeats_errors
         self._report = report
-        self._breaks: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
+        self._network_errors: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
 
     def convert(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the SDK's bytes as soon as the wire's make them possible."""
-        nonsense: Exception | None = None
+        failure: Exception | None = None
         is_broken = False
         try:
             for chunk in chunks:
-                if made := self._feed(chunk):
-                    yield made
+                if converted := self._feed(chunk):
+                    yield converted
         except Exception as error:
-            nonsense = self._nonsense_of(error)
-            is_broken = nonsense is None
+            failure = self._error_to_raise(error)
+            is_broken = failure is None
         chunk = b""  # this frame shows in tracebacks, where what the relay sent has no place
-        if nonsense is not None:
-            raise nonsense
+        if failure is not None:
+            raise failure
         yield self._finish(is_broken=is_broken)
 
     async def convert_async(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Do the same for an async client."""
-        nonsense: Exception | None = None
+        failure: Exception | None = None
         is_broken = False
         try:
             async for chunk in chunks:
-                if made := self._feed(chunk):
-                    yield made
+                if converted := self._feed(chunk):
+                    yield converted
         except Exception as error:
-            nonsense = self._nonsense_of(error)
-            is_broken = nonsense is None
+            failure = self._error_to_raise(error)
+            is_broken = failure is None
         chunk = b""  # this frame shows in tracebacks, where what the relay sent has no place
-        if nonsense is not None:
-            raise nonsense
+        if failure is not None:
+            raise failure
         yield self._finish(is_broken=is_broken)
 
     def _feed(self, chunk: bytes) -> bytes:
         """Convert a chunk; what the wire says of an error is told without the key."""
-        made = self._converter.feed(chunk)
-        return self._mask.body(made) if self._converter.error is not None else made
+        converted = self._converter.feed(chunk)
+        return self._mask.body(converted) if self._converter.error is not None else converted
 
-    def _nonsense_of(self, error: Exception) -> Exception | None:
+    def _error_to_raise(self, error: Exception) -> Exception | None:
         """Return what to raise for an exception of a stream; None where the connection broke. Raise what is of neither."""
         if isinstance(error, StreamError):
-            return self._nonsense(error)
-        if isinstance(error, self._breaks) or is_from_connection_code(error):
+            return self._protocol_error(error)
+        if isinstance(error, self._network_errors) or is_from_connection_code(error):
             return None
         raise error
 
-    def _nonsense(self, error: StreamError) -> Exception:
+    def _protocol_error(self, error: StreamError) -> Exception:
         """Return the error that an SDK knows, to be raised behind the ``except``: what it would have for a context holds the key."""
-        made: Exception = self._library.RemoteProtocolError(self._mask.text(str(error)))
-        return made
+        converted: Exception = self._library.RemoteProtocolError(self._mask.text(str(error)))
+        return converted
 
     def _end(self, *, is_broken: bool) -> bytes:
         """Return what the converter writes at the end of the bytes; raise what it says of a break, unless nothing was missing."""
         if not is_broken:
             return self._converter.finish()
         self._converter.feed(b"")  # raises what could not be read before the break, which is not its cause
-        cut = self._converter.abort()
+        truncated = self._converter.abort()
         if self._converter.is_over:
-            return cut.tail
-        raise cut
+            return truncated.tail
+        raise truncated
 
     def _finish(self, *, is_broken: bool) -> bytes:
         """Take the end of the bytes; a truncated stream ends in an error event, upon which the SDK raises."""
-        nonsense: Exception | None = None
+        failure: Exception | None = None
         try:
-            made = self._end(is_broken=is_broken)
+            converted = self._end(is_broken=is_broken)
         except TruncatedStreamError as error:
-            made = error.tail
+            converted = error.tail
         except StreamError as error:
-            made, nonsense = b"", self._nonsense(error)
-        if nonsense is not None:
-            raise nonsense
-        self.tell()
+            converted, failure = b"", self._protocol_error(error)
+        if failure is not None:
+            raise failure
+        self.report()
         if self._repeats_errors and self._converter.error is not None:
-            made += encode_event(codec.dumps({"type": "error", **encode_error_event(self._converter.error)}), "error")
-        return self._mask.body(made)
+            converted += encode_event(codec.dumps({"type": "error", **encode_error_event(self._converter.error)}), "error")
+        return self._mask.body(converted)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Report the answer as far as it came, once: some SDKs stop reading before the last byte."""
         report, self._report = self._report, None
         if report is not None:
