@@ -105,8 +105,8 @@ def test_a_child_process_that_closes_takes_nothing_from_its_parent(monkeypatch: 
 
 WRONG_ENVIRONMENTS = {
     "a proxy whose library is missing": ("ALL_PROXY", "socks5://127.0.0.1:1", "socksio"),
-    "a proxy of an unknown kind": ("ALL_PROXY", "foo://user:pass-word@proxy.test", "proxy's URL"),
-    "a proxy that is no URL": ("ALL_PROXY", "http://user:pass/word@proxy.test", "proxy's URL"),
+    "a proxy of an unknown kind": ("ALL_PROXY", "foo://user:pass-word@proxy.test", "URL of a proxy"),
+    "a proxy that is no URL": ("ALL_PROXY", "http://user:pass/word@proxy.test", "URL of a proxy"),
     "certificates that are not there": ("SSL_CERT_FILE", "/nowhere.pem", "FileNotFoundError"),
     "certificates that are none": ("SSL_CERT_FILE", __file__, "SSLError"),
 }

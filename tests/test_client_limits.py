@@ -265,6 +265,6 @@ def test_redirects_are_followed_up_to_their_limit(limit: int, over: int) -> None
     if hops <= limit:
         assert client.send(REQUEST, "messages").status == 200
     else:
-        with pytest.raises(fb.APIConnectionError, match=f"redirects more than {limit} times"):
+        with pytest.raises(fb.APIConnectionError, match=f"redirected more than {limit} times"):
             client.send(REQUEST, "messages")
     assert len(calls) == min(hops, limit) + 1

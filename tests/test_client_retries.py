@@ -226,7 +226,7 @@ def test_a_hook_that_raises_for_a_status_that_nobody_read_leaves_the_status(libr
 
     assert type(error) is fb.OverloadedError
     assert error.status == 529
-    assert str(error) == "529: the body could not be read: a hook of the HTTP client closed the answer before it was read"
+    assert str(error) == "529: the body could not be read: a hook of the HTTP client closed the response before it was read"
 
 
 @libraries

@@ -199,5 +199,5 @@ def test_who_has_taken_an_event_gets_no_text_besides(via: str) -> None:
         next(stream)
         read = partial(next, stream.text())
 
-        with pytest.raises(fb.ConfigurationError, match="has been read"):
+        with pytest.raises(fb.ConfigurationError, match="was read before"):
             read()

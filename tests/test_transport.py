@@ -507,7 +507,7 @@ def test_only_a_redirect_within_the_origin_is_followed(location: str, is_followe
     if is_followed:
         assert client.chat.completions.create(model="m", messages=official.TURN).choices[0].message.content == "Hi."
     else:
-        with pytest.raises(official.openai.InternalServerError, match="307: the relay redirects"):
+        with pytest.raises(official.openai.InternalServerError, match="307: the relay sent a redirect"):
             client.chat.completions.create(model="m", messages=official.TURN)
         assert len(seen) == 1
 
@@ -527,7 +527,7 @@ def test_a_redirect_that_would_change_the_request_is_not_followed(status: int) -
     """A POST would become a GET."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(status, headers={"location": "/v1/x"}))
 
-    with pytest.raises(official.openai.InternalServerError, match=f"{status}: the relay redirects"):
+    with pytest.raises(official.openai.InternalServerError, match=f"{status}: the relay sent a redirect"):
         official.ask("responses", joined("responses", "messages", inner), is_streaming=False)
 
 
@@ -560,7 +560,7 @@ def test_redirects_without_end_end() -> None:
     """Two are enough."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(308, headers={"location": "/v1/x"}))
 
-    with pytest.raises(official.openai.InternalServerError, match="redirects more than 2 times"):
+    with pytest.raises(official.openai.InternalServerError, match="redirected more than 2 times"):
         official.ask("responses", joined("responses", "messages", inner), is_streaming=False)
 
 

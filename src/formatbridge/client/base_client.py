@@ -1,4 +1,4 @@
-"""What both clients have in common: their settings, and the flow of each kind of call. Nothing here waits or does I/O."""
+"""Common code of both clients and of both kinds of streams: settings, and the flow of each kind of call. It does no I/O."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ _MAX_PAGES = 100
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A call that is ready to go."""
+    """A call that is ready to be sent."""
 
     exchange: Exchange
     call: Call
 
 
 class BaseClient:
-    """The settings of a client, and what both clients do without I/O."""
+    """The settings of a client, and the code of both clients that does no I/O."""
 
     _IS_ASYNC: ClassVar[bool]
 
@@ -93,15 +93,22 @@ class BaseClient:
         on_attempt: Callable[[Attempt], None] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Take the settings; nothing is sent and no connection opened.
+        """Set the options of the client; nothing is sent and no connection is opened.
 
-        ``base_url`` may have a path; None: ``FORMATBRIDGE_BASE_URL``, else the profile's. ``api_key``: a string, or a callable that is
-        asked before every call; None: ``FORMATBRIDGE_API_KEY``; without any, none is sent. ``profile``: what the relay wants, or the name
-        of one of ``PROFILES``. ``timeout``: a ``Timeout``, the total seconds, or None for no limit; left out: ``Timeout()``, but for
-        streams without a total. ``retry``: how many attempts more than one, or a ``Retry``. ``http_client``: a client of httpx or httpx2 to
-        send with; it stays its owner's to close. ``headers`` go with every call. ``options``: left out, ``raise_on="impossible"``;
-        ``raise_on`` holds for requests, for an answer has been paid for. ``limits``: the most bytes that may come. ``on_attempt`` is told
-        of every attempt. ``clock``: time and chance for tests. Raises ``ConfigurationError``.
+        ``base_url``: may have a path; None: ``FORMATBRIDGE_BASE_URL``, else the profile's.
+        ``api_key``: a string, or a callable that returns the key before every call; None: ``FORMATBRIDGE_API_KEY``, else no key is sent.
+        ``profile``: the properties of the relay, or a name in ``PROFILES``.
+        ``timeout``: a ``Timeout``, the total seconds, or None for no limit; the default is ``Timeout()``, without a total limit for
+        streams.
+        ``retry``: the number of retries, or a ``Retry``.
+        ``http_client``: a client of httpx or httpx2 to use; the caller closes it.
+        ``headers``: headers of every call.
+        ``options``: the default is ``raise_on="impossible"``. ``raise_on`` applies to requests only, because an answer has been paid for.
+        ``limits``: maximum sizes of answers.
+        ``on_attempt``: is called after every attempt.
+        ``clock``: clock and random numbers, for tests.
+
+        Raises ``ConfigurationError``.
         """
         key = as_secret(api_key)
         del api_key
@@ -122,11 +129,11 @@ class BaseClient:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"{type(self).__name__} holds a key and connections and cannot be pickled, expected to be made where it is used"
+            f"{type(self).__name__} holds a key and connections and cannot be pickled, expected to be created where it is used"
         )
 
     def __repr__(self) -> str:
-        if not hasattr(self, "_key"):  # a traceback shows a client that could not be made, too
+        if not hasattr(self, "_key"):  # in a traceback of an ``__init__`` that raised
             return f"<{type(self).__name__}, not initialized>"
         key = "set" if self._key is not None else "none"
         return f"{type(self).__name__}(base_url={self._base_url!r}, profile={self._profile.name!r}, key={key})"
@@ -140,7 +147,7 @@ class BaseClient:
         options: Options | None = None,
         on_attempt: Callable[[Attempt], None] | None = None,
     ) -> Self:
-        """Return a client that differs in what is given and shares the connections; to close it closes nothing. ``headers`` are added."""
+        """Return a client with other settings that shares the connections; closing it has no effect. ``headers`` are added."""
         client = type(self).__new__(type(self))
         client.__dict__.update(self.__dict__)
         client._owns_pool, client._cached_settings = False, {}
@@ -164,12 +171,12 @@ class BaseClient:
         *,
         model: str | None = None,
     ) -> Prepared:
-        """Show what ``send`` or ``stream`` would send, without sending it. The key is hidden."""
+        """Return what ``send`` or ``stream`` would send, without sending it. The key is hidden."""
         planned = self._plan_call(request, format, via, model, stream=stream)
         return prepared(planned.call, planned.exchange)
 
     def _plan_call(self, request: Any, format: str | None, via: str | None, model: str | None, *, stream: bool) -> PlannedCall:
-        """Convert and address a request."""
+        """Convert a request and build its HTTP call."""
         source = _format_of(request, format)
         bridge = Bridge(source, via=via if via is not None else source, options=self._options)
         is_plain_only = bridge.via in self._profile.plain_only
@@ -179,7 +186,7 @@ class BaseClient:
         if stream and is_plain_only:
             report_replay(exchange.request)
         if not exchange.request.model:
-            raise ConfigurationError("the request names no model: pass model=")
+            raise ConfigurationError("the request has no model: pass model=")
         return PlannedCall(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
     def _call_settings(self, *, is_stream: bool) -> CallSettings:
@@ -194,12 +201,12 @@ class BaseClient:
         return settings
 
     def _send_flow(self, planned: PlannedCall) -> Flow[Reply]:
-        """Bring a whole answer."""
+        """Send a request and return the whole answer."""
         names = self._profile.request_id_headers
 
         def read(head: Head, native: Native) -> tuple[JsonObject, Converted]:
             answer = read_answer(head, native, planned.exchange, planned.call, names)
-            raise_if_failed(head, native.value, planned.call, names)  # which formats that hold failures would pass on
+            raise_if_failed(head, native.value, planned.call, names)  # some formats can represent a failed answer
             return native.value, answer
 
         settings = self._call_settings(is_stream=False)
@@ -208,7 +215,7 @@ class BaseClient:
         return Reply(planned.exchange.request, answer, native, outcome, names)
 
     def _models_flow(self) -> Flow[list[ir.Model]]:
-        """Bring the list of models, page by page."""
+        """Return the list of models, from all its pages."""
         models: list[ir.Model] = []
         query, seen = "", {""}
         locations = self._profile.model_lists()
@@ -232,17 +239,17 @@ class BaseClient:
             if not query:
                 return models
             if query in seen or len(seen) >= _MAX_PAGES:
-                problem = "names a page that was read" if query in seen else f"has more than {_MAX_PAGES} pages"
+                problem = "refers to a page that was already read" if query in seen else f"has more than {_MAX_PAGES} pages"
                 id = errors.request_id(outcome.head.headers, settings.request_id_headers)
                 raise errors.unexpected_body(
-                    f"{problem}, a list without end", status=outcome.head.status, body=b"", id=id, mask=call.mask
+                    f"{problem}, an endless list", status=outcome.head.status, body=b"", id=id, mask=call.mask
                 )
             seen.add(query)
 
     def _fetch_flow(
         self, call: Call, read: Callable[[Head, Native], T], settings: CallSettings, deadline: CallDeadline
     ) -> Flow[Outcome[T]]:
-        """Bring a whole body and what is read in it."""
+        """Send a call and return what ``read`` returns for its body."""
         _log_call(call)
 
         def receive(head: Head) -> Flow[T]:
@@ -265,7 +272,7 @@ class BaseClient:
         return (yield from attempts(planned.call, settings, deadline, receive))
 
     def _report_attempt(self, attempt: Attempt) -> None:
-        """Log an attempt, without bodies and secrets, and tell who wants to know."""
+        """Log an attempt, without bodies and secrets, and call ``on_attempt``."""
         result = attempt.status if attempt.status is not None else type(attempt.error).__name__
         fields = (attempt.format, attempt.via, attempt.model[:200], result, attempt.seconds * 1000, attempt.request_id)
         if attempt.pause is None:
@@ -277,24 +284,24 @@ class BaseClient:
 
 
 def _log_call(call: Call) -> None:
-    """Log what is about to be sent, without body and secrets."""
+    """Log a call before it is sent, without body and secrets."""
     if _LOG.isEnabledFor(logging.DEBUG):
         secrets = dict.fromkeys(call.secrets, HIDDEN)
         _LOG.debug("%s %s with %d bytes, headers %s", call.method, call.url, len(call.body), {**call.headers, **secrets})
 
 
 def _format_of(request: Any, format: str | None) -> ir.Format:
-    """Return the caller's format: that of a typed model, or as named. It is never guessed."""
+    """Return the caller's format: that of a typed model, or the named one. It is never detected."""
     format_and_kind = model_of(request)
     if format is None:
         if format_and_kind is None:
-            raise ConfigurationError("format is missing; it may be left out for a typed model only")
+            raise ConfigurationError("format is missing; it is optional only for a typed model")
         return format_and_kind[0]
     return formats.load(format).NAME
 
 
 def _page_after(page: ir.ModelList) -> str:
-    """Return the query for the next page; empty on the last."""
+    """Return the query for the next page; empty after the last."""
     from urllib.parse import urlencode
 
     if page.next_page:
@@ -303,7 +310,7 @@ def _page_after(page: ir.ModelList) -> str:
 
 
 class BaseStream:
-    """A stream before, while and after it is open. It keeps its client's connections alive."""
+    """Common code of both kinds of streams. A stream keeps the connections of its client open."""
 
     _http: Any = None
 
@@ -311,7 +318,7 @@ class BaseStream:
         self, planned: PlannedCall, flow: Flow[Outcome[IncomingStream]], pool: ConnectionPool, clock: Clock, names: tuple[str, ...]
     ) -> None:
         self.request: ConvertedRequest = planned.exchange.request
-        """The request as it went out; its losses point into what the caller sent, its additions into its own body."""
+        """The request as sent. Its losses point into the caller's body, its additions into the sent body."""
         self._flow: Flow[Outcome[IncomingStream]] | None = flow
         self._pool, self._clock = pool, clock
         self._names = names
@@ -323,7 +330,7 @@ class BaseStream:
 
     @property
     def request_id(self) -> str | None:
-        """By which the relay's owner finds the call; None where the answer did not say."""
+        """The id of the call in the logs of the relay; None if the answer has none."""
         return self._facts[0]
 
     @property
@@ -333,42 +340,42 @@ class BaseStream:
 
     @property
     def attempts(self) -> int:
-        """How often the call was sent, from 1."""
+        """The number of attempts."""
         return self._facts[2]
 
     @property
     def answer(self) -> Converted:
-        """The answer so far in the caller's format; nothing is read for it. Its losses point into what the endpoint's stream adds up to."""
+        """The answer so far in the caller's format; this reads nothing. Its losses point into the accumulated answer of the endpoint."""
         return self._incoming.response()
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What was lost of the request, and of the answer so far: ``request.losses``, then ``answer.losses``."""
+        """Losses of the request and of the answer so far: ``request.losses``, then ``answer.losses``."""
         losses = self.request.losses
         return losses + self.answer.losses if self._opened_stream else losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """What had to be added to the request, and to the answer so far: ``request.additions``, then ``answer.additions``."""
+        """Additions to the request and to the answer so far: ``request.additions``, then ``answer.additions``."""
         additions = self.request.additions
         return additions + self.answer.additions if self._opened_stream else additions
 
     @property
     def _facts(self) -> tuple[str | None, int, int]:
         if self._call_facts is None:
-            raise ConfigurationError("the stream is not open, expected it within with")
+            raise ConfigurationError('the stream is not open, use it inside a "with" block')
         return self._call_facts
 
     @property
     def _incoming(self) -> IncomingStream:
         if self._opened_stream is None:
-            raise ConfigurationError("the stream is not open, expected it within with")
+            raise ConfigurationError('the stream is not open, use it inside a "with" block')
         return self._opened_stream
 
     def _open_flow(self) -> Flow[Outcome[IncomingStream]]:
         flow, self._flow = self._flow, None
         if flow is None:
-            raise ConfigurationError("the stream has been opened, expected to open it once")
+            raise ConfigurationError("the stream was opened before, expected to be opened once")
         return flow
 
     def _set_opened(self, outcome: Outcome[IncomingStream]) -> None:
@@ -376,32 +383,32 @@ class BaseStream:
         self._call_facts = errors.request_id(outcome.head.headers, self._names), outcome.head.status, outcome.attempts
 
     def _open_http(self) -> Any:
-        """Return the line to read from; raise where the stream was closed before its end."""
+        """Return the HTTP exchange to read from; raise an error if the stream was closed before its end."""
         if not self._incoming.is_over and not self._http.is_open:
-            raise ConfigurationError("the stream was closed before its end, expected an open one")
+            raise ConfigurationError("the stream was closed before its end, expected an open stream")
         return self._http
 
     def _begin_reading(self) -> None:
         if self._is_read:
-            raise ConfigurationError("the stream has been read, expected one iteration")
+            raise ConfigurationError("the stream was read before, expected one iteration")
         self._is_read = self._incoming is not None
 
     def _begin_text(self) -> None:
-        """Begin to read text, of which nobody has taken events before: these have it, too."""
+        """Start to read text. This is an error after events were read, because their text is lost."""
         self._is_read = self._is_read or self._has_started
         self._begin_reading()
 
     def _next_event_flow(self) -> Flow[BaseModel | None]:
-        """Bring the next event; None at the end."""
+        """Return the next event; None at the end."""
         self._has_started = True
         return (yield from self._take_flow(self._incoming.next_event))
 
     def _next_text_flow(self) -> Flow[str | None]:
-        """Bring the next visible text; None at the end."""
+        """Return the next visible text; None at the end."""
         return (yield from self._take_flow(self._incoming.next_text))
 
     def _take_flow(self, take_item: Callable[[], T | None]) -> Flow[T | None]:
-        """Read until there is something to take; None at the end."""
+        """Read until ``take_item`` returns an item; None at the end."""
         while True:
             item = take_item()
             if item is not None:
@@ -412,7 +419,7 @@ class BaseStream:
             yield from self._incoming.step()
 
     def _read_rest_flow(self) -> Flow[None]:
-        """Read to the end; what ended the stream is raised."""
+        """Read to the end and raise the error that ended the stream, if any."""
         self._is_read = True
         while (yield from self._next_event_flow()) is not None:
             continue
@@ -423,8 +430,8 @@ class BaseStream:
         yield Close()
 
     def __repr__(self) -> str:
-        """Show the two formats and how far it is; nothing is read for it."""
-        if not hasattr(self, "_created_at"):  # a traceback shows a stream that could not be made, too
+        """Show the two formats and the state; this reads nothing."""
+        if not hasattr(self, "_created_at"):  # in a traceback of an ``__init__`` that raised
             return f"<{type(self).__name__}, not initialized>"
         state = (
             "not open"
@@ -441,5 +448,5 @@ class BaseStream:
         if self._http is not None and self._http.is_open:
             self._http.close_later()
             location = ":".join(map(str, self._created_at))
-            message = f"a stream made at {location} was dropped open, expected it within with"
+            message = f'a stream created at {location} was not closed, use it inside a "with" block'
             warnings.warn(message, ResourceWarning, stacklevel=2, source=self)

@@ -1,4 +1,4 @@
-"""One call as values: where it goes and with what, and what the answer to it means. Nothing here does I/O."""
+"""One HTTP call as values: the request, and the meaning of its answer. Nothing here does I/O."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from formatbridge.streaming.sse import without_comments
 
 A = TypeVar("A")
 KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key", "authorization")
-"""Headers in which a key may stand, the best known first."""
+"""Headers that may contain a key, in order of preference."""
 WHITESPACE = b"\xef\xbb\xbf \t\r\n"
 MAX_LEADING_BYTES = 64 * 1024
-"""What may stand before a body, comments of a stream aside, and how much of it is read to see what comes."""
+"""``WHITESPACE`` may precede a body. So many bytes, comments of a stream excluded, are read to recognise the body."""
 _LIST_KEYS = frozenset(
     name for key in ("models", "tunedModels", "publisherModels", "nextPageToken") for name in (key, to_snake(key))
 )
-"""Keys of a page of models in generate_content, which takes them in either spelling."""
+"""Keys of a page of models in generate_content, in camel case and snake case."""
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One HTTP request but for its secrets, which ``secrets`` holds by header name. ``format``, ``via`` and ``model`` are for the log.
+    """One HTTP request; the values of secret headers are in ``secrets``. ``format``, ``via`` and ``model`` are for the log.
 
-    ``key_headers``: the headers in which a key may stand, of which one is sent.
+    ``key_headers``: headers that may contain a key; only one of them is sent.
     """
 
     method: str
@@ -62,12 +62,12 @@ class Call:
 
     @property
     def other_key_headers(self) -> Set[str]:
-        """The headers from which somebody else's key is to be taken, for this call brings its own."""
+        """Headers to remove from the request, because this call has its own key."""
         return self.key_headers - self.secrets.keys() if self.secrets.keys() & self.key_headers else frozenset()
 
     @property
     def mask(self) -> Mask:
-        """What hides the secrets of this call in anything that comes back."""
+        """A mask that hides the secrets of this call in everything that the relay sends."""
         secrets: list[Secret] = []
         for secret in self.secrets.values():
             text = secret.reveal()
@@ -77,7 +77,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A call that was not made: what would go out. Headers that may hold a secret show ``***``."""
+    """A call that is not sent. Headers that may contain a secret have the value ``***``."""
 
     method: str
     url: str
@@ -89,9 +89,12 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The beginning of an answer. ``headers`` by names in lower case; ``size``: of them all, in bytes; ``came``: when, since the epoch.
+    """The status line and headers of an answer.
 
-    ``is_framed``: whether HTTP marks the end of the body, so that a truncated body is an error of the connection.
+    ``headers``: by lower-case name.
+    ``size``: of all headers, in bytes.
+    ``received_at``: seconds since the epoch.
+    ``is_framed``: whether HTTP marks the end of the body; then a truncated body is a connection error.
     """
 
     status: int
@@ -109,7 +112,7 @@ def build_call(
     headers: Mapping[str, str],
     sdk_headers: Mapping[str, str] = NO_HEADERS,
 ) -> Call:
-    """Build the call that an exchange begins. ``passed``: headers that somebody else's request had, which yield to all others but ours."""
+    """Build the HTTP call for an exchange. ``sdk_headers``: headers of an SDK's request; all other headers have precedence."""
     request = exchange.request
     streams = request.stream
     url = _url(base_url, profile.path(request.target, model=request.model, stream=streams))
@@ -131,15 +134,15 @@ def build_call(
 
 
 def _url(base_url: str, path: str) -> str:
-    """Join a base URL and a path; the key goes to the origin of the former, whatever the latter says."""
+    """Join a base URL and a path; raise an error if the path changes the origin, which would receive the key."""
     url = base_url + path
     if origin_of(url) != origin_of(base_url) or "@" in urlsplit(url).netloc:
-        raise ConfigurationError(f"path {path[:100]!r} leads away from the base URL, expected one below it")
+        raise ConfigurationError(f"path {path[:100]!r} changes the origin, expected a path below the base URL")
     return url
 
 
 def _wire_body(body: JsonObject, target: ir.Format) -> JsonObject:
-    """Return the body to send, without what the URL has in its place."""
+    """Return the body to send, without the fields that the URL contains."""
     in_url = formats.load(target).IN_URL
     return {name: value for name, value in body.items() if name not in in_url} if in_url & body.keys() else body
 
@@ -153,7 +156,7 @@ def build_models_call(
     page: str = "",
     sdk_headers: Mapping[str, str] = NO_HEADERS,
 ) -> Call:
-    """Build the call for a page of the list of models; ``place``: its path and format, ``page``: a query such as ``?pageToken=x``."""
+    """Build the call for a page of the list of models. ``location``: its path and format; ``page``: a query such as ``?pageToken=x``."""
     path, target = location
     return Call(
         method="GET",
@@ -172,7 +175,7 @@ def build_models_call(
 
 
 def _accepted(streams: bool) -> dict[str, str]:
-    """Say what may come back. A stream is not to be compressed: its pieces would wait for one another."""
+    """Return the headers for the expected answer. A stream is not compressed, because compression would delay its chunks."""
     return {
         "accept": "text/event-stream, application/json" if streams else "application/json",
         "accept-encoding": "identity" if streams else "gzip, deflate",
@@ -185,13 +188,13 @@ def _versions(profile: RelayProfile, target: ir.Format, version: str) -> dict[st
 
 
 def _public_headers(*layers: Mapping[str, str]) -> dict[str, str]:
-    """Merge headers, later ones winning, without those that may hold a secret."""
+    """Merge headers, later ones with precedence, without those that may contain a secret."""
     merged = {name.lower(): value for layer in layers for name, value in layer.items()}
     return {name: value for name, value in merged.items() if not is_sensitive(name)}
 
 
 def _secret_headers(profile: RelayProfile, endpoint: str, key: Secret | None, headers: Mapping[str, str]) -> dict[str, Secret]:
-    """Return the headers that nobody else may see. A key header that was written out wins over the key; there are never two keys."""
+    """Return the secret headers. An explicit key header has precedence over the key; only one key is sent."""
     secrets = {name.lower(): Secret(value) for name, value in headers.items() if is_sensitive(name)}
     if key is not None and not secrets.keys() & _key_headers(profile, endpoint):
         name = _key_header(profile, endpoint)
@@ -208,7 +211,7 @@ def _key_headers(profile: RelayProfile, endpoint: str) -> Set[str]:
 
 
 def prepared(call: Call, exchange: Exchange) -> Prepared:
-    """Show a call that is not made."""
+    """Return a call that is not sent, for the caller."""
     secrets = {name: f"Bearer {HIDDEN}" if name == "authorization" else HIDDEN for name in call.secrets}
     request = exchange.request
     headers = masked_headers(call.headers) | secrets
@@ -216,14 +219,14 @@ def prepared(call: Call, exchange: Exchange) -> Prepared:
 
 
 def report_replay(converted: ConvertedRequest) -> None:
-    """Report of a request for a stream that a plain one goes out in its place."""
+    """Report that a request for a stream is sent without streaming."""
     converted.note(Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
 
 
 def follow_redirects(call: Call, limits: Limits, send: Callable[[Call], A]) -> Generator[A, Head, Head]:
-    """Ask for a call, and for each to which the answer redirects it; return the head of the answer behind that, with the secrets hidden.
+    """Send a call, follow its redirects, and return the head of the final answer with the secrets hidden.
 
-    Raises ``APIConnectionError`` on headers longer than the limits, and on redirects beyond them or to where nothing may go.
+    Raises ``APIConnectionError`` on headers beyond the limits, too many redirects, and redirects to another origin.
     """
     for hops in count():
         head = yield send(call)
@@ -234,13 +237,13 @@ def follow_redirects(call: Call, limits: Limits, send: Callable[[Call], A]) -> G
             return replace(head, headers=call.mask.whole(head.headers))
         call = _redirected(call, head)
         if hops >= limits.max_redirects:
-            message = f"the relay redirects more than {limits.max_redirects} times, expected an answer"
+            message = f"the relay redirected more than {limits.max_redirects} times, expected an answer"
             raise APIConnectionError(message, phase="redirect", can_retry=False)
-    raise AssertionError("counting never ends")
+    raise AssertionError("count() is infinite")
 
 
 def _redirected(call: Call, head: Head) -> Call:
-    """Follow a redirect within the same origin; raise ``APIConnectionError`` on any other, to which nothing may go."""
+    """Return the call for a redirect within the same origin; raise ``APIConnectionError`` on any other."""
     location = head.headers.get("location", "")
     try:
         url = urljoin(call.url, location)
@@ -248,23 +251,23 @@ def _redirected(call: Call, head: Head) -> Call:
     except ValueError:
         url, is_same = "", False
     if head.status not in (307, 308) or not location or not is_same:
-        where = " to another origin" if location and not is_same else ", which would not repeat the call"
-        message = f"{head.status}: the relay redirects{where}; expected an answer"
+        where = " to another origin" if location and not is_same else " that does not repeat the call"
+        message = f"{head.status}: the relay sent a redirect{where}; expected an answer"
         raise APIConnectionError(call.mask.text(message), phase="redirect", can_retry=False)
     return replace(call, url=url.partition("#")[0])
 
 
 class Native(NamedTuple):
-    """The body of a success: the object, and the JSON text, which tells more: which keys are equal, and where half a character stood."""
+    """The body of a success: the object, and its JSON text. Duplicate keys and lone surrogates are visible only in the text."""
 
     value: JsonObject
     text: bytes
 
 
 def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...], *, allows_lone_surrogates: bool = True) -> Native:
-    """Read the body of a success; raise ``UnexpectedResponseError`` where it is an error or no JSON object.
+    """Read the body of a success; raise ``UnexpectedResponseError`` if it is an error or not a JSON object.
 
-    ``mends``: half a character is no fault, for whoever reads the text reports it.
+    ``allows_lone_surrogates``: they are accepted, because the reader of the text reports them.
     """
     body = without_comments(body)
     id = errors.request_id(head.headers, names)
@@ -286,32 +289,32 @@ def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...], *, al
 
 
 class BodyStart:
-    """The first bytes of a body, read until they show what comes: blanks and comments do not."""
+    """The first bytes of a body, up to the first that is neither white space nor a comment."""
 
     def __init__(self) -> None:
         self.read = b""
-        """All that was read."""
+        """All bytes so far."""
         self.content = b""
-        """What of it stands behind the comments."""
+        """The bytes after white space and comments."""
 
     @property
     def is_undecided(self) -> bool:
-        """Whether more is to be read."""
+        """Whether more bytes are needed."""
         return self.content[:1] in (b"", b":") and len(self.read) < MAX_LEADING_BYTES
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes."""
+        """Add a chunk."""
         self.read += chunk
         self.content = without_comments(self.content + chunk).lstrip(WHITESPACE)
 
 
 def is_markup(body: bytes) -> bool:
-    """Say whether a body looks like HTML or XML."""
+    """Return whether a body looks like HTML or XML."""
     return body.lstrip(WHITESPACE)[:1] == b"<"
 
 
 def read_answer(head: Head, native: Native, exchange: Exchange, call: Call, names: tuple[str, ...]) -> Converted:
-    """Bring a whole answer home; raise ``UnexpectedResponseError`` where it is none of its format, or failed and is an error at home."""
+    """Convert a whole answer; raise ``UnexpectedResponseError`` if it is invalid, or failed and becomes an error in the caller's format."""
     try:
         converted = exchange.response(native.text)
     except InvalidPayloadError as error:
@@ -324,7 +327,7 @@ def read_answer(head: Head, native: Native, exchange: Exchange, call: Call, name
 
 
 def raise_if_failed(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> None:
-    """Raise ``UnexpectedResponseError`` where an answer of the wire's format says that it failed on the way."""
+    """Raise ``UnexpectedResponseError`` if the endpoint's answer has the status of a failure."""
     failure = formats.load(call.via).failure_of(native)
     if failure is not None:
         id = errors.request_id(head.headers, names)
@@ -334,7 +337,7 @@ def raise_if_failed(head: Head, native: JsonObject, call: Call, names: tuple[str
 def invalid_answer(
     error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...], expected: str = "answer"
 ) -> APIError:
-    """Return the error for an object that is not what was ``wanted``: what it says, where it is an error in words alone."""
+    """Return the exception for an object that is not the ``expected`` one; for an error in a success, with its message."""
     id = errors.request_id(head.headers, names)
     body = codec.dumps(native)
     if is_error_body(native):
@@ -345,7 +348,7 @@ def invalid_answer(
 
 
 def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> ir.ModelList:
-    """Read a page of the list of models, in whatever format it came."""
+    """Read a page of the list of models in any format."""
     from formatbridge.convert.input import check_answer
 
     try:
@@ -356,10 +359,10 @@ def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ..
 
 
 def list_format(native: JsonObject, call: Call) -> ir.Format:
-    """Return the format of a list of models: relays have two, and some serve one at the other's path.
+    """Return the format of a list of models: relays have two lists, and some serve one at the path of the other.
 
-    In one format each field may be left out, and an empty list with them all. An object with other fields alone is no list, then, nor is
-    one whose list is null beside the words of an error: raises ``InvalidPayloadError``.
+    In generate_content every field is optional, and the object of an empty list is empty. An object with only other fields is not a list.
+    An error with an empty list is not a list either. Both raise ``InvalidPayloadError``.
     """
     is_empty = all(native.get(key) in (None, "") for key in ("data", *_LIST_KEYS))
     if is_empty and native.get("success") is not True and plain_message(native)[0]:
@@ -372,7 +375,7 @@ def list_format(native: JsonObject, call: Call) -> ir.Format:
 
 
 def _format_of_data(native: JsonObject, default: ir.Format) -> ir.Format:
-    """Return the format of a list below ``data``: each vendor's models name their kind in a field of its own."""
+    """Return the format of a list in ``data``: the models of each vendor have their kind in a different field."""
     entries = native.get("data")
     first = entries[0] if isinstance(entries, list) and entries else None
     if isinstance(first, dict) and default != "responses":
@@ -384,5 +387,5 @@ def _format_of_data(native: JsonObject, default: ir.Format) -> ir.Format:
 
 
 def invalid_models(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:
-    """Return the error for a list of models that is none."""
+    """Return the exception for an invalid list of models."""
     return invalid_answer(error, head, native, call, names, "list of models")

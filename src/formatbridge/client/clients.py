@@ -1,4 +1,4 @@
-"""The two clients: drivers of one flow. ``await`` is all in which they differ."""
+"""The two clients: sync and async drivers of the same flow. They differ only in ``await``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Client(BaseClient):
-    """Any format through any endpoint of one relay. Threads may share it."""
+    """Sends requests of any format to any endpoint of one relay. Threads may share it."""
 
     _IS_ASYNC = False
 
@@ -29,41 +29,44 @@ class Client(BaseClient):
     ) -> Reply:
         """Send a request and return the whole answer in the caller's format.
 
-        ``request``: a dict, JSON text or a typed model; whether it asks for a stream does not matter. ``format``: the caller's; may be left
-        out for a typed model. ``via``: the endpoint's format; None: the caller's, and the body goes out as it came. ``model``: in place of
-        the body's. Raises ``InvalidPayloadError`` and ``LossyConversionError`` before anything is sent, ``APIError`` afterwards.
+        ``request``: a dict, JSON text or a typed model; its field for streaming is ignored.
+        ``format``: the caller's format; optional for a typed model.
+        ``via``: the endpoint's format; None: the caller's, and the body is sent unchanged.
+        ``model``: replaces the model of the body.
+
+        Raises ``InvalidPayloadError`` and ``LossyConversionError`` before anything is sent, ``APIError`` afterwards.
         """
         return self._drive(self._send_flow(self._plan_call(request, format, via, model, stream=False)))
 
     def stream(
         self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
     ) -> Stream:
-        """Return the stream of an answer, to be opened with ``with``; the arguments are those of ``send``."""
+        """Return the stream of an answer; open it with ``with``. The arguments are those of ``send``."""
         planned = self._plan_call(request, format, via, model, stream=True)
         return Stream(planned, self._stream_flow(planned), self._pool, self._clock, self._profile.request_id_headers)
 
     def models(self) -> list[ir.Model]:
-        """Return the relay's models, all pages of them, with ids as requests name them."""
+        """Return the relay's models from all pages, with the ids that requests use."""
         return self._drive(self._models_flow())
 
     def chat_completions(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+        """Send a chat_completions request with these fields."""
         return self.send(fields, "chat_completions", via)
 
     def messages(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+        """Send a messages request with these fields."""
         return self.send(fields, "messages", via)
 
     def responses(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+        """Send a responses request with these fields."""
         return self.send(fields, "responses", via)
 
     def generate_content(self, model: str, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+        """Send a generate_content request with these fields."""
         return self.send(fields, "generate_content", via, model=model)
 
     def close(self) -> None:
-        """Close the connections; more than once does no harm. An injected client stays open."""
+        """Close the connections. An injected client stays open. Further calls of ``close`` have no effect."""
         if self._owns_pool:
             self._pool.close()
 
@@ -82,11 +85,11 @@ class Client(BaseClient):
 
 
 class Stream(BaseStream):
-    """The stream of one answer: typed events of the caller's format, its text, and the answer that they add up to.
+    """The stream of one answer: typed events of the caller's format, its text, and the accumulated answer.
 
-    ``with`` opens it, up to the first event; an error until then can be tried again and is raised there. One iteration, then it is read.
-    A stream that breaks off raises ``TruncatedStreamError``, a late one ``APITimeoutError``, one that ends in an error
-    ``StreamFailedError``, each after the last good event and with the answer so far in ``partial``.
+    ``with`` opens it, up to the first event; errors until then are retried and raised there. It can be iterated once. A truncated stream
+    raises ``TruncatedStreamError``, a time limit ``APITimeoutError``, an error event ``StreamFailedError``. They are raised after the last
+    valid event and have the answer so far in ``partial``.
     """
 
     _http: HTTPExchange | None = None
@@ -110,18 +113,18 @@ class Stream(BaseStream):
         return event
 
     def text(self) -> Iterator[str]:
-        """Yield the visible text of the first choice as it comes, without reasoning; never an empty piece."""
+        """Yield the visible text of the first choice as it arrives, without reasoning; never an empty string."""
         self._begin_text()
         while (piece := self._drive(self._next_text_flow())) is not None:
             yield piece
 
     def response(self) -> Converted:
-        """Read what is left and return the whole answer in the caller's format."""
+        """Read the rest and return the whole answer in the caller's format."""
         self._drive(self._read_rest_flow())
         return self._incoming.response()
 
     def close(self) -> None:
-        """Let the connection go; more than once does no harm."""
+        """Close the stream. Further calls have no effect."""
         if self._http is not None:
             drive(self._close_flow(), self._http, self._clock)
 
@@ -130,45 +133,45 @@ class Stream(BaseStream):
 
 
 class AsyncClient(BaseClient):
-    """Any format through any endpoint of one relay. Tasks may share it, and event loops, one after the other or side by side."""
+    """Sends requests of any format to any endpoint of one relay. Tasks and event loops may share it."""
 
     _IS_ASYNC = True
 
     async def send(
         self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
     ) -> Reply:
-        """Send a request and return the whole answer in the caller's format; as ``Client.send``."""
+        """Send a request and return the whole answer in the caller's format, as ``Client.send``."""
         return await self._drive(self._send_flow(self._plan_call(request, format, via, model, stream=False)))
 
     def stream(
         self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
     ) -> AsyncStream:
-        """Return the stream of an answer, to be opened with ``async with``; the arguments are those of ``send``."""
+        """Return the stream of an answer; open it with ``async with``. The arguments are those of ``send``."""
         planned = self._plan_call(request, format, via, model, stream=True)
         return AsyncStream(planned, self._stream_flow(planned), self._pool, self._clock, self._profile.request_id_headers)
 
     async def models(self) -> list[ir.Model]:
-        """Return the relay's models, all pages of them, with ids as requests name them."""
+        """Return the relay's models from all pages, with the ids that requests use."""
         return await self._drive(self._models_flow())
 
     async def chat_completions(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+        """Send a chat_completions request with these fields."""
         return await self.send(fields, "chat_completions", via)
 
     async def messages(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+        """Send a messages request with these fields."""
         return await self.send(fields, "messages", via)
 
     async def responses(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+        """Send a responses request with these fields."""
         return await self.send(fields, "responses", via)
 
     async def generate_content(self, model: str, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+        """Send a generate_content request with these fields."""
         return await self.send(fields, "generate_content", via, model=model)
 
     async def close(self) -> None:
-        """Close the connections of this event loop; more than once does no harm. An injected client stays open."""
+        """Close the connections of this event loop. An injected client stays open. Further calls have no effect."""
         if self._owns_pool:
             await self._pool.close_async()
 
@@ -210,18 +213,18 @@ class AsyncStream(BaseStream):
         return event
 
     async def text(self) -> AsyncIterator[str]:
-        """Yield the visible text of the first choice as it comes, without reasoning; never an empty piece."""
+        """Yield the visible text of the first choice as it arrives, without reasoning; never an empty string."""
         self._begin_text()
         while (piece := await self._drive(self._next_text_flow())) is not None:
             yield piece
 
     async def response(self) -> Converted:
-        """Read what is left and return the whole answer in the caller's format."""
+        """Read the rest and return the whole answer in the caller's format."""
         await self._drive(self._read_rest_flow())
         return self._incoming.response()
 
     async def close(self) -> None:
-        """Let the connection go, whatever cancels the caller meanwhile; more than once does no harm."""
+        """Close the stream, even if the caller is cancelled meanwhile. Further calls have no effect."""
         if self._http is not None:
             await drive_async(self._close_flow(), self._http, self._clock)
 
@@ -230,7 +233,7 @@ class AsyncStream(BaseStream):
 
 
 def drive(flow: Flow[T], http: HTTPExchange, clock: Clock) -> T:
-    """Do what a flow asks for until it returns; close the line where it raises."""
+    """Run the steps of a flow until it returns; close the HTTP exchange if it raises."""
     result: object = None
     failure: APIError | None = None
     try:
@@ -250,7 +253,7 @@ def drive(flow: Flow[T], http: HTTPExchange, clock: Clock) -> T:
         http.close()
         raise
     http.close()
-    result = None  # this frame shows in tracebacks, where what the relay sent has no place
+    result = None  # tracebacks show this frame, and must not show data from the relay
     raise failed.with_traceback(None)
 
 
@@ -270,7 +273,7 @@ def _run_step(step: Step, http: HTTPExchange, clock: Clock) -> object:
 
 
 async def drive_async(flow: Flow[T], http: AsyncHTTPExchange, clock: Clock) -> T:
-    """Do what a flow asks for until it returns; close the line where it raises."""
+    """Run the steps of a flow until it returns; close the HTTP exchange if it raises."""
     result: object = None
     failure: APIError | None = None
     try:
@@ -290,7 +293,7 @@ async def drive_async(flow: Flow[T], http: AsyncHTTPExchange, clock: Clock) -> T
         await http.close()
         raise
     await http.close()
-    result = None  # this frame shows in tracebacks, where what the relay sent has no place
+    result = None  # tracebacks show this frame, and must not show data from the relay
     raise failed.with_traceback(None)
 
 

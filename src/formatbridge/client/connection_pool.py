@@ -1,4 +1,4 @@
-"""Whose connections a call goes by. A client that was given none makes its own with httpx, which is loaded then."""
+"""The connections of a client: those of an injected HTTP client, or its own. Only its own need httpx, which is then loaded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CALLS_PER_CLIENT = 32
 
 
 def library_and_kind(client: object) -> tuple[ModuleType, bool]:
-    """Return the library of a client and whether the client is async, by its ancestors, so that subclasses pass."""
+    """Return the library of an HTTP client and whether the client is async. Subclasses are recognised by their base classes."""
     cls = library_class_of(client, "Client", "AsyncClient")
     if cls is None:
         raise ConfigurationError(f"http_client is {type_name(client)}, expected a client of httpx or httpx2")
@@ -31,7 +31,7 @@ def library_and_kind(client: object) -> tuple[ModuleType, bool]:
 
 
 def checked_client(client: object, *, is_async: bool) -> None:
-    """Raise ``ConfigurationError`` where a client is none, or of the wrong kind."""
+    """Raise ``ConfigurationError`` unless the value is an HTTP client of the right kind, or None."""
     if client is None:
         return
     _, is_async_client = library_and_kind(client)
@@ -41,21 +41,21 @@ def checked_client(client: object, *, is_async: bool) -> None:
 
 
 def create(make: Callable[[], T], library: Any) -> T:
-    """Make what calls go by; raise ``ConfigurationError`` where the environment's words for proxies and certificates are none."""
+    """Create a client or an SSL context; raise ``ConfigurationError`` if the environment's proxies or certificates are invalid."""
     try:
         return make()
     except (ImportError, OSError) as error:
         reason = f"{type(error).__name__}: {error}"
-    except (ValueError, library.InvalidURL):  # whose texts may have the password
-        reason = "a proxy's URL is none that can be used"
+    except (ValueError, library.InvalidURL):  # its message may contain the password
+        reason = "the URL of a proxy is invalid"
     proxies = "ALL_PROXY, HTTPS_PROXY, HTTP_PROXY, NO_PROXY"
-    raise ConfigurationError(f"the environment's proxies ({proxies}) or certificates (SSL_CERT_FILE) are of no use, {reason}")
+    raise ConfigurationError(f"the environment's proxies ({proxies}) or certificates (SSL_CERT_FILE) cannot be used, {reason}")
 
 
 class PooledClient:
     """One client of an HTTP library, and the calls that are using it.
 
-    It keeps them: the collector would close an answer that is half read, and it may come while the library holds its lock.
+    The reference to the calls keeps them alive. Without it the garbage collector could close a response while the library holds its lock.
     """
 
     __slots__ = ("calls", "client", "module")
@@ -67,23 +67,23 @@ class PooledClient:
 
 
 class ClientPool:
-    """Several clients of a library that count as one, each with few calls at a time.
+    """Several clients of a library that act as one, each with few calls at a time. ``capacity``: calls of each client.
 
-    What a library's pool of connections does for each call grows with the calls that are open: a thousand in one pool take three times as
-    long as in thirty. The first shard that has room is used, so that a quiet client keeps using the same connections; the others end with
-    the last of their calls, for a library lets go of idle connections at the next call only. ``room``: calls in each shard.
+    In a connection pool of the libraries, the cost of each call grows with the number of open calls: with a thousand it is three times
+    that with thirty. The first client with capacity is used, so that a quiet application uses the same connections again. Other clients
+    are closed after their last call, because the libraries close idle connections only at the next call.
     """
 
     def __init__(self, make: Callable[[], Any], module: ModuleType, capacity: float = _CALLS_PER_CLIENT) -> None:
         self._make = make
         self._module = module
         self._capacity = capacity
-        self._lock = threading.RLock()  # to be had twice: the collector ends coroutines, and it may come while a client is made
+        self._lock = threading.RLock()  # reentrant: the garbage collector may close coroutines while a client is created
         self._pending_closes: deque[Callable[[], None]] = deque()
         self.all: list[PooledClient] = []
 
     def acquire(self, call: object) -> PooledClient:
-        """Return a shard with room, for a call to use."""
+        """Return a client with capacity for a call."""
         with self._lock:
             pooled = next((pooled for pooled in self.all if len(pooled.calls) < self._capacity), None)
             if pooled is None:
@@ -93,7 +93,7 @@ class ClientPool:
             return pooled
 
     def release(self, pooled: PooledClient, call: object) -> PooledClient | None:
-        """Take a call from its shard; return the shard where it has ended and is to be closed."""
+        """Remove a call from its client; return the client if it is now unused and has to be closed."""
         with self._lock:
             pooled.calls.discard(call)
             if pooled.calls or pooled not in self.all[1:]:
@@ -102,31 +102,31 @@ class ClientPool:
             return pooled
 
     def close_later(self, close: Callable[[], None]) -> None:
-        """Leave a call that has no owner any more to be closed later; the collector comes when it likes and must wait for no lock."""
+        """Register a call without an owner for closing. The garbage collector calls this at any time, so it must not wait for a lock."""
         self._pending_closes.append(close)
 
     def close_pending(self) -> None:
-        """Close the calls that have no owner any more."""
+        """Close the calls that have no owner."""
         while self._pending_closes:
-            with suppress(IndexError):  # another thread was quicker
+            with suppress(IndexError):  # another thread removed the last one
                 self._pending_closes.popleft()()
 
 
 class PerLoop(Generic[T]):
-    """One thing, such as connections, for each place where it may be used: apart for each process and, if async, each event loop.
+    """One value, such as connections, for each process and, if async, for each event loop.
 
-    A fork shares its parent's sockets and a second event loop cannot wake those of the first, so neither may use them. Connections hold
-    their loop, so what belongs to a loop that is closed is let go of when another comes.
+    A forked process shares the sockets of its parent, and a second event loop cannot wake waiters of the first; neither may use the
+    connections of the other. Connections refer to their loop, so the value of a closed loop is removed when another loop is used.
     """
 
     def __init__(self, *, is_async: bool) -> None:
         self._is_async = is_async
         self._process = os.getpid()
         self._values: WeakKeyDictionary[Any, T] = WeakKeyDictionary()
-        self._inherited: list[Any] = []  # kept, for to drop them would close the parent's sockets with a warning
+        self._inherited: list[Any] = []  # kept, because the garbage collector would close the parent's sockets with a warning
 
     def get(self, make: Callable[[], T]) -> T:
-        """Return the one of this place, made on first use."""
+        """Return the value for the current process and loop; it is created on first use."""
         if self._process != os.getpid():
             self._inherited.append(self._values)
             self._process, self._values = os.getpid(), WeakKeyDictionary()
@@ -138,7 +138,7 @@ class PerLoop(Generic[T]):
         return self._values.setdefault(key, make())
 
     def pop(self) -> T | None:
-        """Forget the one of this place, and return it where there is one that is not another process's."""
+        """Remove and return the value for the current loop; None if there is none, or in a forked process."""
         return self._values.pop(self._current_key(), None) if self._process == os.getpid() else None
 
     def _remove_closed_loops(self) -> None:
@@ -151,7 +151,7 @@ class PerLoop(Generic[T]):
 
 
 class ConnectionPool:
-    """The connections of a client: an injected one's, or own ones of each place."""
+    """The connections of a client: those of an injected HTTP client, or its own."""
 
     def __init__(self, injected: Any, *, is_async: bool) -> None:
         self._is_async = is_async
@@ -163,7 +163,7 @@ class ConnectionPool:
         self._ssl_context: Any = None
 
     def clients(self) -> ClientPool:
-        """Return the connections to use here and now."""
+        """Return the clients for the current process and event loop."""
         if self._is_closed:
             raise ConfigurationError("the client is closed, expected an open one")
         if self._injected is not None:
@@ -179,12 +179,12 @@ class ConnectionPool:
         return ClientPool(lambda: kind(verify=self._ssl_context, timeout=None, limits=limits), httpx)
 
     def close(self) -> None:
-        """Close the own connections; those of an injected client stay its owner's."""
+        """Close the own connections. An injected client stays open."""
         for pooled in self._close_pool():
             pooled.client.close()
 
     async def close_async(self) -> None:
-        """Close the own connections of this event loop; those of others go with their loops."""
+        """Close the own connections of this event loop. Those of other loops are closed with their loops."""
         for pooled in self._close_pool():
             await pooled.client.aclose()
 
@@ -198,14 +198,14 @@ class ConnectionPool:
 
 
 class _NoLoop:
-    """Stands for the one place of a sync client, and for the one event loop of a library other than asyncio."""
+    """The key for a sync client, and for the event loop of a library other than asyncio."""
 
 
 _NO_LOOP = _NoLoop()
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
-    """Return the running event loop; None outside of one, and in that of a library other than asyncio."""
+    """Return the running event loop of asyncio, or None."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

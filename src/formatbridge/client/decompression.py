@@ -29,7 +29,7 @@ class Decompressor:
     def __init__(self, encoding: str, limit: int) -> None:
         encoding = encoding.strip().lower() or "identity"
         if encoding != "identity" and encoding not in _WINDOWS:
-            raise UnreadableBodyError(f"is encoded as {encoding[:40]!r}, expected identity, gzip or deflate")
+            raise UnreadableBodyError(f"is encoded as {encoding[:40]!r}, which was not requested")
         self._limit = limit
         self._decompressed_size = 0
         self._compressed_size = 0

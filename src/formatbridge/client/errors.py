@@ -1,4 +1,4 @@
-"""Error answers, read by their shape and not by the endpoint that sent them: relays mix the shapes."""
+"""Error answers. They are read by their shape and not by the endpoint, because relays mix the shapes."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ _MAX_TEXT_LENGTH = 500
 _MAX_CODE_LENGTH = 200
 MAX_KEPT_BYTES = 64 * 1024
 MAX_READ_BYTES = 1024 * 1024
-"""Bytes of an error body that are read for what it says; fewer are kept."""
+"""Bytes of an error body that are read; ``MAX_KEPT_BYTES`` of them are kept."""
 _TRANSIENT = frozenset({"rate_limit", "overloaded", "timeout"})
-"""Kinds of errors that pass by themselves."""
+"""Kinds of errors that may be gone at the next attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorDetails:
-    """What an error body says. ``shape``: the format whose error it looks like; ``reason``: a code that its details tell."""
+    """The fields of an error body. ``shape``: the format of the error; ``reason``: an error code in ``details``."""
 
     message: str
     shape: ir.Format = "chat_completions"
@@ -68,7 +68,7 @@ class ErrorDetails:
 
 
 def is_error_answer(value: object) -> bool:
-    """Say whether a whole body that came as a success is an error."""
+    """Return whether the whole body of a success is an error."""
     if isinstance(value, list):
         return len(value) == 1 and is_error_answer(value[0])
     if not isinstance(value, dict) or value.get("object") == "response":
@@ -77,7 +77,7 @@ def is_error_answer(value: object) -> bool:
 
 
 def read_error_details(body: bytes) -> ErrorDetails:
-    """Read an error body of any shape; one that is no JSON object is its own message."""
+    """Read an error body of any shape. A body that is not a JSON object becomes the message."""
     try:
         value = codec.loads(without_comments(body))
     except codec.NotJsonError:
@@ -94,7 +94,7 @@ def read_error_details(body: bytes) -> ErrorDetails:
 
 
 def _details_of(body: JsonObject, detail: JsonObject) -> ErrorDetails:
-    message = detail.get("message") or body  # what says nothing in a place that is known is told as it is
+    message = detail.get("message") or body  # without a known message field, show the whole body
     message = message if isinstance(message, str) else codec.dumps(message).decode()
     match = _REQUEST_ID.search(message)
     request_id_field = body.get("request_id")
@@ -118,7 +118,7 @@ def _shape(body: JsonObject, detail: JsonObject) -> ir.Format:
 
 
 def _string(value: object) -> str | None:
-    """Return a word of an open set; ``<nil>`` is what some relays write for none."""
+    """Return a non-empty string, truncated; some relays write ``<nil>`` for an empty one."""
     return value[:_MAX_CODE_LENGTH] if isinstance(value, str) and value not in ("", "<nil>") else None
 
 
@@ -130,7 +130,7 @@ def _text_of(body: bytes) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Read how long a relay asks to wait, in seconds: told in milliseconds, in seconds or as a date. ``now``: since the epoch."""
+    """Return how long a relay asks to wait, in seconds. Headers have milliseconds, seconds or a date. ``now``: seconds since the epoch."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         text = headers.get(name, "").strip()
         if re.fullmatch(r"[0-9]{1,300}(\.[0-9]{0,9})?", text):
@@ -142,7 +142,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def request_id(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    """Return what an answer calls itself."""
+    """Return the request id in the headers of an answer."""
     return next((headers[name] for name in names if headers.get(name)), None)
 
 
@@ -157,9 +157,9 @@ def status_error(
     max_bytes: int = MAX_KEPT_BYTES,
     read_error: str = "",
 ) -> APIStatusError:
-    """Turn an answer that is an error into the exception that it deserves; below 400 that is ``UnexpectedResponseError``.
+    """Return the exception for an error answer; for a status below 400 it is ``UnexpectedResponseError``.
 
-    ``most``: bytes of the body to keep. ``unread``: why nothing came of it, where that is known.
+    ``max_bytes``: bytes of the body to keep. ``read_error``: why the body could not be read, if it could not.
     """
     body = mask.body(body)
     parsed = ErrorDetails(f"the body could not be read: {read_error}") if read_error else read_error_details(body)
@@ -167,7 +167,7 @@ def status_error(
     kind = classify(number, code=parsed.reason or parsed.code, word=parsed.type)
     wait = retry_after(headers, now)
     id = id or parsed.request_id
-    code = parsed.type if parsed.code in (None, "", status) else parsed.code  # some formats say the status again as a code
+    code = parsed.type if parsed.code in (None, "", status) else parsed.code  # some formats repeat the status as the code
     prefix = f"{status} {code}" if code else str(status)
     return _class_of(status, parsed)(
         mask.text(f"{prefix}: {parsed.message}" + (f" (request id: {id})" if id else "")),
@@ -184,7 +184,7 @@ def status_error(
 
 
 def with_request_id(error: ir.Error) -> ir.Error:
-    """Return an error that a stream told with the request id beside its words, not at their end, as ``read_fault`` does."""
+    """Return an error of a stream with the request id as an attribute, and not at the end of the message."""
     match = _REQUEST_ID.search(error.message)
     return replace(error, message=error.message[: match.start()], request_id=error.request_id or match[1]) if match else error
 
@@ -192,7 +192,7 @@ def with_request_id(error: ir.Error) -> ir.Error:
 def error_in_answer(
     error: ir.Error, status: int, headers: Mapping[str, str], *, id: str | None, mask: Mask, now: float
 ) -> UnexpectedResponseError:
-    """Return the error for one that a stream brought in the place of its first event, or that an answer holds."""
+    """Return the exception for an error instead of the first event of a stream, or for an error in an answer."""
     error = with_request_id(error)
     detail = {"message": error.message, "type": error.type, "param": error.param, "code": error.code}
     id = id or error.request_id
@@ -213,7 +213,7 @@ def error_in_answer(
 
 
 def unexpected_body(problem: str, *, status: int, body: bytes, id: str | None, mask: Mask) -> UnexpectedResponseError:
-    """Return the error for a success whose body is no answer; ``found`` says what it is instead."""
+    """Return the exception for a success whose body is not an answer; ``problem`` completes "the body ..."."""
     text = f"{status}: the body {problem}, expected an answer" + (f" (request id: {id})" if id else "")
     return UnexpectedResponseError(
         mask.text(text), status=status, request_id=id, body=mask.body(body), kind="server", rewrite=_as_format
@@ -221,7 +221,7 @@ def unexpected_body(problem: str, *, status: int, body: bytes, id: str | None, m
 
 
 def is_transient(error: UnexpectedResponseError) -> bool:
-    """Say whether an error within a success may be gone at the next attempt, going by its words."""
+    """Return whether an error in a success may be gone at the next attempt, by its kind and type."""
     return error.kind in _TRANSIENT or BY_WORD.get(error.type or "") == "server"
 
 
@@ -234,7 +234,7 @@ def _class_of(status: int, parsed: ErrorDetails) -> type[APIStatusError]:
 
 
 def http_status_of(status: int, kind: ir.ErrorKind) -> int:
-    """Return the status of an error; one that came as a success, or with a number that is no status, gets that of its kind."""
+    """Return the status of an error. An error in a success, or with an invalid status, gets the status of its kind."""
     return status if 400 <= status <= 599 else max(WORDINGS[kind].status, 400)
 
 
@@ -246,9 +246,9 @@ def _as_format(error: APIStatusError, format: str) -> tuple[int, JsonObject]:
 def convert_status_error(
     error: APIStatusError, format: str, *, default_message: str = "no usable answer came from upstream"
 ) -> ConvertedError:
-    """Write a client's error in a format. A request id that its words hold stands beside them instead.
+    """Convert a client's error to a format. A request id in the message becomes a field of the body.
 
-    ``no_answer``: what to say of a success that was none; the error's own words are for whoever runs the gateway.
+    ``default_message``: the message for a success without an answer; the error's own message is for the operator of the gateway.
     """
     status = http_status_of(error.status, error.kind)
     value = _parsed(error.body)
@@ -256,7 +256,7 @@ def convert_status_error(
     outer: JsonObject = whole if isinstance(whole, dict) else {}
     if error.status < 400 and not is_error_body(outer):
         return _from_message(error, default_message, format, 502)
-    if value is None and error.body[:1] in (b"{", b"["):  # JSON of which not all was kept
+    if value is None and error.body[:1] in (b"{", b"["):  # JSON that was truncated
         return _from_message(error, str(error), format, status)
     parsed = read_error_details(error.body)
     if _has_standard_message(outer):
@@ -276,7 +276,7 @@ def _from_message(error: APIStatusError, message: str, format: str, status: int)
 
 
 def _has_standard_message(body: JsonObject) -> bool:
-    """Say whether an error has its words where all formats have them; relays and what stands before them have more places."""
+    """Return whether the message of an error is where all formats have it; relays and proxies use other places too."""
     detail = body.get("error")
     message = detail.get("message") if isinstance(detail, dict) else None
     return isinstance(message, str) and bool(message)

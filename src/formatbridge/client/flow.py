@@ -1,4 +1,8 @@
-"""What a flow may ask for, the rules it goes by, and how long all of it may take."""
+"""The flow of a call as a generator: it yields steps, is sent their results, and returns the outcome.
+
+A flow does no I/O and never waits, so that one flow serves both clients. A driver runs each step (send, read, sleep, close) and sends its
+result to the flow. Failures of a step are thrown into the flow as errors of this library.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +32,9 @@ from formatbridge.formats.shared.errors import QUOTA_CODES
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send the call and read the head of the answer. ``phases``: seconds to connect, read, write and get a free connection.
+    """Send the call and read the head of the answer. ``phases``: timeouts in seconds to connect, read, write and get a free connection.
 
-    ``seconds``: until all that must be done, None: no limit; ``kind`` names that limit.
+    ``seconds``: the limit for the whole step, None: no limit; ``kind``: the name of that limit.
     """
 
     call: Call
@@ -41,7 +45,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Read some bytes of the body; None at its end."""
+    """Read a chunk of the body; the result is None at its end."""
 
     seconds: float | None
     kind: TimeoutKind
@@ -49,14 +53,14 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Wait."""
+    """Sleep for ``seconds``."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Give the answer up, or back."""
+    """Close the answer. Its connection can be used again if the body was read to the end."""
 
 
 Step = Send | Read | Sleep | Close
@@ -64,10 +68,13 @@ Step = Send | Read | Sleep | Close
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What one attempt came to, for ``on_attempt``.
+    """The result of one attempt, for ``on_attempt``.
 
-    ``number`` from 1. ``status``: None where no answer came. ``seconds``: how long it took, up to the first event of a stream.
-    ``error``: what failed. ``pause``: seconds until the next attempt; None: it was the last.
+    ``number``: from 1.
+    ``status``: None if no answer arrived.
+    ``seconds``: the duration, up to the first event of a stream.
+    ``error``: the failure, if any.
+    ``pause``: seconds until the next attempt; None if it was the last.
     """
 
     number: int
@@ -86,7 +93,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class CallSettings:
-    """What every call of a client goes by."""
+    """The settings that hold for every call of a client."""
 
     timeout: Timeout
     retry: Retry
@@ -97,7 +104,7 @@ class CallSettings:
 
 
 class CallDeadline:
-    """How long one call may still take."""
+    """The time limits of one call: total, and idle for streams."""
 
     def __init__(self, settings: CallSettings, *, is_stream: bool) -> None:
         self._timeout, self._clock = settings.timeout, settings.clock
@@ -107,22 +114,22 @@ class CallDeadline:
         self.restart_idle()
 
     def restart_idle(self) -> None:
-        """Begin to wait for the next event."""
+        """Start the idle time again, for the next event."""
         self._idle_ends = None if self._idle is None else self._clock.now() + self._idle
 
     def pause_idle(self) -> None:
-        """Let the idle time stand still: an event is being used, and nobody waits for another."""
+        """Pause the idle time while the caller uses an event."""
         if self._idle_paused_at is None and self._idle is not None:
             self._idle_paused_at = self._clock.now()
 
     def resume_idle(self) -> None:
-        """Wait on where the waiting stopped."""
+        """Resume the idle time."""
         if self._idle_paused_at is not None and self._idle_ends is not None:
             self._idle_ends += self._clock.now() - self._idle_paused_at
         self._idle_paused_at = None
 
     def remaining(self) -> tuple[float | None, TimeoutKind]:
-        """Return the seconds left, None for no limit, and the name of the limit that is nearest."""
+        """Return the remaining seconds, None for no limit, and the name of the nearest limit."""
         limits: tuple[tuple[float | None, TimeoutKind], ...] = ((self._total_ends, "total"), (self._idle_ends, "idle"))
         ends = [(end, kind) for end, kind in limits if end is not None]
         if not ends:
@@ -131,21 +138,21 @@ class CallDeadline:
         return max(0.0, end - self._clock.now()), kind
 
     def at_most(self, max_seconds: float) -> float:
-        """Return so many seconds, or those until the total where they are fewer."""
+        """Return ``max_seconds``, or the seconds until the total limit if they are fewer."""
         return max_seconds if self._total_ends is None else min(max_seconds, self._total_ends - self._clock.now())
 
     def check(self) -> None:
-        """Raise ``APITimeoutError`` where a limit has passed."""
+        """Raise ``APITimeoutError`` if a limit has passed."""
         seconds, kind = self.remaining()
         if seconds is not None and seconds <= 0:
             raise timeout_error(kind, "body")
 
     def may_wait(self, pause: float) -> bool:
-        """Say whether there would be time left after a pause."""
+        """Return whether time remains after a pause."""
         return self._total_ends is None or self._clock.now() + pause < self._total_ends
 
     def send(self, call: Call) -> Send:
-        """Say how long sending may take."""
+        """Return the step that sends a call, with its timeouts."""
         seconds, kind = self.remaining()
         timeout = self._timeout
         connect, read, write, pool = (
@@ -154,22 +161,22 @@ class CallDeadline:
         return Send(call, (connect, read, write, pool), seconds, kind)
 
     def read(self) -> Read:
-        """Say how long the next bytes may take."""
+        """Return the step that reads the next chunk, with its timeout."""
         return Read(*self.remaining())
 
 
 def _shorter(limit: float | None, seconds: float | None) -> float | None:
     if seconds is None:
         return limit
-    shortest = 0.001  # a library takes 0 for "do not wait at all"
-    return max(shortest, seconds if limit is None else min(limit, seconds))
+    least = 0.001  # 0 means "do not wait" in the libraries
+    return max(least, seconds if limit is None else min(limit, seconds))
 
 
 def timeout_error(kind: TimeoutKind, phase: Any) -> APITimeoutError:
     """Return the error for a limit that passed."""
     waited = {
         "connect": "no connection within the connect or pool timeout",
-        "write": "the request was not taken within the write timeout",
+        "write": "the request was not sent within the write timeout",
         "read": "no byte within the read timeout",
         "idle": "no event within the idle timeout",
         "total": "no end of the call within the total timeout",
@@ -183,7 +190,7 @@ Flow = Generator[Step, Any, T]
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
-    """What a call came to: what was received, the head of the answer, and how many attempts it took."""
+    """The result of a call: what was received, the head of the answer, and the number of attempts."""
 
     received: T
     head: Head
@@ -191,9 +198,9 @@ class Outcome(Generic[T]):
 
 
 def attempts(call: Call, settings: CallSettings, deadline: CallDeadline, receive: Callable[[Head], Flow[T]]) -> Flow[Outcome[T]]:
-    """Send a call until an answer is received or another attempt would not help; ``receive`` takes it from the head on.
+    """Send a call until an answer is received or a retry would not help; ``receive`` reads the answer after its head.
 
-    The answer stays open: whoever wants no more of it closes it. Raises what the last attempt raised.
+    The answer stays open; the caller closes it. Raises the error of the last attempt.
     """
     started = settings.clock.now()
     for number in count(1):
@@ -220,24 +227,24 @@ def attempts(call: Call, settings: CallSettings, deadline: CallDeadline, receive
             assert failure is not None
             raise failure
         yield Sleep(pause)
-    raise AssertionError("counting never ends")
+    raise AssertionError("count() is infinite")
 
 
 def _with_short_body(error: APIError | StreamError, max_bytes: int) -> APIError | StreamError:
-    """Let go of what of an error's body the caller does not want to keep."""
+    """Truncate the body of an error to the limit of the settings."""
     if isinstance(error, APIStatusError):
         error.body = error.body[:max_bytes]
     return error
 
 
 def _send(call: Call, settings: CallSettings, deadline: CallDeadline) -> Flow[Head]:
-    """Send a call and follow its redirects; a line lets go of one answer before it sends for another."""
+    """Send a call and follow its redirects."""
     head = yield from follow_redirects(call, settings.limits, deadline.send)
     return replace(head, received_at=settings.clock.time())
 
 
 def _read_error(head: Head, call: Call, settings: CallSettings, deadline: CallDeadline) -> Flow[APIStatusError]:
-    """Read the error that the status announces, as far as it is kept; one that breaks off is still an error with a status."""
+    """Read the body of an error answer. If the connection breaks, the error still has its status."""
     limit = max(settings.limits.max_error_body, errors.MAX_READ_BYTES) if settings.limits.max_error_body else 0
     content, read_error = bytearray(), ""
     try:
@@ -270,7 +277,7 @@ def _read_error(head: Head, call: Call, settings: CallSettings, deadline: CallDe
 
 
 def truncated_body() -> APIConnectionError:
-    """Return the error for packed bytes that end before their packing does."""
+    """Return the error for a compressed body that ends too early."""
     return APIConnectionError("the body ended before its compression did", phase="body")
 
 
@@ -282,7 +289,7 @@ def read_body(
     decompressor: Decompressor | None = None,
     start: bytes = b"",
 ) -> Flow[bytes]:
-    """Read a whole body, of which ``begun`` has come through ``opener``; raise ``UnexpectedResponseError`` beyond the limits."""
+    """Read a whole body; raise ``UnexpectedResponseError`` beyond the limits. ``start``: bytes already decompressed."""
     pieces = [start]
     try:
         decompressor = decompressor or Decompressor(head.headers.get("content-encoding", ""), settings.limits.max_response_bytes)
@@ -304,7 +311,7 @@ _MAX_REMAINING_BYTES = 64 * 1024
 
 
 def read_remaining(clock: Clock, seconds: float) -> Flow[None]:
-    """Read what is left behind the last event, so that the connection can be used again; not much, and not longer than that in all."""
+    """Read the bytes after the last event, up to a limit of size and time, so that the connection can be used again."""
     count, ends = 0, clock.now() + seconds
     while count < _MAX_REMAINING_BYTES and (remaining := ends - clock.now()) > 0:
         try:
@@ -320,7 +327,7 @@ _NEVER_RETRIED = QUOTA_CODES | {"model_not_found", "access_denied"}
 
 
 def _pause(failure: Exception, head: Head | None, number: int, settings: CallSettings, elapsed: float) -> float | None:
-    """Return the seconds until another attempt; None where there is to be none."""
+    """Return the seconds until the next attempt; None for no retry."""
     retry = settings.retry
     if number > retry.max or not _may_retry(failure, head, retry):
         return None
@@ -344,7 +351,7 @@ def _may_retry(failure: Exception, head: Head | None, retry: Retry) -> bool:
 
 
 def _may_retry_status(failure: APIStatusError, head: Head | None, retry: Retry) -> bool:
-    """Judge an error answer: the relay's own word first, then its code, then its status."""
+    """Return whether to retry an error answer. The header ``x-should-retry`` decides first, then the error code, then the status."""
     header = head.headers.get("x-should-retry") if head else None
     if header in ("true", "false"):
         return header == "true"

@@ -1,6 +1,6 @@
-"""One call on its way through an HTTP library: what a flow asks for, done.
+"""One HTTP exchange through an HTTP library: it runs the steps of a flow.
 
-No exception of the library leaves this file: each becomes one of ours, without the request that holds the key behind it.
+Exceptions of the library become errors of this library, without a reference to the request, which holds the key.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ from formatbridge.errors import APIConnectionError, APIError, Phase, TimeoutKind
 
 
 def _build_request(client: Any, step: Send, extensions: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Build the library's request, and say how to send it. The secrets are set last, by the way of authentication, so that no frame
-    holds them in plain, and so that an injected client's own authentication does not replace them; nor is its key sent beside ours."""
+    """Build the library's request and the arguments for sending it.
+
+    The secrets are set last, as the authentication, so that no frame holds them in plain text. This also replaces the authentication of an
+    injected client, whose own key is not sent.
+    """
     call = step.call
     request = client.build_request(
         call.method, call.url, headers=list(call.headers.items()), content=call.body, timeout=step.phases, extensions=extensions
@@ -53,19 +56,19 @@ def _key_auth(call: Call) -> Callable[[Any], Any]:
 
 
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
-"""Headers that say how the end of a body is marked; HTTP/2 always marks it."""
+"""Headers that mark the end of a body; HTTP/2 always marks it."""
 
 
 def _head(response: Any) -> Head:
     headers = {name.lower(): value for name, value in response.headers.items()}
     is_framed = response.is_stream_consumed or response.http_version == "HTTP/2" or bool(_FRAMING & headers.keys())
-    if response.is_stream_consumed:  # by a transport in memory, which has opened the body as well
+    if response.is_stream_consumed:  # by a transport in memory, which has decompressed the body
         headers.pop("content-encoding", None)
     return Head(response.status_code, headers, header_size(response.headers), is_framed=is_framed)
 
 
 def _send_request(pooled: PooledClient, request: Any, options: dict[str, Any]) -> Any:
-    """Return the answer to a request, also one that a hook of an injected client raised for its status: what that means is said here."""
+    """Return the response to a request, also if a hook of an injected client raised an error for its status."""
     try:
         return pooled.client.send(request, **options)
     except pooled.module.HTTPStatusError as error:
@@ -80,13 +83,13 @@ async def _send_request_async(pooled: PooledClient, request: Any, options: dict[
 
 
 def _response_of_error(error: Any, request: Any) -> Any:
-    if error.response.request is not request:  # of a call that the hook made by itself, for a token say
+    if error.response.request is not request:  # of another request that the hook sent, for example to get a token
         raise error
     return error.response
 
 
 class _BaseHTTPExchange:
-    """What a line holds of a pool while a call is under way."""
+    """The connection that an exchange uses while a call is under way."""
 
     def __init__(self, pool: ConnectionPool, clock: Clock) -> None:
         self._pool = pool
@@ -97,19 +100,18 @@ class _BaseHTTPExchange:
 
     @property
     def is_open(self) -> bool:
-        """Whether an answer holds a connection."""
+        """Whether a response is open."""
         return self._response is not None
 
     def _acquire(self) -> PooledClient:
         clients = self._pool.clients()
         clients.close_pending()
         self._client = pooled = clients.acquire(self)
-        self._clients = clients  # to be given back to once something was taken
+        self._clients = clients  # set only after a client was acquired
         return pooled
 
     def _release(self) -> list[Any]:
-        """Give the place back and return what is to be closed: the client of a shard that has ended, and before it an answer that was not
-        read to its end, by which it would have let go itself."""
+        """Release the client and return what is to be closed: a response that was not read to its end, and a client without calls."""
         response, self._response = self._response, None
         clients, self._clients = self._clients, None
         closables = [] if response is None or response.is_closed else [response]
@@ -117,12 +119,12 @@ class _BaseHTTPExchange:
         return closables if unused is None else [*closables, unused.client]
 
     def _used_all_time(self, step: Send | Read, started: float) -> bool:
-        """Say whether a step took all its time, by the client's clock; a library's own timeout may end a moment before."""
+        """Return whether a step used its whole time limit. The library's own timeout may end a moment earlier."""
         return step.seconds is not None and self._clock.now() - started >= step.seconds - 0.01
 
     @contextmanager
     def _close_errors_ignored(self) -> Iterator[None]:
-        """Pass over what breaks while it is closed: it is closed."""
+        """Ignore connection errors while something is closed."""
         module = self._client.module
         try:
             yield
@@ -132,14 +134,14 @@ class _BaseHTTPExchange:
 
 
 class HTTPExchange(_BaseHTTPExchange):
-    """One call at a time through a sync client: sends it, reads what comes, closes it."""
+    """One call at a time through a sync client: sends it, reads the response, closes it."""
 
     def __init__(self, pool: ConnectionPool, clock: Clock) -> None:
         super().__init__(pool, clock)
         self._chunks: Iterator[bytes] = iter(())
 
     def send(self, step: Send) -> Head:
-        """Send a call and return the head of the answer."""
+        """Send a call and return the head of the response."""
         self.close()
         pooled = self._acquire()
         started, DEADLINES.exchange = self._clock.now(), deadline_after(step.seconds)
@@ -157,7 +159,7 @@ class HTTPExchange(_BaseHTTPExchange):
         raise failure
 
     def read(self, step: Read) -> bytes | None:
-        """Return the next bytes of the body as they come; None at its end."""
+        """Return the next chunk of the body; None at its end."""
         started, DEADLINES.exchange = self._clock.now(), deadline_after(step.seconds)
         try:
             return next(self._chunks, None)
@@ -168,7 +170,7 @@ class HTTPExchange(_BaseHTTPExchange):
         raise failure
 
     def close(self) -> None:
-        """Let the answer go; the connection stays where the body was read to its end."""
+        """Close the response. Its connection stays open if the body was read to the end."""
         closables = self._release()
         self._chunks = iter(())
         for closable in closables:
@@ -176,7 +178,7 @@ class HTTPExchange(_BaseHTTPExchange):
                 closable.close()
 
     def close_later(self) -> None:
-        """Close without an owner, from any place in any thread: before the next call."""
+        """Close before the next call; for an exchange without an owner, from any thread."""
         if self._clients is not None:
             self._clients.close_later(self.close)
 
@@ -191,7 +193,7 @@ class AsyncHTTPExchange(_BaseHTTPExchange):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, step: Send) -> Head:
-        """Send a call and return the head of the answer."""
+        """Send a call and return the head of the response."""
         await self.close()
         self._loop = running_loop()
         pooled = self._acquire()
@@ -207,7 +209,7 @@ class AsyncHTTPExchange(_BaseHTTPExchange):
         raise failure
 
     async def read(self, step: Read) -> bytes | None:
-        """Return the next bytes of the body as they come; None at its end."""
+        """Return the next chunk of the body; None at its end."""
         started = self._clock.now()
         try:
             chunk: bytes | None = await self._deadline.within(step.seconds, anext(self._chunks, None))
@@ -217,7 +219,7 @@ class AsyncHTTPExchange(_BaseHTTPExchange):
         raise failure
 
     async def close(self) -> None:
-        """Let the answer go, whatever cancels the caller meanwhile."""
+        """Close the response, even if the caller is cancelled meanwhile."""
         self._deadline.stop()
         closables = self._release()
         self._chunks = _no_chunks()
@@ -230,11 +232,11 @@ class AsyncHTTPExchange(_BaseHTTPExchange):
                 await closable.aclose()
 
     def close_later(self) -> None:
-        """Close without an owner, from any thread, as soon as the event loop has time for it."""
+        """Close as soon as the event loop can; for an exchange without an owner, from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self.close()))
         else:
-            self._release()  # nobody can wait for it any more
+            self._release()  # without an event loop nothing can be awaited
 
 
 async def _no_chunks() -> AsyncIterator[bytes]:
@@ -247,7 +249,7 @@ async def _single_chunk(body: bytes) -> AsyncIterator[bytes]:
 
 
 async def _shielded(close: Callable[[], Any]) -> None:
-    """Run a coroutine function to its end. A scope shields from other scopes, a task of its own from being cancelled itself."""
+    """Run a coroutine function to its end. The scope shields it from cancel scopes, its own task from task cancellation."""
     import anyio
 
     with anyio.CancelScope(shield=True):
@@ -273,18 +275,18 @@ _TIMEOUTS: Mapping[str, tuple[TimeoutKind, Phase]] = {
     "PoolTimeout": ("connect", "pool"),
     "WriteTimeout": ("write", "write"),
 }
-"""A library's word for a limit that passed, to ours, and to how far the call had come."""
+"""Timeout exceptions of the HTTP libraries, and the limit and phase of each."""
 
 
 _CONNECTION_PACKAGES = frozenset({"h11", "h2", "hpack", "hyperframe", "httpcore", "httpcore2"})
-"""Packages that keep the state of a connection, below both HTTP libraries."""
+"""Packages below both HTTP libraries that keep the state of a connection."""
 
 
 def is_from_connection_code(error: BaseException) -> bool:
-    """Say whether an exception was raised by the code that keeps the state of a connection.
+    """Return whether an exception was raised by the code that keeps the state of a connection.
 
-    An interrupt between two of its lines leaves a state that it asserts never to be in; the call after it then raises its
-    ``AssertionError`` or ``LocalProtocolError``, which the HTTP libraries do not translate.
+    An interrupt between two lines of that code leaves an invalid state. The next call then raises an ``AssertionError`` or a
+    ``LocalProtocolError``, which the HTTP libraries do not translate.
     """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -294,9 +296,9 @@ def is_from_connection_code(error: BaseException) -> bool:
 
 
 def library_error(error: Exception, module: Any, step: Send | Read, used_all_time: bool, phase: Phase) -> APIError:
-    """Turn what an HTTP library or a socket raised into an error of ours; raise what is none of theirs.
+    """Return this library's error for an exception of an HTTP library or a socket; raise any other exception.
 
-    ``is_due``: the step took all the time that it had, so that its own limit passed, and not one of the library's.
+    ``used_all_time``: the step used its whole time limit, so the limit of the call passed, and not one of the library.
     """
     if isinstance(error, APIError):
         return error
@@ -313,7 +315,7 @@ def library_error(error: Exception, module: Any, step: Send | Read, used_all_tim
     if isinstance(error, module.HTTPError | module.StreamError | OSError):
         return _connection_error(error, module, phase, step)
     if is_from_connection_code(error):
-        return APIConnectionError(f"the connection was in disorder, {type(error).__name__}: {error}"[:500], phase=phase)
+        return APIConnectionError(f"the connection had an invalid state, {type(error).__name__}: {error}"[:500], phase=phase)
     if isinstance(error, RuntimeError) and ("closed" in str(error) or "event loop" in str(error)):
         return APIConnectionError(f"the HTTP client cannot be used: {error}", phase="connect", can_retry=False)
     raise error
@@ -325,16 +327,16 @@ def _connection_error(error: Exception, module: Any, phase: Phase, step: Send | 
     is_certificate = any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes)
     has_large_headers = any(getattr(cause, "error_status_hint", None) == 431 for cause in causes)
     is_local = isinstance(error, module.LocalProtocolError)
-    has_bad_encoding = isinstance(error, module.DecodingError)  # for a hook; this library opens bodies by itself
+    has_bad_encoding = isinstance(error, module.DecodingError)  # raised in a hook; this library decompresses bodies itself
     if isinstance(error, module.ConnectError | module.ProxyError):
         phase = "tls" if is_tls else "connect"
     elif isinstance(error, module.WriteError | module.LocalProtocolError):
         phase = "write"
     elif has_bad_encoding:
         phase = "body"
-    text = "the request breaks the protocol" if is_local else f"{type(error).__name__}: {error}"[:500]
-    if isinstance(error, module.StreamClosed):  # by the library, when a hook raises; a line closes nothing that it reads
-        text = "a hook of the HTTP client closed the answer before it was read"
+    text = "the request violates the HTTP protocol" if is_local else f"{type(error).__name__}: {error}"[:500]
+    if isinstance(error, module.StreamClosed):  # raised by the library when a hook raised; an exchange does not close what it reads
+        text = "a hook of the HTTP client closed the response before it was read"
     if isinstance(step, Send):
         url = urlsplit(step.call.url)
         text = f"{url.scheme}://{url.netloc} cannot be called: {text}"

@@ -1,4 +1,4 @@
-"""A stream as it comes in: bytes of the wire to typed events of the caller, without I/O."""
+"""A stream as it arrives: bytes from the endpoint to typed events of the caller's format, without I/O."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ from formatbridge.jsontext import codec
 Failure = APIError | StreamError
 T = TypeVar("T")
 _SSE_FIELD = re.compile(rb"^(?:(?:data|event|id|retry)?:|(?:da?t?a?|ev?e?n?t?|id?|re?t?r?y?)\Z)", re.MULTILINE)
-"""A field or a comment of a stream of events, or a field name that may be cut at the end of the bytes."""
+"""A field or comment of server-sent events, or a field name that may be truncated at the end of the bytes."""
 _MAX_READ_SECONDS = 0.1
-"""Seconds behind the last event: who has the whole answer waits for nothing else."""
+"""Seconds to read the bytes after the last event; the caller already has the whole answer."""
 
 
 class IncomingStream:
-    """One stream on its way in; a new one for each attempt.
+    """One stream as it arrives; each attempt has a new one.
 
-    ``open`` reads up to the first event, ``step`` reads on. Events wait until they are taken; what failed is raised once they are.
+    ``open`` reads up to the first event, ``step`` reads the next chunk. Events are queued until they are taken; an error is raised after
+    them.
     """
 
     def __init__(self, exchange: Exchange, mask: Mask, settings: CallSettings, deadline: CallDeadline) -> None:
@@ -50,20 +51,20 @@ class IncomingStream:
         self._converter = exchange.stream()
         self._typed = EventReader(request.source)
         self._decompressor = Decompressor("", settings.limits.max_response_bytes)
-        self._events: list[BaseModel] = []  # the next one last
-        self._text: list[str] = []  # visible text that waits, in the same order
+        self._events: list[BaseModel] = []  # in reverse order
+        self._text: list[str] = []  # visible text, in reverse order
         self._failure: Failure | None = None
         self._is_over = False
-        self._is_complete = False  # whether the body came to its end, as far as HTTP says
+        self._is_complete = False  # whether the body ended without an error of the connection
         self._before_first_event = b""  # the body before its first event
 
     @property
     def is_over(self) -> bool:
-        """Whether no more events will come; some may be waiting."""
+        """Whether no more events will arrive; some may be queued."""
         return self._is_over
 
     def next_event(self) -> BaseModel | None:
-        """Return the next event that waits; None where none does. Raise what ended the stream, once none waits."""
+        """Return the next queued event; None if there is none. After the last, raise the error that ended the stream."""
         return self._pop(self._events)
 
     def _pop(self, pending: list[T]) -> T | None:
@@ -75,9 +76,9 @@ class IncomingStream:
         return None
 
     def next_text(self) -> str | None:
-        """Return the next visible text that waits; None where none does. Raise what ended the stream, once none waits.
+        """Return the next queued visible text; None if there is none. After the last, raise the error that ended the stream.
 
-        What passes in its own format tells its text in more ways than ours: there it is what the converter understood of it.
+        In a stream that is not converted, text may have forms that ``text_of`` does not know; there the converter's decoded text is used.
         """
         if self._wire != self._format:
             events = iter(self.next_event, None)
@@ -91,7 +92,7 @@ class IncomingStream:
         return self._converter.response()
 
     def open(self, head: Head, call: Call) -> Flow[IncomingStream]:
-        """Read up to the first event. Raise here what went wrong before it: all of that can be tried again."""
+        """Read up to the first event. Errors before it are raised here, because they can be retried."""
         try:
             self._decompressor = Decompressor(head.headers.get("content-encoding", ""), self._settings.limits.max_response_bytes)
             start = yield from self._read_start()
@@ -113,7 +114,7 @@ class IncomingStream:
         return self
 
     def _read_start(self) -> Flow[BodyStart]:
-        """Read until something is there that shows what comes."""
+        """Read until the body can be recognised."""
         start = BodyStart()
         while start.is_undecided and not self._is_over:
             try:
@@ -136,11 +137,11 @@ class IncomingStream:
         return errors.unexpected_body(problem, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=self._mask)
 
     def _open_whole_body(self, head: Head, call: Call, start: bytes) -> Flow[None]:
-        """Take a whole answer, or an error, where a stream was expected."""
+        """Read a whole answer, or an error, instead of a stream."""
         body = yield from read_body(head, self._settings, self._deadline, call, self._decompressor, start)
         answer = read_json(
             head, body, call, self._settings.request_id_headers, allows_lone_surrogates=False
-        )  # for it would be told nowhere
+        )  # nothing would report them
         try:
             stream = b"".join(replay_response(answer.text, source=self._wire))
         except InvalidPayloadError as error:
@@ -149,7 +150,7 @@ class IncomingStream:
         self._end()
 
     def _raise_first_error(self, head: Head) -> None:
-        """Raise what came in the place of the first event."""
+        """Raise an error event in the place of the first event."""
         if self._converter.error is not None and self._converter.heard <= 1:
             id = errors.request_id(head.headers, self._settings.request_id_headers)
             raise errors.error_in_answer(
@@ -157,9 +158,9 @@ class IncomingStream:
             )
 
     def _raise_if_no_stream(self, head: Head, call: Call) -> None:
-        """Raise ``UnexpectedResponseError`` where a whole body came that is no stream: empty, or JSON or text without an event.
+        """Raise ``UnexpectedResponseError`` for a complete body without an event: empty, JSON or text. A retry would have the same result.
 
-        Another attempt would bring the same. A stream of comments alone is a truncated stream: it was to go on.
+        A stream with comments only is a truncated stream: its events were still to come.
         """
         if not self._is_complete or self._converter.heard or _SSE_FIELD.search(self._before_first_event):
             return
@@ -167,7 +168,7 @@ class IncomingStream:
             read_json(head, self._before_first_event, call, self._settings.request_id_headers, allows_lone_surrogates=False)
 
     def step(self) -> Flow[None]:
-        """Read some bytes and turn them into events."""
+        """Read a chunk and convert it to events."""
         self._deadline.resume_idle()
         try:
             chunk = yield self._deadline.read()
@@ -183,7 +184,7 @@ class IncomingStream:
                 self._check_time()
 
     def _stop(self) -> None:
-        """Take the end of the bytes as they came; those that were packed say themselves whether they are all."""
+        """Handle the end of the bytes. A compressed body shows whether it is complete."""
         if self._decompressor.is_truncated:
             self._break_off(truncated_body())
         else:
@@ -198,7 +199,7 @@ class IncomingStream:
             return b""
 
     def finish(self) -> Flow[None]:
-        """Let the connection go: after the last event what is left is read, so that it can be used again."""
+        """Read the bytes after the last event, so that the connection can be used again."""
         if self._is_over and self._failure is None:
             yield from read_remaining(self._settings.clock, self._deadline.at_most(_MAX_READ_SECONDS))
 
@@ -228,11 +229,11 @@ class IncomingStream:
             self._end()
 
     def _queue(self, events: list[BaseModel]) -> None:
-        """Keep events until they are taken, which nearly always all before them have been."""
+        """Queue events. The queue is nearly always empty before."""
         self._events = [*reversed(events), *self._events]
 
     def _end(self) -> None:
-        """Take the end of the bytes: of a complete answer, or of one that was cut."""
+        """Handle the end of the bytes, of a complete or a truncated stream."""
         if self._is_over:
             return
         try:
@@ -245,17 +246,17 @@ class IncomingStream:
         self._is_over = True
 
     def _break_off(self, cause: APIConnectionError) -> None:
-        """Take a break of the connection. Even an answer that looks complete was to go on, for its last event has not been seen."""
-        self._feed(b"")  # raises what could not be read before the break, which is not its cause
+        """Handle a broken connection. The stream is truncated even if the answer looks complete: its last event is missing."""
+        self._feed(b"")  # raises a decoding error of earlier bytes, which the break did not cause
         if self._is_over:
             return
         truncated = self._converter.abort(cause)
-        if self._converter.is_over:  # it was closed, as the options say
+        if self._converter.is_over:  # ``on_truncated="close"``
             self._queue(self._typed.feed(truncated.tail))
         self._fail(None if self._converter.is_over else truncated)
 
     def _fail(self, failure: Failure | None) -> None:
-        """Note what ended the stream, with what had come until then; None: nothing went wrong that the caller minds."""
+        """Set the error that ended the stream, with the answer so far; None: no error for the caller."""
         self._is_over = True
         if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._converter.heard:
             failure.partial = self._converter.response()
@@ -302,5 +303,5 @@ _TEXTS: Mapping[ir.Format, Callable[[Any], str]] = {
 
 
 def text_of(event: BaseModel, format: ir.Format) -> str:
-    """Return the visible text that an event brings to the first answer; reasoning is none."""
+    """Return the visible text of an event for the first choice, without reasoning."""
     return _TEXTS[format](event)

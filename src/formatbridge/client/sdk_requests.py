@@ -1,4 +1,4 @@
-"""One call of an official SDK as values: which format it speaks, what goes out for it, and what comes home. Nothing here does I/O."""
+"""A request of an official SDK as a generator: its format, the call to the endpoint, and the response. Nothing here does I/O."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from formatbridge.errors import (
 from formatbridge.jsontext import codec
 from formatbridge.options import Options
 
-# Not every SDK escapes a slash or a colon, so an id is all between the first collection and the last colon: "accounts/x/models/y:8b".
+# Not every SDK escapes a slash or a colon: an id is the text between the first collection and the last colon, "accounts/x/models/y:8b".
 _GENERATE = re.compile(r".*?/(?P<model>(?:models|tunedModels)/.+):(?P<method>generateContent|streamGenerateContent)")
 _LIST = re.compile(r".*/models|.*?/models/(?P<model>.+)")
 _POSTS: Mapping[ir.Format, re.Pattern[str]] = {
@@ -43,7 +43,7 @@ _JSON, _EVENTS = "application/json", "text/event-stream"
 
 @dataclass(frozen=True, slots=True)
 class SDKRequest:
-    """A request as the SDK made it."""
+    """The HTTP request of an SDK."""
 
     method: str
     url: str
@@ -57,14 +57,14 @@ class SDKRequest:
 
     @property
     def endpoint_format(self) -> ir.Format | None:
-        """The format of the endpoint that answers at this path; None: no such endpoint."""
+        """The format of the endpoint at this path; None if there is no such endpoint."""
         if _GENERATE.fullmatch(self.path):
             return "generate_content"
         return next((format for format, pattern in _POSTS.items() if pattern.fullmatch(self.path)), None)
 
     @property
     def format(self) -> ir.Format:
-        """The format that the SDK speaks, going by the path and, where that does not tell, by its headers."""
+        """The format of the SDK, from the path or else from its headers."""
         if self.endpoint_format is not None:
             return self.endpoint_format
         if "/v1beta/" in self.path or "x-goog-api-key" in self.headers:
@@ -74,16 +74,16 @@ class SDKRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReadBody:
-    """The wish to read on in the body of the answer: all of it, or a little more than ``most`` bytes, decoded, of one that is longer."""
+    """The step that reads the body of the answer: all of it, or slightly more than ``max_bytes`` decompressed bytes of a longer one."""
 
     max_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class SDKResponse:
-    """What the SDK gets: a whole body, or what turns the wire's stream into its own as it comes, and hides the key in its errors.
+    """The response for the SDK: a whole body, or a converter for the endpoint's stream and a mask for its errors.
 
-    ``content``: the body, or what of the wire's stream was read already.
+    ``content``: the body, or the bytes of the endpoint's stream that were already read.
     """
 
     status: int
@@ -95,11 +95,11 @@ class SDKResponse:
 
 
 SDKFlow = Generator[Call | ReadBody, Any, SDKResponse]
-"""Yields a call and is sent the ``Head`` of its answer; yields ``Body`` and is sent the bytes; returns what the SDK gets."""
+"""Yields a call and is sent the ``Head`` of its answer; yields ``ReadBody`` and is sent the bytes; returns the response for the SDK."""
 
 
 class RejectedRequestError(Exception):
-    """This side has nothing for the SDK. Never leaves this package: the SDK gets an error answer in its own format."""
+    """The transport has no answer for the request. The SDK gets an error answer in its own format; this exception stays in the package."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -108,7 +108,10 @@ class RejectedRequestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SDKRequestHandler:
-    """What holds for every call of one transport. ``takes_sdk_key``: where there is none of its own; ``report`` gets every conversion."""
+    """Handles the requests of one transport.
+
+    ``takes_sdk_key``: use the SDK's key if there is no other; ``report`` is called with every conversion.
+    """
 
     base_url: str
     via: ir.Format
@@ -122,7 +125,7 @@ class SDKRequestHandler:
     clock: Clock = field(default_factory=Clock)
 
     def handle(self, request: SDKRequest) -> SDKFlow:
-        """Carry one request over and its answer back. Whatever goes wrong on this side is an error answer, not worth a retry."""
+        """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer without a retry."""
         try:
             is_list = request.method == "GET" and _LIST.fullmatch(request.path)
             return (yield from self._list_models(request) if is_list else self._exchange(request))
@@ -160,7 +163,7 @@ class SDKRequestHandler:
         )
 
     def _read_start(self, head: Head) -> Generator[ReadBody, bytes, tuple[bytes, bool]]:
-        """Say whether a stream comes, by its type or else by how it begins, and return what had to be read to know."""
+        """Return the first bytes of the body, and whether it is a stream, by its media type or else by its first bytes."""
         kind = head.headers.get("content-type", "").lower()
         start = BodyStart()
         if kind.startswith(_EVENTS):
@@ -170,7 +173,7 @@ class SDKRequestHandler:
         return start.read, "text/html" not in kind and start.content[:1] not in (b"", b"{", b"<")
 
     def _open(self, request: SDKRequest) -> tuple[Exchange, bool]:
-        """Convert the request, and say whether the SDK wants a stream; refuse a path that has no counterpart."""
+        """Convert the request, and return whether the SDK expects a stream; reject a path without a counterpart."""
         if request.method != "POST" or request.endpoint_format is None:
             raise RejectedRequestError(404, f"formatbridge does not convert {request.method} {request.path}, expected {_ENDPOINTS}")
         generate = _GENERATE.fullmatch(request.path)
@@ -188,7 +191,7 @@ class SDKRequestHandler:
         return exchange, streams
 
     def _list_models(self, request: SDKRequest) -> SDKFlow:
-        """Fetch the list of models in the profile's format, and bring it, or the one model of the path, home."""
+        """Request the list of models in the profile's format, and convert it, or the one model in the path, to the SDK's format."""
         call, head = yield from self._request_list(request)
         try:
             listed = yield from self._read(head, call)
@@ -200,7 +203,7 @@ class SDKRequestHandler:
         return SDKResponse(head.status, headers, codec.dumps(_chosen(converted.body, request.path)))
 
     def _request_list(self, request: SDKRequest) -> Generator[Call, Head, tuple[Call, Head]]:
-        """Ask for the list of models where it may be, until the answer is not a 404."""
+        """Request the list of models at each of its possible paths, until the answer is not a 404."""
         key = self._key(request)
         for location in self.profile.model_lists(self.via):
             forwarded = forwarded_headers(request.headers, request.format, location[1])
@@ -217,11 +220,11 @@ class SDKRequestHandler:
             raise calls.invalid_models(error, head, listed.value, call, self.profile.request_id_headers) from None
 
     def _send(self, call: Call) -> Generator[Call, Head, Head]:
-        """Send a request and follow redirects that repeat it at the same origin, the only one that ever gets anything."""
+        """Send a call and follow redirects within its origin; no other origin gets a request."""
         return follow_redirects(call, self.limits, lambda request: request)
 
     def _read(self, head: Head, call: Call, start: bytes = b"") -> Generator[ReadBody, bytes, Native]:
-        """Read the body of a success; raise ``APIStatusError`` on any other, of which no more is read than is of use."""
+        """Read the body of a success; raise ``APIStatusError`` for any other answer, of which only a limited part is read."""
         names = self.profile.request_id_headers
         id = errors.request_id(head.headers, names)
         if head.status >= 300:
@@ -236,7 +239,7 @@ class SDKRequestHandler:
         return calls.read_json(head, body, call, names)
 
     def _error_response(self, error: APIStatusError, head: Head, target: ir.Format) -> SDKResponse:
-        """Bring an error home; what came as a success is not worth a retry by itself."""
+        """Convert an error. An error in a success tells the SDK not to retry."""
         converted = errors.convert_status_error(error, target, default_message=str(error))
         self.report_conversion(converted)
         headers = response_headers(head.headers, target, self.profile, _JSON)
@@ -245,13 +248,13 @@ class SDKRequestHandler:
         return SDKResponse(converted.status, headers, converted.json())
 
     def report_conversion(self, converted: Converted) -> None:
-        """Report a conversion to whoever wants to know."""
+        """Call ``report``, if there is one."""
         if self.report is not None:
             self.report(converted)
 
 
 def _chosen(listed: Mapping[str, Any], path: str) -> Any:
-    """Return the whole list, or the one model that the path names; refuse one that is not in it."""
+    """Return the whole list, or the one model in the path; reject a model that is not in the list."""
     match = _LIST.fullmatch(path)
     model = unquote(match["model"] or "") if match else ""
     if not model:
@@ -267,21 +270,21 @@ _HOP_HEADERS = frozenset(KEY_HEADERS) | {
     "accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie", "host", "keep-alive",
     "proxy-authorization", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade",
 }  # fmt: skip
-"""Headers that belong to one leg of the way, or hold a secret; each leg gets its own."""
+"""Headers that hold for one connection, or contain a secret. They are not forwarded."""
 
 _SDK_PREFIX = "x-stainless-"
 _VENDOR_PREFIXES = ("anthropic-", "openai-", "x-goog-")
-"""Headers that only the host of the SDK's own format can read."""
+"""Prefixes of headers that only the servers of the SDK's own format can read."""
 
 VERSION_HEADER = "anthropic-version"
-"""Where an SDK says which dialect of messages it speaks."""
+"""The API version of messages that an SDK uses."""
 
 _ID_HEADERS: Mapping[ir.Format, str] = {"chat_completions": "x-request-id", "responses": "x-request-id", "messages": "request-id"}
-"""Where an SDK looks for the id of a request."""
+"""The header from which an SDK reads the request id."""
 
 
 def sdk_key(headers: Mapping[str, str]) -> Secret | None:
-    """Return the key that an SDK was given, from whichever header it puts it in; None where it has none."""
+    """Return the key of an SDK, from any header for keys; None if there is none."""
     name = next((name for name in KEY_HEADERS if name in headers), None)
     if name is None:
         return None
@@ -292,7 +295,7 @@ def sdk_key(headers: Mapping[str, str]) -> Secret | None:
 
 
 def forwarded_headers(headers: Mapping[str, str], source: ir.Format, target: ir.Format) -> Headers:
-    """Return the headers of an SDK that may cross."""
+    """Return the headers of an SDK's request that are sent to the endpoint."""
     is_same = source == target
     return Headers({name: value for name, value in headers.items() if _is_forwarded(name, is_same=is_same)})
 
@@ -304,7 +307,7 @@ def _is_forwarded(name: str, *, is_same: bool) -> bool:
 
 
 def response_headers(headers: Mapping[str, str], target: ir.Format, profile: RelayProfile, kind: str) -> dict[str, str]:
-    """Return the headers for the SDK, its own name for the request's id among them. ``kind``: the media type."""
+    """Return the headers for the SDK, with the request id under the SDK's own name. ``kind``: the media type."""
     forwarded_headers = {name: value for name, value in headers.items() if name not in _HOP_HEADERS}
     id = errors.request_id(headers, profile.request_id_headers)
     if id is not None and target in _ID_HEADERS:

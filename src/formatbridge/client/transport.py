@@ -1,4 +1,4 @@
-"""A transport for the official SDKs: each speaks its own format, the wire another. For httpx and httpx2, sync and async; no server."""
+"""An HTTP transport for official SDKs: each SDK uses its own format, the endpoint another one. For httpx and httpx2, sync and async."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from formatbridge.options import Options
 from formatbridge.streaming.sse import encode_event
 
 _METHODS = ("handle_request", "handle_async_request")
-"""What a transport is asked by: a sync client, an async one."""
+"""The method of a transport that a sync client calls, and that of an async client."""
 
 
 def transport(
@@ -48,18 +48,22 @@ def transport(
     on_convert: Callable[[Converted], object] | None = None,
     inner: Any = None,
 ) -> Any:
-    """Return an HTTP transport through which an official SDK speaks to an endpoint of the format ``via``.
+    """Return an HTTP transport with which an official SDK can use an endpoint of the format ``via``.
 
-    Hand it to the SDK's own HTTP client: ``anthropic.Anthropic(http_client=httpx2.Client(transport=fb.transport(url,
-    via="responses")))``. The SDK's format is told by the path of each request, so one transport serves them all. Every
-    request of the SDK's HTTP client goes to ``base_url`` (None: ``FORMATBRIDGE_BASE_URL``, else the profile's), whatever host the SDK is
-    set to. An SDK's websockets are no such requests: they go to the SDK's own base URL with the SDK's own key, so set both for the relay.
+    Pass it to the SDK's own HTTP client: ``anthropic.Anthropic(http_client=httpx2.Client(transport=fb.transport(url, via="responses")))``.
+    The path of each request determines the SDK's format, so one transport serves all SDKs. Every request of the SDK's HTTP client goes to
+    ``base_url``, whatever host the SDK is configured with. Websockets of an SDK are not such requests: they go to the SDK's own base URL
+    with the SDK's own key, so configure both for the relay.
 
-    ``api_key``: a string (empty: no key), or a callable that is asked for each request; None: ``FORMATBRIDGE_API_KEY``, else the
-    key that the SDK was given. ``headers``: added to every request. ``options``: None raises on what is impossible; such a request
-    gets an error answer from this side, with status 400. ``on_convert`` gets every conversion with its losses: of the request, then of the
-    answer, once a stream is over. ``inner``: the transport to go through; None: the HTTP library's own. Raises ``ConfigurationError`` on
-    what is none, and at the first request on one of another kind or library than the SDK's client.
+    ``base_url``: None: ``FORMATBRIDGE_BASE_URL``, else the profile's.
+    ``api_key``: a string (empty: no key), or a callable that returns the key for each request; None: ``FORMATBRIDGE_API_KEY``, else the
+    SDK's key.
+    ``headers``: added to every request.
+    ``options``: None: raise on ``impossible`` losses. The SDK then gets an error answer with status 400.
+    ``on_convert``: is called with every conversion: of the request, then of the answer, for a stream at its end.
+    ``inner``: the transport to send with; None: that of the HTTP library.
+
+    Raises ``ConfigurationError``. An inner transport of another kind or library than the SDK's client raises it at the first request.
     """
     has_key, key = api_key is not None, as_secret(api_key)
     del api_key
@@ -75,7 +79,7 @@ def transport(
         options=options_for(options, chosen),
         report=checked_callable("on_convert", on_convert),
     )
-    chosen.path(handler.via, model="m")  # a profile without this endpoint is a mistake of now, not of the first request
+    chosen.path(handler.via, model="m")  # a profile without this endpoint raises here and not at the first request
     return RelayTransport(handler, _checked_inner(inner))
 
 
@@ -86,7 +90,7 @@ def _checked_inner(inner: Any) -> Any:
 
 
 def _checked_kind(inner: Any, library: Any, *, is_async: bool) -> Any:
-    """Return a transport that a client's requests can go through: with the client's own kind of calls and, on a real wire, its objects."""
+    """Return a transport of the right kind (sync or async) and, if it belongs to a library, of the client's library."""
     if not hasattr(inner, _METHODS[is_async]):
         raise ConfigurationError(
             f"inner is {type_name(inner)}, expected a transport for {'an async' if is_async else 'a sync'} client"
@@ -98,7 +102,7 @@ def _checked_kind(inner: Any, library: Any, *, is_async: bool) -> Any:
 
 
 class RelayTransport:
-    """A transport of httpx and of httpx2 at once, sync and async; see ``formatbridge.transport``."""
+    """A transport for httpx and httpx2, sync and async; see ``formatbridge.transport``."""
 
     __slots__ = ("_handler", "_inner_transport", "_lock", "_own_transports")
 
@@ -126,7 +130,7 @@ class RelayTransport:
         await self.aclose()
 
     def close(self) -> None:
-        """Close the inner transport, and with it its connections."""
+        """Close the inner transport and its connections."""
         for inner in self._inners(is_async=False):
             inner.close()
 
@@ -136,7 +140,7 @@ class RelayTransport:
             await inner.aclose()
 
     def handle_request(self, request: Any) -> Any:
-        """Carry a request of a sync client over, and its answer back."""
+        """Handle a request of a sync client."""
         library = library_of(request)
         inner = self._inner(library, is_async=False)
         flow = self._handler.handle(_sdk_request(request, request.read()))
@@ -162,7 +166,7 @@ class RelayTransport:
             raise
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Carry a request of an async client over, and its answer back."""
+        """Handle a request of an async client."""
         library = library_of(request)
         inner = self._inner(library, is_async=True)
         flow = self._handler.handle(_sdk_request(request, await request.aread()))
@@ -188,7 +192,7 @@ class RelayTransport:
             raise
 
     def _sdk_response(self, library: Any, answer: SDKResponse, response: Any, chunks: Any) -> Any:
-        """Return the SDK's answer; a stream is converted as it comes."""
+        """Return the SDK's response; a stream is converted as it arrives."""
         if answer.converter is None:
             if response is not None:
                 response.close()
@@ -219,11 +223,11 @@ class RelayTransport:
         return build_response(library, answer.status, answer.headers, build_async_stream(library, converted, close))
 
     def _repeats_errors(self, answer: SDKResponse) -> bool:
-        """Say whether a stream passes unchanged to the SDK for responses, which raises on one kind of error event only."""
+        """Return whether a responses stream is not converted. Its SDK raises an exception for only one kind of error event."""
         return answer.format == self._handler.via == "responses"
 
     def _inner(self, library: Any, *, is_async: bool) -> Any:
-        """Return the transport to go through: the given one, or the library's own, made once for all threads or for each event loop."""
+        """Return the transport to send with: the inner one, or the library's, created once for all threads or for each event loop."""
         if self._inner_transport is not None:
             return _checked_kind(self._inner_transport, library, is_async=is_async)
         with self._lock:
@@ -234,7 +238,7 @@ class RelayTransport:
             return transports[name]
 
     def _inners(self, *, is_async: bool) -> list[Any]:
-        """Return what is to be closed here and now, and forget it."""
+        """Remove and return the transports to close."""
         if self._inner_transport is not None:
             return [self._inner_transport] if hasattr(self._inner_transport, "aclose" if is_async else "close") else []
         with self._lock:
@@ -242,7 +246,7 @@ class RelayTransport:
 
 
 def _headers_of_body(answer: SDKResponse) -> dict[str, str]:
-    """Return the headers of a whole body. It is a stream nevertheless, for the HTTP libraries read that raw as well."""
+    """Return the headers of a whole body. The body is a stream object too, because the libraries read that raw as well."""
     return {**answer.headers, "content-length": str(len(answer.content))}
 
 
@@ -282,7 +286,7 @@ def _head(response: Any) -> Head:
 
 
 def _request(library: Any, call: Call, sdk_request: Any) -> Any:
-    """Return the request to the wire, the first to hold the key in plain; of the SDK's, only the timeouts stay."""
+    """Return the request to the endpoint, the first object with the key in plain text. Timeouts and tracing are copied from the SDK's."""
     kept = {name: sdk_request.extensions[name] for name in ("timeout", "trace") if name in sdk_request.extensions}
     forwarded = library.Request(call.method, call.url, headers=dict(call.headers), content=call.body, extensions=kept)
     for name, secret in call.secrets.items():
@@ -291,10 +295,10 @@ def _request(library: Any, call: Call, sdk_request: Any) -> Any:
 
 
 class ResponseStream:
-    """A stream on its way home. One that breaks ends in an error event; nonsense is an error of the HTTP library, which the SDKs know.
+    """The response stream to an SDK. A truncated stream ends in an error event; invalid data raises an error of the HTTP library.
 
-    ``repeats_errors``: the stream passes unchanged to the SDK for responses, which raises on an event with a nested ``error`` object only;
-    any other error in it is followed by such an event.
+    ``repeats_errors``: the responses stream is not converted. Its SDK raises an exception only for an event with a nested ``error``
+    object, so any other error event is followed by such an event.
     """
 
     def __init__(
@@ -313,7 +317,7 @@ class ResponseStream:
         self._network_errors: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
 
     def convert(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the SDK's bytes as soon as the wire's make them possible."""
+        """Yield the converted bytes as soon as possible."""
         failure: Exception | None = None
         is_broken = False
         try:
@@ -323,7 +327,7 @@ class ResponseStream:
         except Exception as error:
             failure = self._error_to_raise(error)
             is_broken = failure is None
-        chunk = b""  # this frame shows in tracebacks, where what the relay sent has no place
+        chunk = b""  # tracebacks show this frame, and must not show data from the relay
         if failure is not None:
             raise failure
         yield self._finish(is_broken=is_broken)
@@ -339,18 +343,18 @@ class ResponseStream:
         except Exception as error:
             failure = self._error_to_raise(error)
             is_broken = failure is None
-        chunk = b""  # this frame shows in tracebacks, where what the relay sent has no place
+        chunk = b""  # tracebacks show this frame, and must not show data from the relay
         if failure is not None:
             raise failure
         yield self._finish(is_broken=is_broken)
 
     def _feed(self, chunk: bytes) -> bytes:
-        """Convert a chunk; what the wire says of an error is told without the key."""
+        """Convert a chunk; hide the key from the first error on."""
         converted = self._converter.feed(chunk)
         return self._mask.body(converted) if self._converter.error is not None else converted
 
     def _error_to_raise(self, error: Exception) -> Exception | None:
-        """Return what to raise for an exception of a stream; None where the connection broke. Raise what is of neither."""
+        """Return the exception for an error while reading; None for a broken connection. Raise any other exception."""
         if isinstance(error, StreamError):
             return self._protocol_error(error)
         if isinstance(error, self._network_errors) or is_from_connection_code(error):
@@ -358,22 +362,22 @@ class ResponseStream:
         raise error
 
     def _protocol_error(self, error: StreamError) -> Exception:
-        """Return the error that an SDK knows, to be raised behind the ``except``: what it would have for a context holds the key."""
+        """Return an exception that SDKs know. It is raised outside of ``except``, because its context would contain the key."""
         converted: Exception = self._library.RemoteProtocolError(self._mask.text(str(error)))
         return converted
 
     def _end(self, *, is_broken: bool) -> bytes:
-        """Return what the converter writes at the end of the bytes; raise what it says of a break, unless nothing was missing."""
+        """Return the last bytes of the converter; raise an error if the connection broke before the end of the stream."""
         if not is_broken:
             return self._converter.finish()
-        self._converter.feed(b"")  # raises what could not be read before the break, which is not its cause
+        self._converter.feed(b"")  # raises a decoding error of earlier bytes, which the break did not cause
         truncated = self._converter.abort()
         if self._converter.is_over:
             return truncated.tail
         raise truncated
 
     def _finish(self, *, is_broken: bool) -> bytes:
-        """Take the end of the bytes; a truncated stream ends in an error event, upon which the SDK raises."""
+        """Handle the end of the bytes; a truncated stream ends in an error event, for which the SDK raises an exception."""
         failure: Exception | None = None
         try:
             converted = self._end(is_broken=is_broken)
@@ -389,7 +393,7 @@ class ResponseStream:
         return self._mask.body(converted)
 
     def report(self) -> None:
-        """Report the answer as far as it came, once: some SDKs stop reading before the last byte."""
+        """Report the answer so far, once. Some SDKs stop reading before the last byte."""
         report, self._report = self._report, None
         if report is not None:
             report(self._converter.response())
