@@ -140,7 +140,7 @@ def test_the_client_waits_as_long_as_it_is_told_on_a_clock_of_the_test() -> None
 
     assert heard(answer.body, "messages") == HEARD
     assert stream.attempts == 4
-    assert clock.naps == [40, 1, 2]
+    assert clock.sleeps == [40, 1, 2]
 
 
 @pytest.mark.parametrize("at", [None, 0, 300])
@@ -157,7 +157,7 @@ def test_a_stall_on_a_clock_of_the_test_times_out_after_the_client_s_own_limit(a
         _streamed(client, "messages", "chat_completions")
 
     assert raised.value.kind == "read"
-    assert clock.naps == [50]
+    assert clock.sleeps == [50]
 
 
 def _second_turn(format: str, answer: Any) -> dict[str, Any]:

@@ -306,7 +306,7 @@ def test_another_origin_gets_no_connection_and_is_told() -> None:
     """A redirect, or a forgotten base URL, must not reach the outside from a test."""
     relay = FakeRelay("Hello")
 
-    with pytest.raises(httpx.ConnectError, match=r"nobody at https://api\.example\.com"):
+    with pytest.raises(httpx.ConnectError, match=r"no server at https://api\.example\.com"):
         post(relay, "responses", url="https://api.example.com/v1/responses")
 
     assert relay.requests == []
@@ -434,7 +434,7 @@ def test_a_slow_answer_comes_at_last(is_async: bool) -> None:
     content = asyncio.run(read()) if is_async else relay.handle_request(request).read()
 
     assert b"Hello" in content
-    assert clock.naps == [3]
+    assert clock.sleeps == [3]
 
 
 def test_a_request_without_a_model_is_refused_where_the_script_s_format_needs_one() -> None:

@@ -106,7 +106,7 @@ def test_a_stall_waits_and_goes_on(at: int | None, library: str, is_async: bool)
     body = get(transport, library, is_async=is_async, timeout=60)
 
     assert body == WHOLE
-    assert clock.naps == [30]
+    assert clock.sleeps == [30]
 
 
 @sync_and_async
@@ -119,7 +119,7 @@ def test_a_stall_longer_than_the_read_timeout_ends_there(library: str, is_async:
     with pytest.raises(LIBRARIES[library].ReadTimeout, match="nothing came for 5 seconds"):
         get(transport, library, is_async=is_async, timeout=5)
 
-    assert clock.naps == [5]
+    assert clock.sleeps == [5]
 
 
 @sync_and_async
@@ -247,3 +247,13 @@ def test_a_limit_that_passes_on_a_virtual_clock_has_its_name(timeout: fb.Timeout
 
     assert caught.value.kind == kind
     assert clock.now() == 5
+
+
+def test_the_old_names_of_test_doubles_still_work() -> None:
+    """Tests that use them get a warning and the same lists."""
+    clock, relay = VirtualClock(), FakeRelay()
+
+    with pytest.warns(DeprecationWarning, match="VirtualClock.sleeps"):
+        assert clock.naps is clock.sleeps
+    with pytest.warns(DeprecationWarning, match="FakeRelay.misdirected"):
+        assert relay.strays is relay.misdirected

@@ -117,7 +117,7 @@ def test_the_key_goes_to_the_relay_in_one_header_and_the_sdk_s_nowhere(format: s
 
     assert relay.leaks(VENDOR_KEY) == []
     assert relay.leaks(RELAY_KEY) == []
-    assert relay.strays == []
+    assert relay.misdirected == []
     assert relay.requests[0].headers["authorization"] == f"Bearer {RELAY_KEY}"
 
 

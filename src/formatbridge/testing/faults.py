@@ -1,4 +1,4 @@
-"""Faults of the way: a call that fails, stalls or is cut, by call number, phase and byte; on any transport, without a socket."""
+"""Connection faults: a call that fails, stalls or is truncated, by call number, phase and byte; for any transport, without sockets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _check_byte(at: object) -> None:
 
 
 class FaultEffect(NamedTuple):
-    """What a fault does when its byte has come: wait ``seconds``, then raise ``error`` or, if ``is_end``, end the body."""
+    """The effect of a fault: wait ``seconds``, then raise ``error`` or, if ``is_end``, end the body."""
 
     seconds: float = 0.0
     error: Exception | None = None
@@ -38,10 +38,10 @@ class FaultEffect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """The call fails in a phase, with the error that the HTTP library has for it.
+    """The call fails in a phase, with the exception of the HTTP library for that phase.
 
-    ``at``: after so many bytes of the answer's body; None: before there is an answer. In the phases ``pool``, ``connect``,
-    ``tls`` and ``write`` the other side never sees the request. ``timeout``: the phase took too long instead of breaking.
+    ``at``: after so many bytes of the body; None: before the answer. In the phases ``pool``, ``connect``, ``tls`` and ``write`` the server
+    does not get the request. ``timeout``: the phase has a timeout instead of an error.
     """
 
     phase: Phase = "connect"
@@ -57,7 +57,7 @@ class Fail:
         if self.at is not None and self.phase in _BEFORE_SENDING:
             raise ConfigurationError(f"at is {self.at} in the phase {self.phase!r}, expected the phase 'read' or 'protocol'")
 
-    def strike(self, library: Any, request: Any) -> FaultEffect:
+    def effect(self, library: Any, request: Any) -> FaultEffect:
         """Return the error of the phase."""
         name = (_TIMEOUTS if self.timeout else _ERRORS)[self.phase]
         return FaultEffect(error=getattr(library, name)(f"scripted fault in the phase {self.phase!r}", request=request))
@@ -65,9 +65,9 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Nothing comes for some ``seconds``: before the answer (``at`` is None) or after so many bytes of its body.
+    """No bytes arrive for some ``seconds``: before the answer (``at`` is None) or after so many bytes of its body.
 
-    A call whose read timeout is shorter ends there with the HTTP library's ``ReadTimeout``, as on a socket.
+    A call with a shorter read timeout ends with the HTTP library's ``ReadTimeout``, as on a socket.
     """
 
     seconds: float
@@ -80,8 +80,8 @@ class Stall:
         if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float) or not self.seconds >= 0:
             raise ConfigurationError(f"seconds is {self.seconds!r}, expected 0 or more")
 
-    def strike(self, library: Any, request: Any) -> FaultEffect:
-        """Return the wait, and the timeout where the call does not wait so long."""
+    def effect(self, library: Any, request: Any) -> FaultEffect:
+        """Return the waiting time, and the timeout of a call that does not wait so long."""
         limit = request.extensions.get("timeout", {}).get("read")
         if limit is None or limit >= self.seconds:
             return FaultEffect(self.seconds)
@@ -92,8 +92,8 @@ class Stall:
 class Cut:
     """The body ends after ``at`` bytes.
 
-    ``framing``: how it would have ended. ``close``: with the connection, so that nobody can tell; ``chunked`` and ``length``: the
-    HTTP library knows that something is missing and raises its ``RemoteProtocolError``.
+    ``framing``: how HTTP marks the end of the body. ``close``: by closing the connection, so that a truncated body looks complete.
+    ``chunked`` and ``length``: the HTTP library recognises the truncation and raises its ``RemoteProtocolError``.
     """
 
     at: int
@@ -108,25 +108,25 @@ class Cut:
         if self.framing not in ("close", *_ENDINGS):
             raise ConfigurationError(f"framing is {self.framing!r}, expected one of close, {', '.join(_ENDINGS)}")
 
-    def strike(self, library: Any, request: Any) -> FaultEffect:
-        """Return the end, which only some framings betray."""
+    def effect(self, library: Any, request: Any) -> FaultEffect:
+        """Return the end of the body, with an error for framings that mark the end."""
         if self.framing == "close":
             return FaultEffect(is_end=True)
-        why = f"peer closed connection without sending complete message body ({_ENDINGS[self.framing]})"
-        return FaultEffect(error=library.RemoteProtocolError(why, request=request))
+        reason = f"peer closed connection without sending complete message body ({_ENDINGS[self.framing]})"
+        return FaultEffect(error=library.RemoteProtocolError(reason, request=request))
 
 
 Fault = Fail | Stall | Cut
 
-_REAL = Clock()
+_SYSTEM_CLOCK = Clock()
 
 
 class FaultTransport(InMemoryTransport):
-    """A transport around another one, in which calls go wrong as told.
+    """A transport around another one, with scripted faults.
 
-    ``inner``: any transport of httpx or httpx2, sync or async, or a ``FakeRelay``. Of the faults the first whose ``calls`` (a
-    number from 1, a container of numbers, None for every call) has the call's number strikes. ``clock``: whose time passes
-    where a call stalls; None: the machine's.
+    ``inner``: any transport of httpx or httpx2, sync or async, or a ``FakeRelay``. ``calls`` of a fault is a number from 1, a container of
+    numbers, or None for every call. The first fault for the number of a call applies. ``clock``: the clock for stalls; None: the system
+    clock.
 
     >>> from formatbridge.testing import FakeRelay, FaultTransport, Fail
     >>> broken = FaultTransport(FakeRelay("Hello"), Fail("connect", calls=1))
@@ -138,7 +138,7 @@ class FaultTransport(InMemoryTransport):
         self._clock = clock
         self._lock = threading.Lock()
         self.calls = 0
-        """How many calls there were."""
+        """The number of calls so far."""
 
     def __enter__(self) -> FaultTransport:
         return self
@@ -161,7 +161,7 @@ class FaultTransport(InMemoryTransport):
         await self._inner.aclose()
 
     def handle_request(self, request: Any) -> Any:
-        """Answer a request of a sync client."""
+        """Handle a request of a sync client."""
         fault = self._next_fault()
         if fault is None:
             return self._inner.handle_request(request)
@@ -180,7 +180,7 @@ class FaultTransport(InMemoryTransport):
         return build_response(library, response.status_code, response.headers, stream, response.extensions)
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Answer a request of an async client."""
+        """Handle a request of an async client."""
         fault = self._next_fault()
         if fault is None:
             return await self._inner.handle_async_request(request)
@@ -201,44 +201,44 @@ class FaultTransport(InMemoryTransport):
     def _next_fault(self) -> Fault | None:
         with self._lock:
             self.calls += 1
-            return next((fault for fault in self._faults if _strikes(fault, self.calls)), None)
+            return next((fault for fault in self._faults if _applies(fault, self.calls)), None)
 
 
-def _strikes(fault: Fault, call: int) -> bool:
+def _applies(fault: Fault, call: int) -> bool:
     if fault.calls is None:
         return True
     return fault.calls == call if isinstance(fault.calls, int) else call in fault.calls
 
 
 def apply_fault(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
-    """Wait or raise as a fault says; return whether the body ends here."""
-    trouble = fault.strike(library_of(request), request)
-    if trouble.seconds:
-        (clock or _REAL).sleep(trouble.seconds)
-    if trouble.error is not None:
-        raise trouble.error
-    return trouble.is_end
+    """Wait or raise the error of a fault; return whether the body ends here."""
+    effect = fault.effect(library_of(request), request)
+    if effect.seconds:
+        (clock or _SYSTEM_CLOCK).sleep(effect.seconds)
+    if effect.error is not None:
+        raise effect.error
+    return effect.is_end
 
 
 async def apply_fault_async(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
-    """Do the same without holding up the event loop, be it of asyncio or of trio."""
-    trouble = fault.strike(library_of(request), request)
-    if trouble.seconds:
-        await (clock or _REAL).sleep_async(trouble.seconds)
-    if trouble.error is not None:
-        raise trouble.error
-    return trouble.is_end
+    """Do the same without blocking the event loop of asyncio or trio."""
+    effect = fault.effect(library_of(request), request)
+    if effect.seconds:
+        await (clock or _SYSTEM_CLOCK).sleep_async(effect.seconds)
+    if effect.error is not None:
+        raise effect.error
+    return effect.is_end
 
 
 def with_fault(chunks: Iterable[bytes], fault: Fault, request: Any, clock: Clock | None = None) -> Iterator[bytes]:
-    """Yield a body in which a fault strikes at its byte."""
-    left: int | None = fault.at
-    if left == 0:
-        left = None
+    """Yield the chunks of a body, and apply a fault at its byte."""
+    remaining: int | None = fault.at
+    if remaining == 0:
+        remaining = None
         if apply_fault(fault, request, clock):
             return
     for chunk in chunks:
-        before, after, left = _split(chunk, left)
+        before, after, remaining = _split(chunk, remaining)
         if before:
             yield before
         if after is None:
@@ -252,14 +252,14 @@ def with_fault(chunks: Iterable[bytes], fault: Fault, request: Any, clock: Clock
 async def with_fault_async(
     chunks: AsyncIterable[bytes], fault: Fault, request: Any, clock: Clock | None = None
 ) -> AsyncIterator[bytes]:
-    """Yield a body in which a fault strikes at its byte."""
-    left: int | None = fault.at
-    if left == 0:
-        left = None
+    """Yield the chunks of a body, and apply a fault at its byte."""
+    remaining: int | None = fault.at
+    if remaining == 0:
+        remaining = None
         if await apply_fault_async(fault, request, clock):
             return
     async for chunk in chunks:
-        before, after, left = _split(chunk, left)
+        before, after, remaining = _split(chunk, remaining)
         if before:
             yield before
         if after is None:
@@ -270,10 +270,10 @@ async def with_fault_async(
             yield after
 
 
-def _split(chunk: bytes, left: int | None) -> tuple[bytes, bytes | None, int | None]:
-    """Return what of a chunk comes before the fault, what behind it (None: it does not strike here), and the bytes left until it does."""
-    if left is None:
+def _split(chunk: bytes, remaining: int | None) -> tuple[bytes, bytes | None, int | None]:
+    """Return the part of a chunk before the fault, the part after it (None: no fault in this chunk), and the bytes left until the fault."""
+    if remaining is None:
         return chunk, None, None
-    if len(chunk) < left:
-        return chunk, None, left - len(chunk)
-    return chunk[:left], chunk[left:], None
+    if len(chunk) < remaining:
+        return chunk, None, remaining - len(chunk)
+    return chunk[:remaining], chunk[remaining:], None

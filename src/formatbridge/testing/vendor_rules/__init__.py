@@ -1,6 +1,6 @@
-"""What the vendors' servers refuse although no type says so: one rule for each reason, in one module for each format.
+"""Rules of the vendors' servers that no type states: one rule for each reason, one module for each format.
 
-Source: reports of refused requests, named in each rule.
+Source: reports of rejected requests, named in each rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RULES: Mapping[fb.Format, tuple[Rule, ...]] = {
 
 
 def broken_rules(format: fb.Format, body: JsonObject, facts: Facts) -> Iterator[tuple[Rule, Failure]]:
-    """Yield each rule that a request breaks, with the answer of the vendor. The body is valid in its format."""
+    """Yield each rule that a request breaks, with the vendor's error. The body is valid in its format."""
     for rule in RULES[format]:
         failure = rule.check(body, facts)
         if failure is not None:
