@@ -84,14 +84,14 @@ TAILS = {"zeros": b"\0", "text": b"more", "half a head": b"\x1f", "a head that c
 
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-def test_what_stands_behind_the_end_of_a_packed_body_is_passed_over(encoding: str, tail: str) -> None:
+def test_bytes_after_the_end_of_a_compressed_body_are_ignored(encoding: str, tail: str) -> None:
     """Some packers fill up with zeros, and what is whole is not spoiled by what follows."""
     client = _client(200, PACKERS[encoding](BODY) + TAILS[tail] * 50, headers={"content-encoding": encoding})
 
     assert client.send(REQUEST, "messages").native == answer_of("messages")
 
 
-def test_several_bodies_of_gzip_are_one_wherever_they_are_cut() -> None:
+def test_several_gzip_members_are_one_body_at_any_split() -> None:
     """The format allows it, and packers that append to a file or run side by side write it so."""
     data = gzip.compress(BODY[:50]) + gzip.compress(b"") + gzip.compress(BODY[50:])
 
@@ -173,7 +173,7 @@ def test_an_error_that_opens_to_more_than_the_limit_is_still_one() -> None:
     [httpx.ReadError("x"), httpx.RemoteProtocolError("x"), httpx.ReadTimeout("x"), OSError("x")],
     ids=lambda broken: type(broken).__name__,
 )
-def test_an_error_whose_body_breaks_off_is_still_one(broken: Exception, stream: bool) -> None:
+def test_an_error_with_a_truncated_body_keeps_its_status(broken: Exception, stream: bool) -> None:
     """The status and the time to wait had come before."""
     client = _client(429, b'{"error": {"mess', broken, headers={"retry-after": "7", "x-request-id": "r-1"})
 
@@ -210,7 +210,7 @@ def test_of_an_error_no_more_is_kept_than_the_limit(case: str, over: int) -> Non
 
 
 @pytest.mark.parametrize("size", [90_000, 2_000_000])
-def test_of_an_error_all_is_kept_where_the_limit_says_so(size: int) -> None:
+def test_the_whole_error_body_is_kept_within_the_limit(size: int) -> None:
     """Who passes errors on wants them whole, whatever is usual."""
     body = json.dumps({"error": {"message": "a" * size}}).encode()
     client = _client(400, *[body[at : at + 65536] for at in range(0, len(body), 65536)], limits=fb.Limits(max_error_body=3_000_000))
@@ -221,7 +221,7 @@ def test_of_an_error_all_is_kept_where_the_limit_says_so(size: int) -> None:
     assert caught.value.body == body
 
 
-def test_of_an_error_nothing_is_kept_where_the_limit_says_so() -> None:
+def test_no_error_body_is_kept_with_a_limit_of_zero() -> None:
     """Some may store nothing of what others say."""
     with pytest.raises(fb.BadRequestError) as caught:
         _client(400, b'{"error": {"message": "no"}}', limits=fb.Limits(max_error_body=0)).send(REQUEST, "messages")

@@ -29,7 +29,7 @@ def test_the_demonstration_talks_in_every_format_over_another() -> None:
     ]
 
 
-def test_the_demonstration_runs_on_a_relay_behind_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demonstration_runs_on_a_relay_at_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same over the network; the key is in the environment, and the relay's first model is taken."""
     with served("I would rather not say.", models=["m-far"]) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
@@ -46,7 +46,7 @@ def test_every_format_is_a_caller_s_and_an_endpoint_s() -> None:
     assert {format for format, _ in DIRECTIONS} == {via for _, via in DIRECTIONS} == set(fb.FORMATS)
 
 
-def test_the_relay_is_told_of_its_own_reasoning_again() -> None:
+def test_the_relay_gets_its_reasoning_again() -> None:
     """What it minted comes home, in all four conversations."""
     relay = fake_relay()
     with relay.http_client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:
@@ -66,7 +66,7 @@ def test_a_model_that_answers_at_once_is_no_trouble() -> None:
     assert {request.model for request in relay.requests if request.method == "POST"} == {"m-shy"}
 
 
-def test_a_relay_without_models_says_what_to_do() -> None:
+def test_the_error_about_a_relay_without_models_names_the_option() -> None:
     """The list is empty, and nobody named a model."""
     relay = FakeRelay(models=[])
 
