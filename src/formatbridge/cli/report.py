@@ -27,7 +27,7 @@ class Part(NamedTuple):
 class Report:
     """What one command reports. ``form``: ``table``, ``json``, or ``none`` for commands without losses.
 
-    ``facts``: members of the JSON document beside the losses, such as ``status``. ``warnings``: Python warnings, for the JSON document.
+    ``facts``: members of the JSON document besides the losses, such as ``status``. ``warnings``: Python warnings, for the JSON document.
     """
 
     def __init__(self, form: str) -> None:

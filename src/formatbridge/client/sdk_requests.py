@@ -239,7 +239,7 @@ class SDKRequestHandler:
         return calls.read_json(head, body, call, names)
 
     def _error_response(self, error: APIStatusError, head: Head, target: ir.Format) -> SDKResponse:
-        """Convert an error. An error in a success tells the SDK not to retry."""
+        """Convert an error. An error in a success has a header that prevents retries."""
         converted = errors.convert_status_error(error, target, default_message=str(error))
         self.report_conversion(converted)
         headers = response_headers(head.headers, target, self.profile, _JSON)

@@ -20,7 +20,7 @@ _ERRORS: dict[str, str] = {
 }  # fmt: skip
 _TIMEOUTS: dict[str, str] = {"pool": "PoolTimeout", "connect": "ConnectTimeout", "write": "WriteTimeout", "read": "ReadTimeout"}
 _BEFORE_SENDING = ("pool", "connect", "tls", "write")
-_ENDINGS = {"chunked": "incomplete chunked read", "length": "fewer bytes than its content-length says"}
+_ENDINGS = {"chunked": "incomplete chunked read", "length": "fewer bytes than its content-length"}
 
 
 def _check_byte(at: object) -> None:
