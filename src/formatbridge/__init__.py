@@ -13,11 +13,10 @@ from formatbridge._version import __version__ as __version__
 if TYPE_CHECKING:
     from formatbridge.client.calls import Prepared
     from formatbridge.client.clients import AsyncClient, AsyncStream, Client, Stream
-    from formatbridge.client.clock import Clock
-    from formatbridge.client.flow_steps import Attempt
+    from formatbridge.client.flow import Attempt
     from formatbridge.client.profile import PROFILES, RelayProfile
     from formatbridge.client.reply import Reply
-    from formatbridge.client.settings import Limits, Retry, RetryCause, Timeout
+    from formatbridge.client.settings import Clock, Limits, Retry, RetryCause, Timeout
     from formatbridge.client.transport import transport
     from formatbridge.convert.bodies import (
         Converted,
@@ -145,12 +144,12 @@ _HOMES = {
     "Addition": "report.ledger",
     "AsyncClient": "client.clients",
     "AsyncStream": "client.clients",
-    "Attempt": "client.flow_steps",
+    "Attempt": "client.flow",
     "AuthenticationError": "errors",
     "BadRequestError": "errors",
     "Bridge": "convert.bridge",
     "Client": "client.clients",
-    "Clock": "client.clock",
+    "Clock": "client.settings",
     "ConfigurationError": "errors",
     "Converted": "convert.bodies",
     "ConvertedError": "convert.bodies",

@@ -1,4 +1,4 @@
-"""What a relay wants: where its endpoints are, how it takes the key, which headers it reads. Values only."""
+"""How relays differ: the paths of their endpoints, the header for the key, and the headers to read. Values only."""
 
 from __future__ import annotations
 
@@ -18,21 +18,24 @@ Endpoint = str
 """A format's name, or ``models`` for the list of models."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_HOMES = ("models/", "tunedModels/")
+_COLLECTIONS = ("models/", "tunedModels/")
 
 PATHS: Mapping[Endpoint, str] = {**formats.PATHS, "models": "/v1beta/models"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayProfile:
-    """How one relay differs from others.
+    """The properties of one relay.
 
-    ``auth``: the header that takes the key, by endpoint; ``authorization``, where nothing is said, takes it as a bearer token.
-    ``version_headers``: names of the header that says which dialect of messages is spoken; all are sent, with ``messages_version``.
-    ``paths``, ``stream_paths``: of the endpoints, below the base URL; an endpoint without a path does not exist. ``{model}`` stands for
-    the model. ``plain_only``: endpoints that cannot stream; a stream is then the whole answer, replayed. ``models_format``: the format
-    of the list of models. ``headers`` go with every call; ``repr`` hides those that may hold a secret, and a profile with such a header
-    cannot be pickled: give the header to the client instead. ``request_id_headers``: where an answer may name itself, best first.
+    ``auth``: the header for the key, by endpoint; the default, ``authorization``, sends it as a bearer token.
+    ``version_headers``: headers for the API version of messages; all of them are sent, with ``messages_version``.
+    ``paths``, ``stream_paths``: paths of the endpoints below the base URL, with ``{model}`` for the model; an endpoint without a path does
+    not exist.
+    ``plain_only``: endpoints that cannot stream; the client sends a request without streaming and replays the answer as a stream.
+    ``models_format``: the format of the list of models.
+    ``headers``: headers of every call. ``repr`` hides secret ones. A profile with a secret header cannot be pickled: pass such a header to
+    the client instead.
+    ``request_id_headers``: headers with the id of an answer, in order of preference.
     """
 
     name: str = "relay"
@@ -52,9 +55,9 @@ class RelayProfile:
             checked_table(f"profile {name}", getattr(self, name))
         for name in ("auth", "paths", "stream_paths", "plain_only"):
             known = sorted(formats.FORMATS if name == "plain_only" else {*formats.FORMATS, "models"})
-            strange = sorted({*checked_names(f"profile {name}", getattr(self, name))}.difference(known))
-            if strange:
-                raise ConfigurationError(f"profile {name} has the endpoint {strange[0]!r}, expected one of {', '.join(known)}")
+            unknown = sorted({*checked_names(f"profile {name}", getattr(self, name))}.difference(known))
+            if unknown:
+                raise ConfigurationError(f"profile {name} has the endpoint {unknown[0]!r}, expected one of {', '.join(known)}")
         object.__setattr__(self, "plain_only", frozenset(self.plain_only))
         for endpoint, path in (*self.paths.items(), *self.stream_paths.items()):
             _check_path(endpoint, path)
@@ -82,83 +85,89 @@ class RelayProfile:
         return self
 
     def path(self, endpoint: Endpoint, *, model: str = "", stream: bool = False) -> str:
-        """Return path and query of an endpoint; raise ``ConfigurationError`` where the relay has none or the model cannot be in a path."""
-        found = (self.stream_paths.get(endpoint) if stream else None) or self.paths.get(endpoint)
-        if found is None:
+        """Return path and query of an endpoint; raise ``ConfigurationError`` if there is none, or if the model cannot be part of a path."""
+        path = (self.stream_paths.get(endpoint) if stream else None) or self.paths.get(endpoint)
+        if path is None:
             raise ConfigurationError(f"profile {self.name!r} has no endpoint for {endpoint}")
-        if "{model}" not in found:
-            return found
-        home, name = _home_and_name(model)
-        return found.replace("models/{model}", home + name).replace("{model}", name)
+        if "{model}" not in path:
+            return path
+        collection, name = _split_model(model)
+        return path.replace("models/{model}", collection + name).replace("{model}", name)
 
     def model_lists(self, via: ir.Format = "chat_completions") -> list[tuple[str, ir.Format]]:
-        """Return where the list of models may be and in which format, best first; a 404 leads to the next.
+        """Return paths and formats of the list of models, in order of preference; the next is used after a 404.
 
-        The own path, then the two that other relays have. ``via``: the format in which ``/v1/models`` is asked for.
+        The profile's path comes first, then the two that other relays use. ``via``: the format of the list at ``/v1/models``.
         """
-        own, usual = self.path("models"), via if via != "generate_content" else "chat_completions"
-        others: list[tuple[str, ir.Format]] = [("/v1/models", usual), (PATHS["models"], "generate_content")]
-        return [(own, self.models_format), *(other for other in others if other[0] != own.partition("?")[0])]
+        path, format = self.path("models"), via if via != "generate_content" else "chat_completions"
+        others: list[tuple[str, ir.Format]] = [("/v1/models", format), (PATHS["models"], "generate_content")]
+        return [(path, self.models_format), *(other for other in others if other[0] != path.partition("?")[0])]
 
 
 def _check_path(endpoint: Endpoint, path: object) -> None:
-    """Raise ``ConfigurationError`` where a path would lead elsewhere than below the base URL."""
+    """Raise ``ConfigurationError`` if a path does not stay below the base URL."""
     expected = "expected a path that begins with one slash"
     if not isinstance(path, str) or not path.startswith("/") or path.startswith("//"):
         raise ConfigurationError(f"profile path of {endpoint} is {path!r}, {expected}")
-    if _CONTROL.search(path) or any(strange in path for strange in " \\#") or ".." in unquote(path).partition("?")[0].split("/"):
-        raise ConfigurationError(f"profile path of {endpoint} is {path!r}, {expected} and has no dots, spaces or fragment")
+    if (
+        _CONTROL.search(path)
+        or any(character in path for character in " \\#")
+        or ".." in unquote(path).partition("?")[0].split("/")
+    ):
+        raise ConfigurationError(f"profile path of {endpoint} is {path!r}, {expected} and has no dot segments, spaces or fragment")
 
 
-def _home_and_name(model: str) -> tuple[str, str]:
-    """Split a model's name into its collection and the rest, percent-encoded byte by byte."""
-    home = next((home for home in _HOMES if model.startswith(home)), "")
-    name = model.removeprefix(home)
+def _split_model(model: str) -> tuple[str, str]:
+    """Split the name of a model into its collection and the rest, percent-encoded byte by byte."""
+    collection = next((collection for collection in _COLLECTIONS if model.startswith(collection)), "")
+    name = model.removeprefix(collection)
     steps = re.split(r"[/\\]", unquote(name))
     if _CONTROL.search(name) or any(step in ("", ".", "..") for step in steps):
-        raise ConfigurationError(f"model is {model[:100]!r}, expected a name that can stand in a path")
-    return home or "models/", quote(name, safe="", errors="replace")
+        raise ConfigurationError(
+            f"model is {model[:100]!r}, expected a name without empty path segments, dots or control characters"
+        )
+    return collection or "models/", quote(name, safe="", errors="replace")
 
 
 def checked_url(url: object) -> str:
-    """Read a base URL and return it without a slash at its end; raise ``ConfigurationError`` on what is none."""
-    expected = "expected http:// or https://, a host and perhaps a path"
+    """Return a base URL without a slash at its end; raise ``ConfigurationError`` on an invalid one."""
+    expected = "expected http:// or https://, a host and an optional path"
     if not isinstance(url, str) or _CONTROL.search(url) or " " in url or "\\" in url:
-        raise ConfigurationError(f"base_url is no URL, {expected}")
+        raise ConfigurationError(f"base_url is not a URL, {expected}")
     try:
-        split = urlsplit(url)
-        host, _ = split.hostname, split.port
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
     except ValueError:
-        raise ConfigurationError(f"base_url is no URL, {expected}") from None
-    if "@" in split.netloc:
+        raise ConfigurationError(f"base_url is not a URL, {expected}") from None
+    if "@" in parts.netloc:
         raise ConfigurationError(f"base_url has a user or password, {expected}; keys go into api_key")
-    if split.scheme not in ("http", "https") or not host:
+    if parts.scheme not in ("http", "https") or not host:
         raise ConfigurationError(f"base_url has no scheme or host, {expected}")
     if "?" in url or "#" in url:
         raise ConfigurationError(f"base_url has a query or fragment, {expected}")
-    if any(step in (".", "..") for step in unquote(split.path).split("/")):
-        raise ConfigurationError(f"base_url has dots for a step of its path, {expected}")
+    if any(step in (".", "..") for step in unquote(parts.path).split("/")):
+        raise ConfigurationError(f"base_url has a path segment of dots, {expected}")
     return url.rstrip("/")
 
 
 def origin_of(url: str) -> tuple[str, str, int | None]:
     """Return scheme, host and port of a URL."""
-    split = urlsplit(url)
-    usual = {"http": 80, "https": 443}.get(split.scheme)
-    return split.scheme, (split.hostname or "").rstrip("."), split.port or usual
+    parts = urlsplit(url)
+    default_port = {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, (parts.hostname or "").rstrip("."), parts.port or default_port
 
 
 RELAY = RelayProfile()
-"""The relay of the specification; the user names its base URL."""
+"""The relay of the specification; it has no base URL."""
 
-_DETAIL_PATHS = {name: PATHS[name] for name in ("chat_completions", "responses")} | {"models": "/v1/models"}
+_OPENAI_PATHS = {name: PATHS[name] for name in ("chat_completions", "responses")} | {"models": "/v1/models"}
 
 PROFILES: Mapping[str, RelayProfile] = {
     "relay": RELAY,
     "chat_completions": RelayProfile(
-        name="chat_completions", base_url="https://api.openai.com", paths=_DETAIL_PATHS, models_format="chat_completions"
+        name="chat_completions", base_url="https://api.openai.com", paths=_OPENAI_PATHS, models_format="chat_completions"
     ),
-    "responses": RelayProfile(name="responses", base_url="https://api.openai.com", paths=_DETAIL_PATHS, models_format="responses"),
+    "responses": RelayProfile(name="responses", base_url="https://api.openai.com", paths=_OPENAI_PATHS, models_format="responses"),
     "messages": RelayProfile(
         name="messages",
         base_url="https://api.anthropic.com",
@@ -174,15 +183,15 @@ PROFILES: Mapping[str, RelayProfile] = {
         auth={"generate_content": "x-goog-api-key", "models": "x-goog-api-key"},
     ),
 }
-"""The specification's relay, and for each format the host that it comes from, for people without a relay."""
+"""The relay of the specification, and the official host of each format."""
 
 
-def profile_of(given: object) -> RelayProfile:
-    """Read what a caller gives for ``profile``: one, the name of a built-in one, or None."""
-    if given is None:
+def profile_of(profile: object) -> RelayProfile:
+    """Return the argument ``profile`` as a ``RelayProfile``; it may be one, the name of a built-in one, or None."""
+    if profile is None:
         return RELAY
-    if isinstance(given, RelayProfile):
-        return given
-    if isinstance(given, str) and given in PROFILES:
-        return PROFILES[given]
-    raise ConfigurationError(f"profile is {given!r}, expected formatbridge.RelayProfile or one of {', '.join(PROFILES)}")
+    if isinstance(profile, RelayProfile):
+        return profile
+    if isinstance(profile, str) and profile in PROFILES:
+        return PROFILES[profile]
+    raise ConfigurationError(f"profile is {profile!r}, expected formatbridge.RelayProfile or one of {', '.join(PROFILES)}")

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from formatbridge import formats, ir
-from formatbridge.arguments import a, checked_model, checked_status, checked_stream
+from formatbridge.arguments import checked_model, checked_status, checked_stream, type_name
 from formatbridge.convert.input import (
     check_error,
     note_malformed,
@@ -167,7 +167,7 @@ def checked_request(request: ConvertedRequest | None, near: Format, far: Format)
     if request is None:
         return None
     if not isinstance(request, ConvertedRequest):
-        raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
+        raise ConfigurationError(f"request is {type_name(request)}, expected what convert_request returned")
     if request.target != near.NAME or request.source != far.NAME:
         went, comes = f"{request.source} to {request.target}", f"{near.NAME} to {far.NAME}"
         raise ConfigurationError(f"request went from {went}, expected the way back of an answer from {comes}")

@@ -9,7 +9,14 @@ from formatbridge import formats, ir
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.event_validation import MalformedDetails, check_event, object_of, read_event, refusal
 from formatbridge.convert.input import check, repair_answer
-from formatbridge.errors import FormatBridgeError, InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed, tell_more
+from formatbridge.errors import (
+    FormatBridgeError,
+    InvalidPayloadError,
+    StreamDecodeError,
+    TruncatedStreamError,
+    append_to_message,
+    with_offset,
+)
 from formatbridge.formats.format import Format
 from formatbridge.formats.shared.tool_call_ids import UniqueCallIds
 from formatbridge.ir import events
@@ -243,7 +250,7 @@ class StreamSource:
             expected += f"; not one event of {self.near.NAME} came{began}"
         cut = TruncatedStreamError(expected, partial=partial, tail=tail)
         if cause is not None:
-            tell_more(cut, f" ({str(cause) or type(cause).__name__})")
+            append_to_message(cut, f" ({str(cause) or type(cause).__name__})")
         return cut
 
     def _feed_repeated(self) -> None:
@@ -295,7 +302,7 @@ class StreamSource:
         try:
             happened = self._decoder.feed(raw)
         except StreamDecodeError as error:
-            raise placed(error, event.offset) from None
+            raise with_offset(error, event.offset) from None
         self.collect(happened)
         if self._surrogates.pending:
             self._template.forget()

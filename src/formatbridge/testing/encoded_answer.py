@@ -1,4 +1,4 @@
-"""One scripted answer in the words of an endpoint: whole, or as the events of a stream."""
+"""A scripted answer in the format of an endpoint: whole, or as the events of a stream."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import formatbridge as fb
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.endpoints import Endpoint, check_body, error_body
 from formatbridge.testing.events import Event, read_events, split_deltas
-from formatbridge.testing.quirks import Quirk, bend_answer, bend_stream
+from formatbridge.testing.quirks import Quirk, apply_answer_quirks, apply_stream_quirks
 from formatbridge.testing.script import Answer, Body, Failure
 
 _CREATED = fb.Options(created=1_767_225_600)
-"""Answers that do not say when they were made were made at the beginning of 2026."""
+"""The creation time of answers that have none: the beginning of 2026."""
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
-    """An answer on its way to an endpoint.
+class EncodedAnswer:
+    """A scripted answer for an endpoint.
 
-    ``body`` and ``source``: the answer as it was scripted, and its format. ``request``: what it answers, as the source's own
-    vendor would have got it, so that tools with other names and echoed fields come home. ``has_encrypted_content``: whether
-    reasoning items of responses have their token.
+    ``body`` and ``source``: the scripted answer and its format.
+    ``request``: the request in the source format, so that tool names are restored and echoed fields are filled.
+    ``has_encrypted_content``: whether reasoning items of responses have their token.
     """
 
     body: JsonObject
@@ -33,14 +33,14 @@ class Speech:
     has_encrypted_content: bool = True
 
     def whole(self, quirks: Collection[Quirk]) -> tuple[int, JsonObject]:
-        """Return the status and the body; an answer that failed is an error in formats that have no other word for it."""
-        made = fb.convert_response(self.body, source=self.source, target=self.target, request=self.request, options=_CREATED)
-        if isinstance(made, fb.ConvertedError):
-            return made.status, made.body
-        return 200, bend_answer(self._without_tokens(made.body), self.target, quirks)
+        """Return the status and the body. A failed answer is an error in formats that cannot represent it."""
+        converted = fb.convert_response(self.body, source=self.source, target=self.target, request=self.request, options=_CREATED)
+        if isinstance(converted, fb.ConvertedError):
+            return converted.status, converted.body
+        return 200, apply_answer_quirks(self._without_tokens(converted.body), self.target, quirks)
 
     def streamed(self, quirks: Collection[Quirk], longest_delta: int, failure: Failure | None) -> list[Event]:
-        """Return the events of a stream; one with a failure ends in its error after so many events."""
+        """Return the events of a stream; with a ``failure`` it ends in an error event after ``failure.after`` events."""
         pieces = fb.replay_response(self.body, source=self.source, options=_CREATED)
         if self.source != self.target:
             pieces = fb.convert_stream(pieces, source=self.source, target=self.target, request=self.request, options=_CREATED)
@@ -48,18 +48,18 @@ class Speech:
         events = split_deltas(read, self.target, longest_delta)
         if failure is not None:
             return [
-                *bend_stream(events[: failure.after], self.target, quirks),
+                *apply_stream_quirks(events[: failure.after], self.target, quirks),
                 _error_event(failure, self.target, failure.after or 0),
             ]
-        return bend_stream(events, self.target, quirks)
+        return apply_stream_quirks(events, self.target, quirks)
 
     def _without_tokens(self, body: Any) -> Any:
-        """Return an answer or an event of one; without the tokens of its reasoning items, unless it has them."""
+        """Return an answer or an event without reasoning tokens, unless ``has_encrypted_content`` is set."""
         return body if self.has_encrypted_content else _without_encrypted_content(body)
 
 
 def _without_encrypted_content(value: Any) -> Any:
-    """Return a copy of a value in which no reasoning item has a token."""
+    """Return a copy of a value without the tokens of reasoning items."""
     if isinstance(value, list):
         return [_without_encrypted_content(item) for item in value]
     if not isinstance(value, dict):
@@ -68,24 +68,24 @@ def _without_encrypted_content(value: Any) -> Any:
     return {key: _without_encrypted_content(inner) for key, inner in value.items() if key in kept}
 
 
-def speech_for(
+def encoded_answer(
     answer: Answer | Body, endpoint: Endpoint, content: bytes, model: str, number: int, *, has_encrypted_content: bool = True
-) -> Speech:
-    """Put an answer on its way to the endpoint that it was asked for at."""
+) -> EncodedAnswer:
+    """Return a scripted answer for an endpoint."""
     source = answer.format if isinstance(answer, Body) else "messages"
     body = dict(answer.body) if isinstance(answer, Body) else answer.body(endpoint.format, model, number)
-    return Speech(body, source, endpoint.format, check_body(endpoint, content, source), has_encrypted_content)
+    return EncodedAnswer(body, source, endpoint.format, check_body(endpoint, content, source), has_encrypted_content)
 
 
 def _error_event(failure: Failure, format: fb.Format, number: int) -> Event:
-    """Return an error inside a stream, in the words of its format."""
+    """Return an error event in a format."""
     body = error_body(failure, format)
     match format:
         case "messages":
             return Event("error", body)
         case "responses":
             detail = body["error"]
-            told = {"code": detail["code"], "message": detail["message"], "param": detail["param"]}
-            return Event("error", {"type": "error", **told, "sequence_number": number})
+            fields = {"code": detail["code"], "message": detail["message"], "param": detail["param"]}
+            return Event("error", {"type": "error", **fields, "sequence_number": number})
         case _:
             return Event(None, body)

@@ -1,4 +1,4 @@
-"""What the server of generate_content refuses: the Gemini Developer API, with models of the third generation."""
+"""What the server of generate_content rejects: the Gemini Developer API, with models of the third generation."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.testing.refusals.rule import Facts, Rule
 from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule
 
 _WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 PLACEHOLDERS = frozenset(_WORDS) | {base64.b64encode(word.encode()).decode().rstrip("=") for word in _WORDS}
-"""What the vendor documents for calls of other models, as the word and in base64. Source: docs, "Thought signatures", FAQ."""
+"""Documented placeholders for tool calls of other models, as text and in base64. Source: docs, "Thought signatures", FAQ."""
 
 _OLDER_MODEL = re.compile(r"gemini-[12](?:\.|-|$)")
 _DOCS = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 
 
 def _failure(message: str) -> Failure:
-    """Return a refusal with the error body of the vendor."""
+    """Return an error with the vendor's error body."""
     return Failure(400, message, body={"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
 
 
 def _field(node: JsonObject, name: str, snake: str) -> Any:
-    """Return a field, which proto3 JSON spells in two ways."""
+    """Return a field, which proto3 JSON writes in camel case or snake case."""
     return node.get(name, node.get(snake))
 
 
@@ -39,7 +39,7 @@ def _parts(content: JsonObject) -> list[JsonObject]:
 
 
 def _current_turn(contents: list[JsonObject]) -> int:
-    """Return the index at which the current turn begins: behind the last input of the user that is not a result of a call."""
+    """Return the index at which the current turn begins: after the last user content that is not a tool result."""
     for index in range(len(contents) - 1, -1, -1):
         parts = _parts(contents[index])
         if contents[index].get("role") != "model" and any(
@@ -63,7 +63,7 @@ def _first_calls(contents: list[JsonObject], start: int) -> Iterator[tuple[int, 
 
 
 def _check_calls(body: JsonObject, facts: Facts) -> Failure | None:
-    """Refuse the first call of the current turn that lacks its signature."""
+    """Reject the first call of the current turn if it lacks its signature."""
     if not facts.reasons or _OLDER_MODEL.search(facts.model):
         return None
     contents = _listed(body.get("contents"))
@@ -79,7 +79,7 @@ def _check_calls(body: JsonObject, facts: Facts) -> Failure | None:
 
 
 def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
-    """Refuse a signature that this server has not issued and that is no documented placeholder."""
+    """Reject a signature that this server did not issue and that is not a documented placeholder."""
     for content in _listed(body.get("contents")):
         for part in _parts(content):
             token = _field(part, "thoughtSignature", "thought_signature")
@@ -90,7 +90,7 @@ def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
 
 
 def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Refuse ``labels``, which Vertex AI alone has."""
+    """Reject ``labels``, which only Vertex AI has."""
     if "labels" not in body:
         return None
     return _failure('Invalid JSON payload received. Unknown name "labels": Cannot find field.')

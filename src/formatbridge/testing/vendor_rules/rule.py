@@ -1,4 +1,4 @@
-"""A rule of a vendor's server, and the facts that a rule needs beside the body of the request."""
+"""A rule of a vendor's server, and the facts that a rule needs besides the body of the request."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 
 _TAG = "fb1|"
-"""The beginning of a token that was issued in another format, as this library carries it through an answer."""
+"""The beginning of a token of another format, as this library carries it in an answer."""
 _TOKEN_KEYS = frozenset({"signature", "data", "encrypted_content", "thoughtSignature", "thought_signature"})
 
 
 class Issued:
-    """Reasoning tokens and ids that one relay has put into its answers."""
+    """Reasoning tokens and ids in the answers of one relay."""
 
     def __init__(self) -> None:
         self._tokens: set[tuple[fb.Format, str | bytes]] = set()
         self._ids: set[str] = set()
 
     def note(self, format: fb.Format, value: Any, *, is_stored: bool) -> None:
-        """Remember the tokens in an answer or in an event, and its ids if the answer is stored."""
+        """Record the tokens in an answer or in an event, and its ids if the answer is stored."""
         for node in objects(value):
             for key in _TOKEN_KEYS & node.keys():
                 if isinstance(node[key], str):
@@ -34,20 +34,20 @@ class Issued:
                 self._ids.add(node["id"])
 
     def has_token(self, format: fb.Format, token: str) -> bool:
-        """Say whether the relay issued a token in a format."""
+        """Return whether the relay issued a token in a format."""
         return (format, _normal(format, token)) in self._tokens
 
     def has_id(self, id_: object) -> bool:
-        """Say whether the relay stores a response or an item."""
+        """Return whether the relay stores a response or an item."""
         return id_ in self._ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a rule needs beside the body.
+    """The facts that a rule needs besides the body.
 
-    ``reasons``: whether the model reasons. ``is_verified``: whether the organisation is. ``issued``: None where nothing is known
-    of it; then nothing is stored, and every token that has no tag counts as the vendor's own.
+    ``reasons``: whether the model reasons. ``is_verified``: whether the organisation is verified. ``issued``: None if unknown; then
+    nothing is stored, and every token without a tag is accepted.
     """
 
     model: str = ""
@@ -56,13 +56,13 @@ class Facts:
     issued: Issued | None = None
 
     def accepts_token(self, format: fb.Format, token: object) -> bool:
-        """Say whether the server of a format can read a token."""
+        """Return whether the server of a format can read a token."""
         if not isinstance(token, str) or not token or is_tagged(token):
             return False
         return self.issued is None or self.issued.has_token(format, token)
 
     def stores(self, id_: object) -> bool:
-        """Say whether the server has stored a response or an item."""
+        """Return whether the server has stored a response or an item."""
         return self.issued is not None and self.issued.has_id(id_)
 
 
@@ -71,10 +71,10 @@ Check = Callable[[JsonObject, Facts], Failure | None]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One reason for which a vendor refuses a request that its types allow.
+    """One reason for which a vendor rejects a request that its types allow.
 
-    ``about``: what is refused, for the documentation. ``source``: who reported it. ``check``: returns the vendor's answer to a
-    request that breaks the rule, else None.
+    ``about``: what is rejected, for the documentation. ``source``: reports of it. ``check``: returns the vendor's error for a request that
+    breaks the rule, else None.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Rule:
 
 
 def is_tagged(token: str) -> bool:
-    """Say whether a token carries the tag of this library, as text or in base64. No vendor issues such a token."""
+    """Return whether a token has the tag of this library, as text or in base64. No vendor issues such a token."""
     decoded = _decoded(token)
     return token.startswith(_TAG) or (decoded is not None and decoded.startswith(_TAG.encode()))
 
@@ -102,7 +102,7 @@ def objects(value: Any) -> Iterator[JsonObject]:
 
 
 def _normal(format: fb.Format, token: str) -> str | bytes:
-    """Return what makes two spellings of a token equal. Clients of generate_content write its base64 anew in either alphabet."""
+    """Return the normal form of a token. Clients of generate_content write its base64 again, in either alphabet."""
     decoded = _decoded(token) if format == "generate_content" else None
     return token if decoded is None else decoded
 

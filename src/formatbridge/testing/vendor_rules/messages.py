@@ -1,25 +1,25 @@
-"""What the server of messages refuses."""
+"""What the server of messages rejects."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.testing.refusals.rule import Facts, Rule
 from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule
 
 _UNIONS = ("oneOf", "allOf", "anyOf")
 _TOKEN_SLOTS = {"thinking": "signature", "redacted_thinking": "data"}
 
 
 def _failure(message: str, **details: Any) -> Failure:
-    """Return a refusal with the error body of the vendor."""
+    """Return an error with the vendor's error body."""
     error = {"type": "invalid_request_error", "message": message} | ({"details": details} if details else {})
     return Failure(400, message, body={"type": "error", "error": error})
 
 
 def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Refuse the first tool whose schema has a union at its root."""
+    """Reject the first tool whose schema has a union at its root."""
     for index, tool in enumerate(body.get("tools") or ()):
         schema = tool.get("input_schema")
         if isinstance(schema, dict) and not schema.keys().isdisjoint(_UNIONS):
@@ -29,7 +29,7 @@ def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
-    """Refuse the first block of reasoning that this server has not signed."""
+    """Reject the first reasoning block that this server did not sign."""
     for place, message in enumerate(body["messages"]):
         content = message.get("content")
         for index, block in enumerate(content if isinstance(content, list) else ()):
@@ -40,7 +40,7 @@ def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
 
 
 def _check_thread(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Refuse a request for a thread; the client sends the whole conversation instead."""
+    """Reject a request for a thread; the client then sends the whole conversation instead."""
     if body.get("thread") is None:
         return None
     message = "thread: this server does not keep threads, send the full conversation without `thread`"

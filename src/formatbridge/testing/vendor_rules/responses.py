@@ -1,4 +1,4 @@
-"""What the server of responses refuses."""
+"""What the server of responses rejects."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Iterator
 from typing import Any
 
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.testing.refusals.openai import SCHEMA_SOURCE, check_parameters, openai_failure
-from formatbridge.testing.refusals.rule import Facts, Rule, is_tagged
 from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.openai import SCHEMA_SOURCE, check_parameters, openai_failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged
 
 _LEAST_TOKENS = 16
 _TOKEN = "reasoning.encrypted_content"
 
 
 def asks_for_token(body: Any) -> bool:
-    """Say whether a request includes ``reasoning.encrypted_content``, without which no answer has it."""
+    """Return whether a request includes ``reasoning.encrypted_content``; without it no answer has such a token."""
     return isinstance(body, dict) and _TOKEN in (body.get("include") or ())
 
 
 def stores_answer(body: Any) -> bool:
-    """Say whether the server stores the answer to a request, which it does unless told otherwise."""
+    """Return whether the server stores the answer to a request. This is the default."""
     return not isinstance(body, dict) or body.get("store") is not False
 
 
 def _items(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
-    """Yield the items of the input with their indexes; none where the input is text."""
-    given = body.get("input")
-    yield from enumerate(given if isinstance(given, list) else ())
+    """Yield the items of the input with their indexes; none if the input is text."""
+    value = body.get("input")
+    yield from enumerate(value if isinstance(value, list) else ())
 
 
 def _not_found(id_: object) -> Failure:
@@ -36,7 +36,7 @@ def _not_found(id_: object) -> Failure:
 
 
 def _check_items(body: JsonObject, facts: Facts) -> Failure | None:
-    """Refuse a reasoning item without a token that the server has not stored."""
+    """Reject a reasoning item without a token that the server has not stored."""
     for index, item in _items(body):
         if item.get("type") != "reasoning" or item.get("encrypted_content") or facts.stores(item.get("id")):
             continue
@@ -48,7 +48,7 @@ def _check_items(body: JsonObject, facts: Facts) -> Failure | None:
 
 
 def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
-    """Refuse a token that is not this server's. Only tokens of reasoning are known; of other items a tagged one is refused."""
+    """Reject a token of another server. Only reasoning tokens are recorded; for other items, tagged tokens are rejected."""
     for _, item in _items(body):
         token = item.get("encrypted_content")
         if not isinstance(token, str) or not token:
@@ -63,14 +63,14 @@ def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
 
 
 def _check_include(body: JsonObject, facts: Facts) -> Failure | None:
-    """Refuse to include reasoning tokens for a model that does not reason."""
+    """Reject ``include`` of reasoning tokens for a model that does not reason."""
     if facts.reasons or not asks_for_token(body):
         return None
     return openai_failure(400, "Encrypted content is not supported with this model.", param="include")
 
 
 def _check_summary(body: JsonObject, facts: Facts) -> Failure | None:
-    """Refuse a summary of reasoning to an organisation that is not verified."""
+    """Reject a summary of reasoning for an organisation that is not verified."""
     reasoning = body.get("reasoning") or {}
     if facts.is_verified or (reasoning.get("summary") is None and reasoning.get("generate_summary") is None):
         return None
@@ -83,7 +83,7 @@ def _check_summary(body: JsonObject, facts: Facts) -> Failure | None:
 
 
 def _check_limit(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Refuse a limit of the answer below the least one."""
+    """Reject a token limit below the minimum."""
     limit = body.get("max_output_tokens")
     if limit is None or limit >= _LEAST_TOKENS:
         return None
@@ -94,7 +94,7 @@ def _check_limit(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 def _check_reference(body: JsonObject, facts: Facts) -> Failure | None:
-    """Refuse a reference to an item that is not stored. The type of such an item may be left out."""
+    """Reject a reference to an item that is not stored. The type of such an item is optional."""
     for _, item in _items(body):
         is_reference = item.get("type") == "item_reference" or item.keys() == {"id"}
         if is_reference and not facts.stores(item.get("id")):
@@ -103,7 +103,7 @@ def _check_reference(body: JsonObject, facts: Facts) -> Failure | None:
 
 
 def _check_previous(body: JsonObject, facts: Facts) -> Failure | None:
-    """Refuse to go on from a response that is not stored."""
+    """Reject ``previous_response_id`` of a response that is not stored."""
     id_ = body.get("previous_response_id")
     if id_ is None or facts.stores(id_):
         return None
@@ -112,7 +112,7 @@ def _check_previous(body: JsonObject, facts: Facts) -> Failure | None:
 
 
 def _check_conversation(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Refuse a conversation: this server has no endpoint that makes one."""
+    """Reject a conversation: this server cannot create one."""
     conversation = body.get("conversation")
     if conversation is None:
         return None
@@ -121,13 +121,13 @@ def _check_conversation(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Refuse the first function whose parameters lack ``properties``."""
+    """Reject the first function whose parameters lack ``properties``."""
     failures = (check_parameters(tool, f"{path}.parameters") for path, tool in _functions(body))
     return next((failure for failure in failures if failure is not None), None)
 
 
 def _functions(body: JsonObject) -> Iterator[tuple[str, JsonObject]]:
-    """Yield the functions of a request with their places: among its tools, in namespaces, and in ``additional_tools`` items."""
+    """Yield the functions of a request with their paths: in its tools, in namespaces, and in ``additional_tools`` items."""
     holders: list[tuple[str, Any]] = [("", body)]
     holders += [(f"input[{index}].", item) for index, item in _items(body) if item.get("type") == "additional_tools"]
     for path, holder in holders:  # grows while it is read

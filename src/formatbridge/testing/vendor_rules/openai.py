@@ -1,4 +1,4 @@
-"""What the rules of chat_completions and responses share: one vendor, one error body, one check of function schemas."""
+"""Common parts of the rules of chat_completions and responses: one vendor, one error body, one check of function schemas."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _UNIONS = ("oneOf", "anyOf", "allOf", "enum", "not")
 
 
 def openai_failure(status: int, message: str, *, param: str | None = None, code: str | None = None) -> Failure:
-    """Return a refusal with the error body of the vendor."""
+    """Return an error with the vendor's error body."""
     error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
     return Failure(status, message, body={"error": error})
 
 
 def check_parameters(function: Any, param: str) -> Failure | None:
-    """Refuse a function whose parameters are no object, have no ``properties``, or have a union at the root."""
+    """Reject a function whose parameters are not an object, have no ``properties``, or have a union at the root."""
     schema = function.get("parameters") if isinstance(function, dict) else None
     if not isinstance(schema, dict):
         return None

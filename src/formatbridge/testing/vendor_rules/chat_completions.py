@@ -1,17 +1,17 @@
-"""What the servers of chat_completions refuse. Few rules, for most of what a server could verify has no field in this format."""
+"""What the servers of chat_completions reject. There are few rules, because the format has few fields that a server could verify."""
 
 from __future__ import annotations
 
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.testing.refusals.openai import SCHEMA_SOURCE, check_parameters, openai_failure
-from formatbridge.testing.refusals.rule import Facts, Rule, is_tagged, objects
 from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.openai import SCHEMA_SOURCE, check_parameters, openai_failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged, objects
 
 _TOKEN_KEYS = ("signature", "data", "thought_signature")
 
 
 def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Refuse the first function whose parameters lack ``properties``."""
+    """Reject the first function whose parameters lack ``properties``."""
     for index, tool in enumerate(body.get("tools") or ()):
         failure = check_parameters(tool.get("function"), f"tools[{index}].function.parameters")
         if failure is not None:
@@ -20,7 +20,7 @@ def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 def _check_tokens(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Refuse a reasoning token of another format. Others pass: the servers of this format do not share one kind of token."""
+    """Reject a reasoning token of another format. Other tokens pass, because the servers of this format have no common kind of token."""
     for index, message in enumerate(body["messages"]):
         slots = [message.get("reasoning_details"), message.get("thinking_blocks"), message.get("extra_content")]
         slots += [call.get("extra_content") for call in message.get("tool_calls") or ()]
