@@ -259,8 +259,9 @@ def encode_modalities(request: ir.Request, drawing: list[ir.HostedTool], losses:
     words = list(request.settings.get("modalities") or [])
     made: JsonObject = {}
     for tool in drawing:
-        for name in ("extra", "cache"):
-            drop_field(tool, name, losses)
+        if tool.extra:
+            losses.extras(tool)
+        drop_field(tool, "cache", losses)
         words = losses.changed(tool, "", list(dict.fromkeys([*(words or ["text"]), "image"])), "weaker_carrier")
     if words and words != ["text"]:
         made["responseModalities"] = [word.upper() for word in words]

@@ -16,7 +16,7 @@ from formatbridge.formats.messages.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import drop_all_tokens
 from formatbridge.formats.shared.parts import OVERRULED, encode_opaque, is_only_text
-from formatbridge.formats.shared.tool_arguments import read_objects
+from formatbridge.formats.shared.tool_arguments import NOT_READ, read_objects
 from formatbridge.formats.shared.unique_names import encode_id
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -119,7 +119,7 @@ def decode_answer(content: list[JsonObject], src: str) -> list[ir.Part]:
 
 def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> list[JsonObject]:
     """Write the parts of an answer as blocks."""
-    objects = read_objects(parts)
+    objects = read_objects(parts) if ir.ToolCall in map(type, parts) else NOT_READ
     blocks: list[JsonObject] = []
     offset = 0
     for part in parts:

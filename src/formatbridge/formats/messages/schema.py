@@ -11,7 +11,6 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.messages.content import as_blocks
 from formatbridge.formats.messages.holds import drop_unheld
-from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.tool_arguments import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.pointers import escape
@@ -277,7 +276,8 @@ def is_json_mode(format: ir.OutputFormat | None) -> bool:
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     """Write the shape of the answer; a schema here is always kept to. For JSON without one there is ``encode_json_mode``."""
     if format.type == "text" or format.schema is None:  # an instruction stands for the rest
-        drop_field(format, "extra", losses)
+        if format.extra:
+            losses.extras(format)
         return {}
     drop_unheld(format, losses)
     if format.strict is False:

@@ -17,7 +17,6 @@ from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_answer_reasoning, encode_item
 from formatbridge.formats.responses.tool_calls import encode_answer_call
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
-from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import PendingTokens, decode_tokens, drop_tokens, encode_tokens
 from formatbridge.formats.shared.parts import encode_opaque, note_finish
 from formatbridge.formats.shared.parts import refusal_of as explanation_of
@@ -224,8 +223,8 @@ class _Encoder:
             self._write_token(token, "call" if part.text or self._thinks_after(index) else None)
         if part.text or (type(part) is ir.Text and part.citations):
             words.append(part)
-        else:
-            drop_field(part, "extra", self._losses)
+        elif part.extra:
+            self._losses.extras(part)
         return words
 
     def _thinks_after(self, index: int) -> bool:

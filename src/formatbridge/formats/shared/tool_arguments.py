@@ -48,7 +48,8 @@ def read_objects(parts: Iterable[ir.Part]) -> Objects:
 
 def read_all_objects(messages: Iterable[ir.Message]) -> Objects:
     """Parse the arguments of the calls of a conversation, as ``read_objects`` does."""
-    return read_objects(part for message in messages if message.role == "assistant" for part in message.parts)
+    calls: list[ir.Part] = [part for message in messages for part in message.parts if type(part) is ir.ToolCall]
+    return read_objects(calls) if calls else NOT_READ
 
 
 def encode_arguments_object(
