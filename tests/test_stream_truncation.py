@@ -249,7 +249,7 @@ def test_an_incomplete_call_in_pieces_is_reported(target: str) -> None:
 def test_a_report_is_possible_after_an_unreadable_event() -> None:
     """The parts that such an event began do not exist, and pending events for them are skipped."""
     cited = {"groundingMetadata": {"groundingChunks": [{"web": {"uri": "https://a.example"}}]}, "tomorrow": "serene"}
-    astray = {"functionCall": {"name": "move", "partialArgs": [{"jsonPath": "nowhere", "stringValue": "x"}]}}
+    astray = {"functionCall": {"name": "move", "partialArgs": [{"jsonPath": "null_ledger", "stringValue": "x"}]}}
     told = [ServerSentEvent("", json.dumps(_candidate(**cited)).encode(), 0)]
 
     made = _partial(told, _candidate({"text": "Hi"}, astray), "generate_content", "messages")
