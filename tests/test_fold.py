@@ -32,7 +32,7 @@ def _fold(rule: Rule, *values: Any) -> Any:
         ("text", ["ha", "ha"], "haha"),
         ("text", [None, "a"], "a"),
         ("list", [[1], [], [1]], [1, 1]),
-        ("distinct", [[1], [1, 2], [3]], [1, 2, 3]),
+        ("unique", [[1], [1, 2], [3]], [1, 2, 3]),
         ("unknown", ["a", "b"], "ab"),
         (
             Table({"text": "text"}, other="last", null="ignore"),

@@ -51,9 +51,9 @@ def test_a_replayed_answer_is_collected_as_it_was(format: str) -> None:
         if "-malformed_" in sample.id:
             continue  # malformed details are left out and reported: test_malformed.py
 
-        made = fb.collect_stream(fb.replay_response(sample.body, source=format), source=format)
+        result = fb.collect_stream(fb.replay_response(sample.body, source=format), source=format)
 
-        assert (_comparable(made.body), made.losses, made.additions) == (_comparable(sample.body), (), ()), sample
+        assert (_comparable(result.body), result.losses, result.additions) == (_comparable(sample.body), (), ()), sample
 
 
 @pytest.mark.parametrize("target", [target for target in fb.FORMATS if target != "chat_completions"])
@@ -92,15 +92,15 @@ def test_an_answer_and_its_replay_mean_the_same_to_others(format: str) -> None:
 
 def test_two_calls_at_one_index_do_not_fold() -> None:
     """The vendor's rules would merge two calls to one; the canonical way keeps both."""
-    near = formats.load("chat_completions")
+    format = formats.load("chat_completions")
     calls = [{"index": 0, "id": name, "type": "function", "function": {"name": "f", "arguments": "{}"}} for name in "ab"]
     chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]} for call in calls]
     chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
 
-    made = fb.collect_stream((b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks), source=near.NAME)
+    result = fb.collect_stream((b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks), source=format.NAME)
 
-    assert near.fold_stream(chunks) is None
-    assert [call["id"] for call in made.body["choices"][0]["message"]["tool_calls"]] == ["a", "b"]
+    assert format.fold_stream(chunks) is None
+    assert [call["id"] for call in result.body["choices"][0]["message"]["tool_calls"]] == ["a", "b"]
 
 
 def test_the_time_of_a_fold_is_linear() -> None:
@@ -111,11 +111,11 @@ def test_the_time_of_a_fold_is_linear() -> None:
 
     def fold(count: int) -> tuple[float, Any]:
         start_time = time.process_time()
-        made = formats.load("messages").fold_stream([start, block, *[delta] * count])
-        return time.process_time() - start_time, made
+        result = formats.load("messages").fold_stream([start, block, *[delta] * count])
+        return time.process_time() - start_time, result
 
     few = min(fold(5_000)[0] for _ in range(3))
-    many, body = min((fold(40_000) for _ in range(3)), key=lambda made: made[0])
+    many, body = min((fold(40_000) for _ in range(3)), key=lambda result: result[0])
 
     assert many < 8 * few * 3
 
@@ -144,9 +144,9 @@ def test_an_item_of_an_unknown_type_is_replayed_unchanged(item: dict[str, Any], 
     head = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
     body = head | {"output": [item], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
 
-    made = fb.collect_stream(fb.replay_response(body, source="responses", target=target), source=target)
+    result = fb.collect_stream(fb.replay_response(body, source="responses", target=target), source=target)
 
-    assert made.body == body or target != "responses"
+    assert result.body == body or target != "responses"
 
 
 @pytest.mark.parametrize(
@@ -169,10 +169,10 @@ def test_reasoning_details_fold_by_index_and_their_tokens_stay_unchanged(stem: s
     """Law 3: a caller sends back what it has collected, and the vendor rejects a changed token."""
     stream = next(each for each in streams() if (each.stem, each.format) == (stem, "chat_completions"))
 
-    made = fb.collect_stream([stream.data], source=stream.format)
+    result = fb.collect_stream([stream.data], source=stream.format)
 
-    assert (made.losses, made.additions) == ((), ())
-    assert made.body["choices"][0]["message"]["reasoning_details"] == [detail | {"index": 0} for detail in details]
+    assert (result.losses, result.additions) == ((), ())
+    assert result.body["choices"][0]["message"]["reasoning_details"] == [detail | {"index": 0} for detail in details]
 
 
 @pytest.mark.parametrize(
@@ -191,11 +191,11 @@ def test_two_equal_pieces_are_two(delta: dict[str, Any], expected: dict[str, Any
     ]
     data = b"".join(encode_event(json.dumps(chunk).encode()) for chunk in chunks)
 
-    made = fb.collect_stream([data], source="chat_completions")
+    result = fb.collect_stream([data], source="chat_completions")
 
-    message = made.body["choices"][0]["message"]
+    message = result.body["choices"][0]["message"]
     assert {key: message[key] for key in expected} == expected
-    assert made.losses == ()
+    assert result.losses == ()
 
 
 def test_a_signature_ends_a_reasoning_detail() -> None:
@@ -204,10 +204,10 @@ def test_a_signature_ends_a_reasoning_detail() -> None:
     details = [{"type": "reasoning.text", "index": 0} | each for each in pieces]
     chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"reasoning_details": [each]}}]} for each in details]
 
-    made = formats.load("chat_completions").fold_stream(chunks)
+    result = formats.load("chat_completions").fold_stream(chunks)
 
-    assert made is not None
-    folded = made["choices"][0]["message"]["reasoning_details"]
+    assert result is not None
+    folded = result["choices"][0]["message"]["reasoning_details"]
     assert [(each["text"], each.get("signature"), each.get("id")) for each in folded] == [
         ("AB", "s", None),
         ("CD", None, "d"),
@@ -226,9 +226,9 @@ def test_an_unknown_event_changes_nothing_else(format: str) -> None:
         except fb.StreamError:
             continue
 
-        made = fb.collect_stream([write([first]), encode_event(json.dumps(event).encode(), None), write(rest)], source=format)
+        result = fb.collect_stream([write([first]), encode_event(json.dumps(event).encode(), None), write(rest)], source=format)
 
-        assert (made.body, made.losses) == (plain.body | {event["type"]: event}, plain.losses), stream
+        assert (result.body, result.losses) == (plain.body | {event["type"]: event}, plain.losses), stream
 
 
 @pytest.mark.parametrize("is_done", [False, True])
@@ -247,9 +247,9 @@ def test_items_that_are_never_done_are_in_the_answer_where_the_last_event_has_no
     ]
     events = [each for each in all_events if is_done or each.get("item") != items[0]]
 
-    made = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="responses")
+    result = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="responses")
 
-    assert [item["content"][0]["text"] for item in made.body["output"]] == ["Hi", "Hi"]
+    assert [item["content"][0]["text"] for item in result.body["output"]] == ["Hi", "Hi"]
     assert (formats.load("responses").fold_stream(events) is None) is not is_done
 
 
@@ -284,12 +284,12 @@ def test_an_answer_that_does_not_fold_keeps_its_finish_reason(format: str, ends:
     """Law 3: the caller knows the finish reasons of the format; a canonical one would have another meaning."""
     stream = b"".join(encode_event(json.dumps(each).encode(), None) for each in ends)
 
-    made = fb.collect_stream([stream], source=format)
+    result = fb.collect_stream([stream], source=format)
 
-    whole = made.body if format == "messages" else next(iter(made.body.get("choices") or made.body["candidates"]))
+    whole = result.body if format == "messages" else next(iter(result.body.get("choices") or result.body["candidates"]))
     reasons = {"RECITATION", "eos", "brand_new"} & {whole.get(name) for name in ("finishReason", "finish_reason", "stop_reason")}
     assert (formats.load(format).fold_stream(ends), len(reasons)) == (None, 1)
-    assert not [loss for loss in made.losses if loss.code == "finish_reason"]
+    assert not [loss for loss in result.losses if loss.code == "finish_reason"]
 
 
 def test_equal_log_probabilities_are_not_a_repetition() -> None:
@@ -301,9 +301,9 @@ def test_equal_log_probabilities_are_not_a_repetition() -> None:
         for end in ({}, {"finishReason": "STOP"})
     ]
 
-    made = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="generate_content")
+    result = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="generate_content")
 
-    assert made.body["candidates"][0]["logprobsResult"] == {key: [*tokens, *tokens] for key, tokens in logprobs_result.items()}
+    assert result.body["candidates"][0]["logprobsResult"] == {key: [*tokens, *tokens] for key, tokens in logprobs_result.items()}
 
 
 def test_sources_are_collected_as_their_own_format_has_them() -> None:
@@ -325,16 +325,16 @@ def test_sources_are_collected_as_their_own_format_has_them() -> None:
     events: list[dict[str, Any]] = [{"candidates": [{"content": {"parts": [{"text": "Hi there"}]}, **each}]} for each in pieces]
     events[-1]["candidates"][0]["finishReason"] = "STOP"
 
-    made = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="generate_content")
+    result = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="generate_content")
 
-    candidate, moved = made.body["candidates"][0], spans[1] | {"groundingChunkIndices": [1]}
+    candidate, moved = result.body["candidates"][0], spans[1] | {"groundingChunkIndices": [1]}
     assert candidate["citationMetadata"] == {"citations": quotes}
     assert candidate["groundingMetadata"] == {
         "groundingChunks": chunks,
         "groundingSupports": [spans[0], moved],
         "webSearchQueries": ["q"],
     }
-    assert not made.losses
+    assert not result.losses
 
 
 def test_a_call_in_pieces_is_collected_with_all_other_fields() -> None:
@@ -349,11 +349,11 @@ def test_a_call_in_pieces_is_collected_with_all_other_fields() -> None:
     events: list[dict[str, Any]] = [{"candidates": [{"content": {"parts": [{"functionCall": piece}]}}]} for piece in pieces]
     events.append({"candidates": [{"content": {"parts": [{"text": "Done."}]}, "finishReason": "STOP", **fields}]})
 
-    made = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="generate_content")
+    result = fb.collect_stream((encode_event(json.dumps(each).encode(), None) for each in events), source="generate_content")
 
     call = {"functionCall": {"name": "f", "id": "1", "args": {"city": "Oslo"}}}
-    assert made.body == {"candidates": [{"content": {"parts": [call, {"text": "Done."}]}, "finishReason": "STOP", **fields}]}
-    assert not made.losses
+    assert result.body == {"candidates": [{"content": {"parts": [call, {"text": "Done."}]}, "finishReason": "STOP", **fields}]}
+    assert not result.losses
 
 
 def test_sources_stay_where_a_later_event_has_none() -> None:
@@ -365,10 +365,10 @@ def test_sources_stay_where_a_later_event_has_none() -> None:
         {"candidates": [candidate | {"groundingMetadata": {}, "finishReason": "STOP"}]},
     ]
 
-    made = formats.load("generate_content").fold_stream(events)
+    result = formats.load("generate_content").fold_stream(events)
 
-    assert made is not None
-    assert made["candidates"][0]["groundingMetadata"] == sources
+    assert result is not None
+    assert result["candidates"][0]["groundingMetadata"] == sources
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
@@ -378,11 +378,11 @@ def test_a_function_call_with_an_empty_custom_object_is_a_function_call(target: 
     choice = {"index": 0, "message": {"role": "assistant", "content": None, "tool_calls": [call]}, "finish_reason": ""}
     body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
 
-    made = fb.collect_stream(fb.replay_response(body, source="chat_completions"), source="chat_completions", target=target)
+    result = fb.collect_stream(fb.replay_response(body, source="chat_completions"), source="chat_completions", target=target)
 
     whole = fb.convert_response(body, source="chat_completions", target=target)
-    assert _meaning(made.body, target) == _meaning(whole.body, target)
-    assert made.losses == whole.losses
+    assert _meaning(result.body, target) == _meaning(whole.body, target)
+    assert result.losses == whole.losses
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
@@ -390,11 +390,11 @@ def test_the_message_of_a_block_ends_an_answer_without_candidates(target: str) -
     """Laws 6 and 9: prompt feedback without a candidate is a blocked prompt."""
     body = {"candidates": [], "promptFeedback": {"blockReasonMessage": "blocked"}, "modelVersion": "m"}
 
-    made = fb.collect_stream(fb.replay_response(body, source="generate_content"), source="generate_content", target=target)
+    result = fb.collect_stream(fb.replay_response(body, source="generate_content"), source="generate_content", target=target)
 
     whole = fb.convert_response(body, source="generate_content", target=target)
-    assert _meaning(made.body, target) == _meaning(whole.body, target)
-    assert made.losses == whole.losses
+    assert _meaning(result.body, target) == _meaning(whole.body, target)
+    assert result.losses == whole.losses
 
 
 def test_the_deltas_of_a_patch_are_no_unknown_fields_of_the_answer() -> None:
@@ -414,10 +414,10 @@ def test_the_deltas_of_a_patch_are_no_unknown_fields_of_the_answer() -> None:
     ]
     stream = b"".join(encode_event(json.dumps(each).encode(), None) for each in events)
 
-    made = fb.collect_stream([stream], source="responses", target="messages")
+    result = fb.collect_stream([stream], source="responses", target="messages")
 
     assert fb.collect_stream([stream], source="responses").body == body | {"output": [done]}
-    assert made.losses == fb.convert_response(body | {"output": [done]}, source="responses", target="messages").losses
+    assert result.losses == fb.convert_response(body | {"output": [done]}, source="responses", target="messages").losses
 
 
 @pytest.mark.parametrize("has_name", [True, False])
@@ -427,7 +427,7 @@ def test_deltas_of_the_deprecated_function_call_fold_to_one_call(has_name: bool)
     deltas: list[dict[str, Any]] = [name | {"arguments": ""}, {"arguments": '{"a":'}, {"arguments": "1}"}]
     chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"function_call": delta}}]} for delta in deltas]
 
-    made = formats.load("chat_completions").fold_stream(chunks)
+    result = formats.load("chat_completions").fold_stream(chunks)
 
-    call = made and made["choices"][0]["message"]["function_call"]
+    call = result and result["choices"][0]["message"]["function_call"]
     assert call == ({"name": "f", "arguments": '{"a":1}'} if has_name else None)

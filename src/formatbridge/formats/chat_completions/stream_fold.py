@@ -248,7 +248,7 @@ _MESSAGE = Table(
         "tool_calls": _add_calls,
         "function_call": _FUNCTION_CALL,
         "reasoning_details": _add_details,
-        "thinking_blocks": "ignore",  # added before, beside reasoning as text
+        "thinking_blocks": "ignore",  # added before, together with reasoning as text
     },
     other="unknown",
     null="first",

@@ -32,16 +32,16 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
 
 
 class _Candidate(Fold):
-    """One candidate. ``_is_apart``: an empty text follows the last part, which is a thought."""
+    """One candidate. ``_has_gap``: an empty text follows the last part, which is a thought."""
 
-    __slots__ = ("_calls", "_content", "_is_apart", "_parts")
+    __slots__ = ("_calls", "_content", "_has_gap", "_parts")
 
     def __init__(self) -> None:
         super().__init__(_CANDIDATE)
         self._content: JsonObject | None = None
         self._parts: list[Fold] = []
         self._calls = PartialCalls()
-        self._is_apart = False
+        self._has_gap = False
 
     def add(self, piece: JsonObject) -> None:
         """Add a piece."""
@@ -62,7 +62,7 @@ class _Candidate(Fold):
         return {"content": self._content | parts} | outer
 
     def _take(self, part: JsonObject, *, is_first: bool) -> None:
-        """Add a part, or a piece of a call. An empty call ends a call in pieces; elsewhere it is none, but fields beside it count."""
+        """Add a part, or a piece of a call. An empty call ends a call in pieces; elsewhere only its other fields count."""
         call = part.get("functionCall")
         if call is None or part.get("text") is not None:
             self._end_calls()
@@ -87,12 +87,12 @@ class _Candidate(Fold):
         last = self._parts[-1] if self._parts else Fold(_PART)
         before = last.values
         is_same = "text" in before and ("thoughtSignature" not in before or _is_carried(before)) and _continues(before, part)
-        if self._is_apart and is_same:
+        if self._has_gap and is_same:
             self._parts.append(Fold(_PART, NOTHING))
         elif is_first and is_same and isinstance(part.get("text"), str):
             last.add({"text": part["text"]})
             return
-        self._is_apart = part == NOTHING and bool(before.get("thought"))
+        self._has_gap = part == NOTHING and bool(before.get("thought"))
         if part == NOTHING and before:
             return
         if before == NOTHING and last.whole() == NOTHING:
@@ -101,7 +101,7 @@ class _Candidate(Fold):
 
 
 def _no_candidates(body: Fold, key: str, value: Any) -> None:
-    """Keep an empty list. The candidates of other lists are folded apart."""
+    """Keep an empty list. Candidates are folded one by one."""
     if value == []:
         body.values[key] = value
 

@@ -81,14 +81,14 @@ class PartialCalls:
     def __init__(self) -> None:
         self._begun: deque[PartialCall] = deque()  # a call that has ended waits for those before it
         self._open: dict[str, PartialCall] = {}  # open calls by id
-        self._unnamed: PartialCall | None = None  # the open call without an id, behind which no other has begun
+        self._unnamed: PartialCall | None = None  # the open call without an id, if no other began after it
         self._latest: PartialCall | None = None
 
     def __bool__(self) -> bool:
         return bool(self._begun)
 
     def take(self, part: JsonObject) -> list[JsonObject]:
-        """Add a piece, or a whole call behind others, and return the calls that are complete now."""
+        """Add a piece, or a whole call after others, and return the calls that are complete now."""
         raw: JsonObject = part["functionCall"]
         call = self._open_of(raw)
         if call is None:
@@ -179,7 +179,7 @@ def _bad_path(path: str) -> StreamDecodeError:
 class Gathered:
     """An object that comes event by event. A list gets the items that no earlier event had; of other values the last one counts."""
 
-    _TABLE = Table({}, other="distinct", null="distinct")
+    _TABLE = Table({}, other="unique", null="unique")
 
     def __init__(self) -> None:
         self._fold = Fold(self._TABLE)
@@ -221,7 +221,7 @@ def _continue(grounding: Fold, key: str, items: list[JsonObject] | None) -> int:
     return before
 
 
-_GROUNDING = Table({"groundingChunks": "ignore", "groundingSupports": "ignore"}, other="distinct", null="distinct")
+_GROUNDING = Table({"groundingChunks": "ignore", "groundingSupports": "ignore"}, other="unique", null="unique")
 SOURCES: dict[str, Rule] = {
     "groundingMetadata": _add_grounding,
     "citationMetadata": Gathered._TABLE,

@@ -10,10 +10,10 @@ from formatbridge.formats.shared.unmodelled_fields import Pieces
 from formatbridge.jsontext.depth import spell
 from formatbridge.jsontext.types import JsonObject
 
-Name = Literal["ignore", "empty", "first", "last", "filled", "equal", "text", "list", "distinct", "unknown"]
+Name = Literal["ignore", "empty", "first", "last", "filled", "equal", "text", "list", "unique", "unknown"]
 """A rule. Which value stays: ``ignore`` none, ``first``, ``last``; ``filled`` the last that is not null, empty or 0, if there is one.
 
-What two values make: ``text`` one text, ``list`` one list, ``distinct`` a list without what earlier pieces had, ``unknown`` what their
+What two values make: ``text`` one text, ``list`` one list, ``unique`` a list without what earlier pieces had, ``unknown`` what their
 types suggest. What is a conflict: with ``equal`` another value, with ``empty`` any value that is not empty.
 """
 Rule: TypeAlias = "Name | Table | Callable[[Fold, str, Any], None]"
@@ -49,7 +49,7 @@ class Fold:
         self.objects: dict[str, Fold] = {}
         self.items: dict[str, list[Fold]] = {}
         self.unknown = Pieces()
-        self._seen: dict[str, set[str]] = {}  # of the lists that were copied from a piece; what is in those that are distinct
+        self._seen: dict[str, set[str]] = {}  # of the lists that were copied from a piece; what is in those that are unique
 
     def add(self, piece: JsonObject) -> None:
         """Merge a piece; raise ``ConflictError`` where it contradicts an earlier one."""
@@ -79,8 +79,8 @@ class Fold:
                 self._text_of(key).append(value)
             case "list" if is_list:
                 self.list_of(key).extend(value)
-            case "distinct" if is_list and isinstance(known, list):
-                self._add_distinct(key, value)
+            case "unique" if is_list and isinstance(known, list):
+                self._add_unique(key, value)
             case "unknown":
                 self.values.setdefault(key)
                 self.unknown.take({key: value})
@@ -90,7 +90,7 @@ class Fold:
                 raise ConflictError(key)
             case "text" if known or key in self.texts:
                 raise ConflictError(key)
-            case "filled" | "distinct" if known and not value and value is not False:
+            case "filled" | "unique" if known and not value and value is not False:
                 pass
             case _:
                 self.values[key] = value
@@ -112,7 +112,7 @@ class Fold:
         items: list[Any] = self.values[key]
         return items
 
-    def _add_distinct(self, key: str, value: list[Any]) -> None:
+    def _add_unique(self, key: str, value: list[Any]) -> None:
         if key not in self._seen:
             self.list_of(key)
             self._seen[key].update(map(spell, self.values[key]))
